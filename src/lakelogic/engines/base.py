@@ -1,0 +1,145 @@
+"""What an engine must do: the protocol, and the values that pass through it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import pyarrow as pa
+
+from lakelogic.plan.nodes import Account, Landed, Link, Mask, Measure, Published, Read
+
+# An engine's own lazy rows: a PySpark DataFrame, a Polars LazyFrame, a DuckDB relation.
+Frame: TypeAlias = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """The exact input of a run. Files are absolute paths or URIs that were listed and measured before.
+
+    For a Delta table `files` are its data files at `version` and `table` its root.
+    """
+
+    files: tuple[str, ...] = ()
+    table: str | None = None
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A staged Parquet file: absolute path, rows and bytes as its footer and the file system tell."""
+
+    path: str
+    rows: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """What one pass wrote and counted; nothing of it is visible in any table yet.
+
+    `scanned` is how many rows the scan itself saw, counted apart from everything downstream; None where the
+    engine cannot tell. `fates` counts rows by their number in `~fate` (rows that were lost), over all accounts.
+    """
+
+    good: tuple[DataFile, ...]
+    bad: tuple[DataFile, ...]
+    scanned: int | None
+    fates: Mapping[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Secret material for masks, held by the process and never printed or put into a plan or SQL text."""
+
+    encryption: tuple[tuple[str, bytes], ...] = field(default=(), repr=False)  # (key id, 32 bytes); the first encrypts
+    salt: bytes | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What an engine can do; compared with what a plan needs before anything is read."""
+
+    name: str
+    functions: frozenset[str]
+    formats: frozenset[str]
+    masks: frozenset[str]
+    nodes: frozenset[str] = frozenset({"RowWise", "Rank", "Join", "Rollup"})
+    distributed: bool = False
+    streaming: bool = False
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """Six verbs, and three small ones around them. An engine translates and decides nothing."""
+
+    name: str
+    capabilities: Capabilities
+
+    @property
+    def version(self) -> str:
+        """The version of the library behind the engine, for the ledger."""
+        ...
+
+    def discover(self, read: Read, pinned: Pinned) -> tuple[Landed, ...]:
+        """The top-level keys of all ndjson objects in the input, in sorted order, as string columns.
+
+        Other formats are discovered without an engine. Lines that cannot be parsed add nothing.
+        """
+        ...
+
+    def scan(self, read: Read, pinned: Pinned) -> Frame:
+        """The landed columns of `read`, with the four columns about where a row came from."""
+        ...
+
+    def adopt(self, data: Any, read: Read | None = None) -> tuple[Frame, tuple[Landed, ...]]:
+        """A frame that somebody hands in (of this or another engine, Arrow, pandas), and its columns.
+
+        With `read`, the frame is given the four internal columns as a scan would.
+        """
+        ...
+
+    def lower(self, frame: Frame, accounts: Sequence[Account], links: Mapping[str, Frame]) -> Frame:
+        """The union of what the accounts publish: the plan's columns, then `~fate` and `ll_side`. Lazy."""
+        ...
+
+    def link(self, link: Link, pinned: Pinned) -> Frame:
+        """The rows of a link that count, with its columns."""
+        ...
+
+    def stage(
+        self, frame: Frame, columns: Sequence[Published], masks: Sequence[Mask], keys: Keys, place: str
+    ) -> Staged:
+        """Evaluate once: mask, then write both sides as Parquet under `place`, in `ll_side=good` and `ll_side=bad`.
+
+        Good files hold at least the columns with `on_good`, bad files at least those with `on_bad`, with the
+        types of `sql.types.to_arrow`. Rows without a side are counted by fate and not written.
+        """
+        ...
+
+    def measure(
+        self, files: Sequence[str], columns: Sequence[Published], measures: Sequence[Measure]
+    ) -> dict[str, Any]:
+        """All measures over the staged good files, in one query; no files is no rows."""
+        ...
+
+    def duplicates(self, frame: Frame, keys: Sequence[str]) -> int:
+        """How many different key values occur more than once (rows with a NULL in the key do not count)."""
+        ...
+
+    def open(self, files: Sequence[str], columns: Sequence[tuple[str, pa.DataType]]) -> Frame:
+        """Staged or committed Parquet files as a native frame a user can hold, with these columns in order."""
+        ...
+
+    def wrap(self, table: pa.Table) -> Frame:
+        """A small Arrow table as a native frame a user can hold."""
+        ...
+
+    def collect(self, frame: Frame, limit: int | None = None) -> pa.Table:
+        """The rows as an Arrow table with the types of `sql.types.to_arrow`."""
+        ...
+
+    def close(self) -> None:
+        """Give back what the engine started itself; never a session somebody handed in."""
+        ...

@@ -1,0 +1,95 @@
+"""Canonical expressions: typed, closed, engine-neutral; what every engine lowers.
+
+A contract's SQL text is parsed by sqlglot and bound (`sql/bind.py`) into these trees. Nothing is
+left to guess: every conversion is written out as a `convert` call, every column is known, every
+node has a type. An engine translates `Call.function` by a table and adds no meaning of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import TypeAlias
+
+from lakelogic.sql.types import BOOLEAN, STRING, Type
+
+Value: TypeAlias = None | bool | int | float | Decimal | str | bytes | date | datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the current frame, by its exact name."""
+
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant. A `timestamp` holds an aware datetime in UTC, a `timestamp_ntz` a naive one."""
+
+    value: Value
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of the catalogue (`sql/functions.py`) applied to arguments of settled types."""
+
+    function: str
+    args: tuple[Expression, ...]
+    type: Type
+
+
+Expression: TypeAlias = Column | Literal | Call
+
+TRUE = Literal(True, BOOLEAN)
+FALSE = Literal(False, BOOLEAN)
+
+
+def text(value: str) -> Literal:
+    """A text literal."""
+    return Literal(value, STRING)
+
+
+def call(function: str, *args: Expression, type: Type = BOOLEAN) -> Call:  # noqa: A002
+    """A call; a predicate unless a type is given."""
+    return Call(function, args, type)
+
+
+def convert(expression: Expression, to: Type) -> Expression:
+    """The expression as another type; a value that cannot be converted becomes NULL."""
+    if expression.type == to:
+        return expression
+    if isinstance(expression, Literal) and expression.value is None:
+        return Literal(None, to)
+    return Call("convert", (expression,), to)
+
+
+def walk(expression: Expression) -> Iterator[Expression]:
+    """The expression and all that it is made of, outermost first."""
+    yield expression
+    if isinstance(expression, Call):
+        for argument in expression.args:
+            yield from walk(argument)
+
+
+def columns_of(expression: Expression) -> frozenset[str]:
+    """The names of the columns an expression reads."""
+    return frozenset(part.name for part in walk(expression) if isinstance(part, Column))
+
+
+def functions_of(expression: Expression) -> frozenset[str]:
+    """The catalogue functions an expression uses."""
+    return frozenset(part.function for part in walk(expression) if isinstance(part, Call))
+
+
+def replace_columns(expression: Expression, by: dict[str, Expression]) -> Expression:
+    """The expression with columns put in place of others."""
+    if isinstance(expression, Column):
+        return by.get(expression.name, expression)
+    if isinstance(expression, Call):
+        return Call(expression.function, tuple(replace_columns(a, by) for a in expression.args), expression.type)
+    return expression

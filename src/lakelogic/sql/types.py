@@ -1,0 +1,218 @@
+"""The types of contracts, and how they are written in a contract and in Arrow."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+import pyarrow as pa
+
+Kind = Literal[
+    "null",
+    "string",
+    "boolean",
+    "tinyint",
+    "smallint",
+    "int",
+    "bigint",
+    "float",
+    "double",
+    "decimal",
+    "date",
+    "timestamp",
+    "timestamp_ntz",
+    "binary",
+    "json",
+    "array",
+    "map",
+    "struct",
+]
+
+INTEGERS = ("tinyint", "smallint", "int", "bigint")
+FLOATS = ("float", "double")
+INTEGER_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """One type. `element` is an array's or a map's value type; `fields` are a struct's."""
+
+    kind: Kind
+    precision: int = 0
+    scale: int = 0
+    key: Type | None = None
+    element: Type | None = None
+    fields: tuple[tuple[str, Type], ...] = ()
+
+    def __str__(self) -> str:
+        if self.kind == "decimal":
+            return f"decimal({self.precision},{self.scale})"
+        if self.kind == "array":
+            return f"array<{self.element}>"
+        if self.kind == "map":
+            return f"map<{self.key},{self.element}>"
+        if self.kind == "struct":
+            return "struct<" + ",".join(f"{name}:{type_}" for name, type_ in self.fields) + ">"
+        return self.kind
+
+    @property
+    def is_integer(self) -> bool:
+        """Whole numbers of any width."""
+        return self.kind in INTEGERS
+
+    @property
+    def is_number(self) -> bool:
+        """Whole, floating or decimal."""
+        return self.kind in INTEGERS or self.kind in FLOATS or self.kind == "decimal"
+
+    @property
+    def is_text(self) -> bool:
+        """Text; `json` is text that must parse."""
+        return self.kind in ("string", "json")
+
+    @property
+    def is_nested(self) -> bool:
+        """Array, map or struct."""
+        return self.kind in ("array", "map", "struct")
+
+
+NULL = Type("null")
+STRING = Type("string")
+BOOLEAN = Type("boolean")
+TINYINT = Type("tinyint")
+SMALLINT = Type("smallint")
+INT = Type("int")
+BIGINT = Type("bigint")
+FLOAT = Type("float")
+DOUBLE = Type("double")
+DATE = Type("date")
+TIMESTAMP = Type("timestamp")
+TIMESTAMP_NTZ = Type("timestamp_ntz")
+BINARY = Type("binary")
+JSON = Type("json")
+
+
+def decimal(precision: int = 38, scale: int = 18) -> Type:
+    """A decimal; a bare `decimal` in a contract is decimal(38,18)."""
+    return Type("decimal", precision=precision, scale=scale)
+
+
+def array(element: Type) -> Type:
+    """An array of one type."""
+    return Type("array", element=element)
+
+
+_NAMES: dict[str, Type] = {
+    "string": STRING, "str": STRING, "text": STRING, "varchar": STRING, "char": STRING,
+    "boolean": BOOLEAN, "bool": BOOLEAN,
+    "tinyint": TINYINT, "byte": TINYINT, "smallint": SMALLINT, "short": SMALLINT,
+    "int": INT, "integer": INT, "bigint": BIGINT, "long": BIGINT,
+    "float": FLOAT, "real": FLOAT, "double": DOUBLE,
+    "decimal": decimal(), "numeric": decimal(), "date": DATE,
+    "timestamp": TIMESTAMP, "datetime": TIMESTAMP, "timestamp_ntz": TIMESTAMP_NTZ,
+    "binary": BINARY, "bytes": BINARY, "json": JSON,
+}  # fmt: skip
+
+TYPE_NAMES: tuple[str, ...] = tuple(_NAMES)
+
+_DECIMAL = re.compile(r"(?:decimal|numeric)\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)$")
+_SIZED = re.compile(r"(?:varchar|char|string)\(\s*\d+\s*\)$")
+
+
+def parse_type(text: str) -> Type:
+    """Read a type as a contract writes it; raises ValueError with what is wrong."""
+    written = text.strip()
+    lowered = written.lower()
+    if lowered in _NAMES:
+        return _NAMES[lowered]
+    if match := _DECIMAL.match(lowered):
+        precision, scale = int(match[1]), int(match[2] or 0)
+        if not (1 <= precision <= 38 and scale <= precision):
+            raise ValueError(f"decimal({precision},{scale}) is outside 1 to 38 digits")
+        return decimal(precision, scale)
+    if _SIZED.match(lowered):
+        return STRING
+    if lowered.endswith(">"):
+        head, _, inner = written.partition("<")
+        parts = _split(inner[:-1])
+        match head.strip().lower():
+            case "array" if len(parts) == 1:
+                return array(parse_type(parts[0]))
+            case "map" if len(parts) == 2:
+                return Type("map", key=parse_type(parts[0]), element=parse_type(parts[1]))
+            case "struct" if parts and all(":" in part for part in parts):
+                pairs = (part.partition(":") for part in parts)
+                return Type("struct", fields=tuple((name.strip(), parse_type(kind)) for name, _, kind in pairs))
+    raise ValueError(f"`{text}` is not a type")
+
+
+def _split(text: str) -> list[str]:
+    """Split at commas that are not inside brackets."""
+    parts, depth, start = [], 0, 0
+    for position, character in enumerate(text):
+        if character in "<(":
+            depth += 1
+        elif character in ">)":
+            depth -= 1
+        elif character == "," and depth == 0:
+            parts.append(text[start:position])
+            start = position + 1
+    return [*parts, text[start:]] if text.strip() else []
+
+
+_TO_ARROW: dict[str, pa.DataType] = {
+    "null": pa.string(), "string": pa.string(), "json": pa.string(), "boolean": pa.bool_(),
+    "tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64(),
+    "float": pa.float32(), "double": pa.float64(), "date": pa.date32(),
+    "timestamp": pa.timestamp("us", tz="UTC"), "timestamp_ntz": pa.timestamp("us"), "binary": pa.binary(),
+}  # fmt: skip
+
+
+def to_arrow(type_: Type) -> pa.DataType:
+    """The Arrow type that stands for a contract type, on every engine and in every file."""
+    match type_.kind:
+        case "decimal":
+            return pa.decimal128(type_.precision, type_.scale)
+        case "array":
+            assert type_.element is not None
+            return pa.list_(to_arrow(type_.element))
+        case "map":
+            assert type_.key is not None and type_.element is not None
+            return pa.map_(to_arrow(type_.key), to_arrow(type_.element))
+        case "struct":
+            return pa.struct([(name, to_arrow(field)) for name, field in type_.fields])
+    return _TO_ARROW[type_.kind]
+
+
+def from_arrow(type_: pa.DataType) -> Type:  # noqa: PLR0911
+    """The contract type for a landed Arrow type; unsigned and narrow kinds widen to the next that holds them."""
+    if pa.types.is_boolean(type_):
+        return BOOLEAN
+    if pa.types.is_integer(type_):
+        return _INTEGER_FROM_ARROW[str(type_)]
+    if pa.types.is_floating(type_):
+        return DOUBLE if type_ == pa.float64() else FLOAT
+    if pa.types.is_decimal(type_):
+        return decimal(type_.precision, type_.scale)
+    if pa.types.is_date(type_):
+        return DATE
+    if pa.types.is_timestamp(type_):
+        return TIMESTAMP if type_.tz else TIMESTAMP_NTZ
+    if pa.types.is_binary(type_) or pa.types.is_large_binary(type_) or pa.types.is_binary_view(type_):
+        return BINARY
+    if pa.types.is_map(type_):
+        return Type("map", key=from_arrow(type_.key_type), element=from_arrow(type_.item_type))
+    if pa.types.is_list(type_) or pa.types.is_large_list(type_) or pa.types.is_list_view(type_):
+        return array(from_arrow(type_.value_type))
+    if pa.types.is_struct(type_):
+        return Type("struct", fields=tuple((field.name, from_arrow(field.type)) for field in type_))
+    if pa.types.is_dictionary(type_):
+        return from_arrow(type_.value_type)
+    return STRING
+
+
+_INTEGER_FROM_ARROW = {
+    "int8": TINYINT, "int16": SMALLINT, "int32": INT, "int64": BIGINT,
+    "uint8": SMALLINT, "uint16": INT, "uint32": BIGINT, "uint64": decimal(20, 0),
+}  # fmt: skip
