@@ -181,14 +181,14 @@ class SourceError(LakeLogicError):
     """The source cannot be reached or read."""
 
     code = "LL-E020"
-    retry = "later"
+    retry: ClassVar[Retry] = "later"
 
 
 class CredentialError(SourceError):
     """A key or secret is missing or wrong: nothing was read."""
 
     code = "LL-E021"
-    retry = "never"
+    retry: ClassVar[Retry] = "never"
     exit_code = 2
 
 
@@ -208,7 +208,7 @@ class CommitConflict(TableError):
     """Somebody else committed first; trying again is safe."""
 
     code = "LL-E041"
-    retry = "later"
+    retry: ClassVar[Retry] = "later"
 
 
 class FeatureRefused(TableError):
@@ -236,7 +236,7 @@ class Blocked(LakeLogicError):
     """Somebody else holds the lease, or an upstream is stale."""
 
     code = "LL-E052"
-    retry = "later"
+    retry: ClassVar[Retry] = "later"
     exit_code = 5
 
 

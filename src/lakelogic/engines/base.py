@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import pyarrow as pa
 
 from lakelogic.plan.nodes import Account, Landed, Link, Mask, Measure, Published, Read
+from lakelogic.privacy.keys import Keys
 
 # An engine's own lazy rows: a PySpark DataFrame, a Polars LazyFrame, a DuckDB relation.
 Frame: TypeAlias = Any
@@ -47,14 +48,6 @@ class Staged:
     bad: tuple[DataFile, ...]
     scanned: int | None
     fates: Mapping[int, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Keys:
-    """Secret material for masks, held by the process and never printed or put into a plan or SQL text."""
-
-    encryption: tuple[tuple[str, bytes], ...] = field(default=(), repr=False)  # (key id, 32 bytes); the first encrypts
-    salt: bytes | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

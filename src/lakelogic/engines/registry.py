@@ -19,7 +19,7 @@ _MODULES = {"spark": "pyspark", "duckdb": "duckdb", "polars": "polars"}
 def names() -> tuple[str, ...]:
     """The engines that are registered, ours first."""
     found = {point.name for point in entry_points(group=GROUP)} | set(_OURS)
-    return tuple([*_OURS, *sorted(found - set(_OURS))])
+    return (*_OURS, *sorted(found - set(_OURS)))
 
 
 def default_name() -> str:

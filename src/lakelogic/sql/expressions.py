@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from lakelogic.sql.types import BOOLEAN, STRING, Type
 
-Value: TypeAlias = None | bool | int | float | Decimal | str | bytes | date | datetime
+Value: TypeAlias = bool | int | float | Decimal | str | bytes | date | datetime | None
 
 
 @dataclass(frozen=True, slots=True)

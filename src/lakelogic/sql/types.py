@@ -178,14 +178,15 @@ def to_arrow(type_: Type) -> pa.DataType:
             assert type_.element is not None
             return pa.list_(to_arrow(type_.element))
         case "map":
-            assert type_.key is not None and type_.element is not None
+            assert type_.key is not None
+            assert type_.element is not None
             return pa.map_(to_arrow(type_.key), to_arrow(type_.element))
         case "struct":
             return pa.struct([(name, to_arrow(field)) for name, field in type_.fields])
     return _TO_ARROW[type_.kind]
 
 
-def from_arrow(type_: pa.DataType) -> Type:  # noqa: PLR0911
+def from_arrow(type_: pa.DataType) -> Type:
     """The contract type for a landed Arrow type; unsigned and narrow kinds widen to the next that holds them."""
     if pa.types.is_boolean(type_):
         return BOOLEAN

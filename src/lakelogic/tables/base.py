@@ -1,0 +1,85 @@
+"""How rows are kept: what a table format must do. Formats know commits, not rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True)
+class StagedFile:
+    """A Parquet file that a commit adds: absolute path under the table's root, rows and bytes."""
+
+    path: str
+    rows: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableState:
+    """A table at one version. `transactions` are the application transactions it has seen: id → last n."""
+
+    location: str
+    version: int
+    schema: pa.Schema
+    files: tuple[str, ...]  # absolute paths of the data files
+    rows: int | None
+    transactions: Mapping[str, int] = field(default_factory=dict)
+    metadata: Mapping[str, str] = field(default_factory=dict)  # of the newest commit that we wrote
+
+
+@dataclass(frozen=True, slots=True)
+class CommitInfo:
+    """Who commits what: (`app_id`, `n`) makes a commit happen once, `metadata` is kept in the log."""
+
+    app_id: str  # lakelogic:<dataset>:<side>
+    n: int
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """What a commit did. `skipped`: the table had seen (app_id, n) before and nothing was written."""
+
+    version: int
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    unchanged: int = 0
+    skipped: bool = False
+
+
+@runtime_checkable
+class TableFormat(Protocol):
+    """Reading the state of a table and committing to it, each commit once."""
+
+    name: str
+
+    def state(self, location: str, version: int | None = None) -> TableState | None:
+        """The table at a version (newest without one); None where there is no table."""
+        ...
+
+    def append(self, location: str, files: Sequence[StagedFile], schema: pa.Schema, commit: CommitInfo) -> Committed:
+        """Add staged files; creates the table. Columns that are new to the table are added to its schema."""
+        ...
+
+    def overwrite(self, location: str, files: Sequence[StagedFile], schema: pa.Schema, commit: CommitInfo) -> Committed:
+        """Replace all rows by the staged files, in one commit."""
+        ...
+
+    def merge(
+        self,
+        location: str,
+        files: Sequence[StagedFile],
+        schema: pa.Schema,
+        keys: Sequence[str],
+        commit: CommitInfo,
+        *,
+        compare: Sequence[str],
+        keep: Sequence[str] = (),
+    ) -> Committed:
+        """Upsert staged rows by key. A row equal in all `compare` columns is left as it is; `keep` columns survive an update."""
+        ...
