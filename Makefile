@@ -1,0 +1,81 @@
+# Two commands matter: `make demo` and `make test`. Both set up what is missing first.
+# Needed on the machine: git, make and Python 3.11 or later. `make` alone lists everything.
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+SHELL := /bin/sh
+
+ENGINE ?= spark
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/stamps
+PYTHON_READY := $(STAMPS)/python
+PACKAGES_READY := $(STAMPS)/packages
+PROJECT_READY := $(STAMPS)/project
+SPARK_READY := $(STAMPS)/spark
+
+# Spark needs Java; DuckDB and Polars do not.
+DEMO_NEEDS := $(if $(filter spark,$(ENGINE)),setup,$(PROJECT_READY))
+
+.PHONY: help setup demo test lint types docs reference pictures pins java clean
+
+help: ## This list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+setup: java $(PROJECT_READY) $(SPARK_READY) ## Everything a checkout needs: .venv, pinned packages, Java, Spark's jars
+
+demo: $(DEMO_NEEDS) ## Run the retail example end to end (ENGINE=spark, duckdb or polars)
+	@$(BIN)/lakelogic demo --engine $(ENGINE) $(ARGS)
+
+test: setup ## All tests, Spark's included (ARGS="-k name" goes to pytest)
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(PROJECT_READY) ## Style, formatting, layers of the architecture, generated pages up to date
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python scripts/generate_reference.py --check
+
+types: $(PROJECT_READY) ## The strict type checker
+	$(BIN)/mypy
+
+docs: $(PROJECT_READY) ## Build the documentation into site/ (no network needed)
+	$(BIN)/python scripts/generate_reference.py --check
+	$(BIN)/zensical build --clean --strict
+
+reference: $(PROJECT_READY) ## Write the generated pages of the documentation again
+	$(BIN)/python scripts/generate_reference.py
+
+pictures: $(PROJECT_READY) ## Draw the picture of a run again
+	$(BIN)/python scripts/make_pictures.py
+
+pins: $(PACKAGES_READY) ## Pin the newest fitting versions, with hashes, in requirements/*.txt
+	BIN=$(BIN) sh scripts/pin_requirements.sh
+
+clean: ## Remove what make, tests and the demo have made (.venv included)
+	rm -rf $(VENV) site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf lakelogic_warehouse .lakelogic spark-warehouse metastore_db derby.log
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Asked before anything is installed, so that a machine without Java stops here and not half-way.
+java:
+	@sh scripts/ensure_java.sh
+
+$(PYTHON_READY): scripts/ensure_venv.sh
+	@sh scripts/ensure_venv.sh $(VENV)
+	@mkdir -p $(STAMPS) && touch $@
+
+$(PACKAGES_READY): $(PYTHON_READY) requirements/bootstrap.txt requirements/dev.txt scripts/install_pins.sh
+	@BIN=$(BIN) sh scripts/install_pins.sh
+	@touch $@
+
+$(PROJECT_READY): $(PACKAGES_READY) pyproject.toml
+	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --no-index --disable-pip-version-check --editable .
+	@touch $@
+
+$(SPARK_READY): $(PACKAGES_READY) | $(PROJECT_READY)
+	@$(BIN)/lakelogic setup spark
+	@touch $@

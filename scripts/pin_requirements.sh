@@ -1,0 +1,21 @@
+#!/bin/sh
+# Write requirements/*.txt anew: newest fitting versions, hashes of every file, no address of where they came from.
+set -eu
+
+: "${BIN:?the bin folder of the virtual environment}"
+
+[ -x "$BIN/uv" ] || "$BIN/python" -m pip install --quiet uv
+
+pin() {
+    out=$1
+    shift
+    "$BIN/uv" pip compile --quiet --upgrade --generate-hashes --universal --python-version 3.11 \
+        --no-emit-index-url --no-emit-find-links --custom-compile-command "make pins" --output-file "$out" "$@"
+    if grep -nE '[a-z]+://|^--' "$out"; then
+        printf '%s\n' "$out names the address of a registry: see the lines above" >&2
+        exit 1
+    fi
+}
+
+pin requirements/bootstrap.txt requirements/bootstrap.in
+pin requirements/dev.txt --all-extras pyproject.toml requirements/dev.in
