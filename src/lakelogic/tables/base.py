@@ -81,5 +81,5 @@ class TableFormat(Protocol):
         compare: Sequence[str],
         keep: Sequence[str] = (),
     ) -> Committed:
-        """Upsert staged rows by key. A row equal in all `compare` columns is left as it is; `keep` columns survive an update."""
+        """Upsert staged rows by key. Rows equal in all `compare` columns stay as they are; `keep` columns survive updates."""
         ...

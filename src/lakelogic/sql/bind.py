@@ -1,0 +1,457 @@
+"""Syntax tree + known columns → canonical expression: names resolved, types settled, conversions written out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from sqlglot import exp
+
+from lakelogic.sql.coerce import arithmetic_type, common, number, unify
+from lakelogic.sql.expressions import Call, Column, Expression, Literal, Value, call, convert
+from lakelogic.sql.parse import parse_expression
+from lakelogic.sql.problems import (
+    BAD_ARGUMENTS,
+    BAD_TYPES,
+    FORBIDDEN,
+    NO_COLUMN,
+    NO_FUNCTION,
+    NOT_YET,
+    Problem,
+    SqlProblems,
+    nearest,
+)
+from lakelogic.sql.signatures import (
+    AGGREGATES,
+    FORBIDDEN_FUNCTIONS,
+    SIGNATURES,
+    UNSTABLE_FUNCTIONS,
+    Clock,
+    case,
+    cast,
+    like,
+    matches,
+    refuse,
+)
+from lakelogic.sql.types import BIGINT, BOOLEAN, DOUBLE, INT, NULL, STRING, Type, array, decimal, parse_type
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundAggregate:
+    """An aggregate found inside an expression; its value stands in the rolled-up frame under `name`."""
+
+    name: str
+    function: str
+    value: Expression | None
+    type: Type
+
+
+@dataclass(slots=True)
+class Scope:
+    """What the SQL may read: columns by logical name, and the names that mean the current rows."""
+
+    columns: Mapping[str, Expression]
+    tables: frozenset[str] = frozenset({"source"})
+    now: datetime = _EPOCH
+    folded: dict[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.folded = {name.lower(): name for name in self.columns}
+
+
+def scope_of(columns: Mapping[str, Type]) -> Scope:
+    """A scope over plain columns."""
+    return Scope({name: Column(name, type_) for name, type_ in columns.items()})
+
+
+def bind(text: str, columns: Mapping[str, Type] | Scope, *, dialect: str = "spark") -> Expression:
+    """Parse and bind one expression; raises SqlProblems with everything that is wrong."""
+    scope = columns if isinstance(columns, Scope) else scope_of(columns)
+    return Binder(scope).bind(parse_expression(text, dialect))
+
+
+def condition(value: Expression, what: str) -> Expression:
+    """A value that must be TRUE, FALSE or NULL."""
+    if value.type.kind == "boolean":
+        return value
+    if value.type.kind == "null":
+        return Literal(None, BOOLEAN)
+    raise refuse(BAD_TYPES, f"{what} must be a condition, not a {value.type}.", "compare it: x = …, x IS NOT NULL")
+
+
+class Binder:
+    """Binds the trees of one place. With `aggregates`, aggregate calls are collected there by name."""
+
+    def __init__(self, scope: Scope, aggregates: list[BoundAggregate] | None = None) -> None:
+        self.scope = scope
+        self.aggregates = aggregates
+        self.clock = Clock(scope.now)
+        self.problems: list[Problem] = []
+        self._inside_aggregate = False
+
+    def bind(self, tree: exp.Expression) -> Expression:
+        """The canonical expression, or all problems at once."""
+        bound = self._bind(tree)
+        if self.problems:
+            raise SqlProblems(self.problems)
+        return bound
+
+    def _bind(self, tree: exp.Expression) -> Expression:
+        handler = _HANDLERS.get(type(tree))
+        try:
+            if handler is not None:
+                return handler(self, tree)
+            if type(tree) in _COMPARISONS:
+                return self._compare(_COMPARISONS[type(tree)], tree)
+            if type(tree) in _ARITHMETIC:
+                return self._arithmetic(_ARITHMETIC[type(tree)], tree)
+        except SqlProblems as trouble:
+            self.problems += trouble.problems
+            return Literal(None, NULL)
+        self.problems.append(Problem(NOT_YET, f"`{_short(tree)}` is not available in contract SQL yet."))
+        return Literal(None, NULL)
+
+    # names and constants
+
+    def _column(self, tree: exp.Expression) -> Expression:
+        assert isinstance(tree, exp.Column)
+        table = tree.text("table")
+        if table and table.lower() not in self.scope.tables:
+            raise refuse(
+                NO_COLUMN,
+                f"There is no table `{table}` here.",
+                f"the current rows are called {' or '.join(f'`{t}`' for t in sorted(self.scope.tables))}",
+            )
+        name = tree.name
+        found = self.scope.folded.get(name.lower())
+        if found is None:
+            known = [column for column in self.scope.columns if not column.startswith("~")]
+            listed = ", ".join(f"`{column}`" for column in known[:12])
+            raise refuse(
+                NO_COLUMN, f"There is no column `{name}`.", nearest(name, known) or f"the columns here are {listed}"
+            )
+        return self.scope.columns[found]
+
+    def _literal(self, tree: exp.Expression) -> Expression:
+        assert isinstance(tree, exp.Literal)
+        if tree.is_string:
+            return Literal(str(tree.this), STRING)
+        written = str(tree.this)
+        if "e" in written.lower():
+            return Literal(float(written), DOUBLE)
+        if "." in written:
+            exact = Decimal(written)
+            digits, scale = _digits(exact)
+            return Literal(exact, decimal(digits, scale))
+        return _whole(int(written))
+
+    def _negate(self, tree: exp.Expression) -> Expression:
+        value = number(self._bind(tree.this), "-")
+        if isinstance(value, Literal) and isinstance(value.value, int):
+            return _whole(-value.value)
+        if isinstance(value, Literal) and isinstance(value.value, float | Decimal):
+            return Literal(-value.value, value.type)
+        wide = convert(value, BIGINT) if value.type.is_integer else value
+        return Call("negate", (wide,), wide.type)
+
+    # comparison and logic
+
+    def _both(self, tree: exp.Expression, what: str) -> tuple[Expression, Expression]:
+        left, right = self._bind(tree.this), self._bind(tree.expression)
+        values, _ = unify((left, right), what)
+        return values[0], values[1]
+
+    def _compare(self, function: str, tree: exp.Expression) -> Expression:
+        return call(function, *self._both(tree, "Comparison:"))
+
+    def _arithmetic(self, function: str, tree: exp.Expression) -> Expression:
+        left = number(self._bind(tree.this), f"`{_short(tree)}`")
+        right = number(self._bind(tree.expression), f"`{_short(tree)}`")
+        if function == "divide":
+            return Call("divide", (convert(left, DOUBLE), convert(right, DOUBLE)), DOUBLE)
+        if function == "modulo":
+            type_ = BIGINT if left.type.is_integer and right.type.is_integer else DOUBLE
+            return Call("modulo", (convert(left, type_), convert(right, type_)), type_)
+        type_ = arithmetic_type(function, left.type, right.type)
+        if type_.kind in ("bigint", "double"):
+            left, right = convert(left, type_), convert(right, type_)
+        return Call(function, (left, right), type_)
+
+    def _connect(self, tree: exp.Expression) -> Expression:
+        function = "and" if isinstance(tree, exp.And) else "or"
+        sides = (
+            condition(self._bind(tree.this), function.upper()),
+            condition(self._bind(tree.expression), function.upper()),
+        )
+        return call(function, *sides)
+
+    def _not(self, tree: exp.Expression) -> Expression:
+        return call("not", condition(self._bind(tree.this), "NOT"))
+
+    def _negated(self, tree: exp.Expression, value: Expression) -> Expression:
+        return call("not", value) if tree.args.get("negate") else value
+
+    def _is(self, tree: exp.Expression) -> Expression:
+        value, against = self._bind(tree.this), tree.expression
+        if isinstance(against, exp.Null):
+            return self._negated(tree, call("is_null", value))
+        return self._negated(tree, call("same", condition(value, "IS"), self._bind(against)))
+
+    def _in(self, tree: exp.Expression) -> Expression:
+        if tree.args.get("query") is not None or tree.args.get("unnest") is not None:
+            raise refuse(NOT_YET, "IN (SELECT …) is not available yet.", "use a referential_integrity rule with a link")
+        values, _ = unify([self._bind(tree.this), *(self._bind(item) for item in tree.expressions)], "IN:")
+        return self._negated(tree, Call("in", values, BOOLEAN))
+
+    def _between(self, tree: exp.Expression) -> Expression:
+        value = self._bind(tree.this)
+        values, _ = unify((value, self._bind(tree.args["low"]), self._bind(tree.args["high"])), "BETWEEN:")
+        inside = call("and", call("ge", values[0], values[1]), call("le", values[0], values[2]))
+        return self._negated(tree, inside)
+
+    def _like(self, tree: exp.Expression, escape: str | None = None) -> Expression:
+        if isinstance(tree.expression, exp.Any | exp.All):
+            raise refuse(NOT_YET, "LIKE ANY and LIKE ALL are not available yet.", "write x LIKE a OR x LIKE b")
+        name = "ilike" if isinstance(tree, exp.ILike) else "like"
+        return self._negated(tree, like(name, self._bind(tree.this), self._bind(tree.expression), escape))
+
+    def _escape(self, tree: exp.Expression) -> Expression:
+        return self._like(tree.this, tree.expression.name)
+
+    def _regexp(self, tree: exp.Expression) -> Expression:
+        return self._negated(tree, matches(self._bind(tree.this), self._bind(tree.expression)))
+
+    # conditions and casts
+
+    def _case(self, tree: exp.Expression) -> Expression:
+        subject = tree.args.get("this")
+        branches = []
+        for branch in tree.args["ifs"]:
+            when = exp.EQ(this=subject.copy(), expression=branch.this) if subject is not None else branch.this
+            branches.append((condition(self._bind(when), "WHEN"), self._bind(branch.args["true"])))
+        default = tree.args.get("default")
+        return case(branches, self._bind(default) if default is not None else None)
+
+    def _if(self, tree: exp.Expression) -> Expression:
+        default = tree.args.get("false")
+        return case(
+            [(condition(self._bind(tree.this), "IF"), self._bind(tree.args["true"]))],
+            self._bind(default) if default is not None else None,
+        )
+
+    def _cast(self, tree: exp.Expression) -> Expression:
+        written = tree.args["to"].sql(dialect="spark").lower()
+        try:
+            to = parse_type(written)
+        except ValueError as error:
+            raise refuse(BAD_TYPES, f"{error}.") from error
+        value = self._bind(tree.this)
+        return _literal_cast(value, to) or cast(value, to)
+
+    # functions
+
+    def _function(self, tree: exp.Expression) -> Expression:
+        assert isinstance(tree, exp.Anonymous)
+        name = str(tree.this).lower()
+        if name in AGGREGATES:
+            return self._aggregate(name, tree.expressions, None)
+        if name in ("current_timestamp", "now") and not tree.expressions:
+            return self.clock.timestamp
+        if name == "current_date" and not tree.expressions:
+            return self.clock.date
+        if name in FORBIDDEN_FUNCTIONS:
+            raise refuse(
+                FORBIDDEN, f"The function `{name}` is not allowed in a contract.", "it reaches outside the rows"
+            )
+        if name in UNSTABLE_FUNCTIONS:
+            raise refuse(
+                FORBIDDEN, f"`{name}` gives another value at every run.", "a re-run could not give the same tables"
+            )
+        signature = SIGNATURES.get(name)
+        if signature is None:
+            raise refuse(
+                NO_FUNCTION,
+                f"The function `{name}` is not in the portable catalogue.",
+                nearest(name, [*SIGNATURES, *AGGREGATES]) or "`lakelogic explain --functions` lists what is",
+            )
+        least, most, build = signature
+        count = len(tree.expressions)
+        if count < least or (most is not None and count > most):
+            takes = f"{least}" if least == most else f"{least} or more" if most is None else f"{least} to {most}"
+            raise refuse(BAD_ARGUMENTS, f"`{name}` takes {takes} arguments, not {count}.")
+        return build([self._bind(argument) for argument in tree.expressions])
+
+    def _filtered(self, tree: exp.Expression) -> Expression:
+        inner = tree.this
+        if not isinstance(inner, exp.Anonymous) or str(inner.this).lower() not in AGGREGATES:
+            raise refuse(BAD_ARGUMENTS, "FILTER belongs after an aggregate such as sum(x).")
+        return self._aggregate(str(inner.this).lower(), inner.expressions, tree.expression.this)
+
+    def _any(self, tree: exp.Expression) -> Expression:
+        inner = tree.this.this if isinstance(tree.this, exp.Paren) else tree.this
+        return self._aggregate("any", [inner], None)
+
+    def _aggregate(self, name: str, arguments: list[exp.Expression], where: exp.Expression | None) -> Expression:
+        if self.aggregates is None:
+            raise refuse(BAD_ARGUMENTS, f"The aggregate `{name}` cannot stand here.", "use it in a rollup step")
+        if self._inside_aggregate:
+            raise refuse(BAD_ARGUMENTS, f"The aggregate `{name}` stands inside another one.")
+        if len(arguments) != 1:
+            raise refuse(BAD_ARGUMENTS, f"`{name}` takes one argument, not {len(arguments)}.")
+        self._inside_aggregate = True
+        try:
+            function, value = self._aggregated(name, arguments[0])
+            if where is not None:
+                kept = condition(self._bind(where), "FILTER")
+                function = "count" if function == "count_all" else function
+                value = case([(kept, value if value is not None else Literal(1, INT))], None)
+        finally:
+            self._inside_aggregate = False
+        type_ = aggregate_type(function, value)
+        if function in ("sum", "avg") and value is not None:
+            value = convert(value, DOUBLE) if function == "avg" else value
+        if function in ("any_true", "every_true") and value is not None:
+            value = condition(value, name)
+        bound = BoundAggregate(f"~aggregate{len(self.aggregates)}", function, value, type_)
+        for known in self.aggregates:
+            if (known.function, known.value, known.type) == (bound.function, bound.value, bound.type):
+                return Column(known.name, known.type)
+        self.aggregates.append(bound)
+        return Column(bound.name, type_)
+
+    def _aggregated(self, name: str, argument: exp.Expression) -> tuple[str, Expression | None]:
+        function = AGGREGATES[name]
+        if isinstance(argument, exp.Star):
+            if function != "count":
+                raise refuse(BAD_ARGUMENTS, f"`{name}(*)` does not exist; only count(*).")
+            return "count_all", None
+        if isinstance(argument, exp.Distinct):
+            if function != "count" or len(argument.expressions) != 1:
+                raise refuse(NOT_YET, f"`{name}(DISTINCT …)` is not available yet; count(DISTINCT x) is.")
+            return "count_distinct", self._bind(argument.expressions[0])
+        value = self._bind(argument)
+        return function, number(value, name) if function in ("sum", "avg") else value
+
+    def _concat(self, tree: exp.Expression) -> Expression:
+        parts = [self._bind(tree.this), self._bind(tree.expression)]
+        return Call("concat", tuple(convert(part, STRING) if not part.type.is_text else part for part in parts), STRING)
+
+
+def aggregate_type(function: str, value: Expression | None) -> Type:
+    """The type an aggregate yields over a value."""
+    if function in ("count_all", "count", "count_distinct"):
+        return BIGINT
+    assert value is not None
+    if function == "avg":
+        return DOUBLE
+    if function in ("any_true", "every_true"):
+        return BOOLEAN
+    if function in ("collect_list", "collect_set"):
+        return array(value.type)
+    if function == "sum":
+        if value.type.is_integer:
+            return BIGINT
+        return decimal(38, value.type.scale) if value.type.kind == "decimal" else DOUBLE
+    return value.type
+
+
+def _whole(value: int) -> Literal:
+    if -(2**31) <= value < 2**31:
+        return Literal(value, INT)
+    if -(2**63) <= value < 2**63:
+        return Literal(value, BIGINT)
+    digits, _ = _digits(Decimal(value))
+    return Literal(Decimal(value), decimal(digits, 0))
+
+
+def _digits(value: Decimal) -> tuple[int, int]:
+    _, digits, exponent = value.as_tuple()
+    scale = max(0, -int(exponent))
+    precision = max(len(digits) + max(0, int(exponent)), scale + 1 if scale else 1, scale)
+    if precision > 38:
+        raise refuse(BAD_TYPES, f"The number {value} has more than 38 digits.")
+    return precision, scale
+
+
+def _literal_cast(value: Expression, to: Type) -> Literal | None:
+    """DATE'…' and TIMESTAMP'…' as constants, so that plans and push-down can use them."""
+    if not (isinstance(value, Literal) and isinstance(value.value, str)):
+        return None
+    found: Value = None
+    try:
+        if to.kind == "date" and len(value.value) == 10:
+            found = datetime.strptime(value.value, "%Y-%m-%d").date()  # noqa: DTZ007
+        elif to.kind == "timestamp" and value.value.endswith("Z"):
+            found = datetime.fromisoformat(value.value).astimezone(UTC)
+    except ValueError:
+        return None
+    return Literal(found, to) if found is not None else None
+
+
+def _short(tree: exp.Expression) -> str:
+    written = tree.sql(dialect="spark")
+    return written if len(written) <= 60 else written[:57] + "…"
+
+
+_COMPARISONS: dict[type, str] = {
+    exp.EQ: "eq",
+    exp.NEQ: "ne",
+    exp.LT: "lt",
+    exp.LTE: "le",
+    exp.GT: "gt",
+    exp.GTE: "ge",
+    exp.NullSafeEQ: "same",
+}
+_ARITHMETIC: dict[type, str] = {
+    exp.Add: "add",
+    exp.Sub: "subtract",
+    exp.Mul: "multiply",
+    exp.Div: "divide",
+    exp.Mod: "modulo",
+}
+_HANDLERS: dict[type, Callable[[Binder, exp.Expression], Expression]] = {
+    exp.Column: Binder._column,
+    exp.Literal: Binder._literal,
+    exp.Null: lambda _, __: Literal(None, NULL),
+    exp.Boolean: lambda _, tree: Literal(bool(tree.this), BOOLEAN),
+    exp.Paren: lambda binder, tree: binder._bind(tree.this),
+    exp.Neg: Binder._negate,
+    exp.And: Binder._connect,
+    exp.Or: Binder._connect,
+    exp.Not: Binder._not,
+    exp.Is: Binder._is,
+    exp.NullSafeNEQ: lambda binder, tree: call("not", call("same", *binder._both(tree, "Comparison:"))),
+    exp.In: Binder._in,
+    exp.Between: Binder._between,
+    exp.Like: Binder._like,
+    exp.ILike: Binder._like,
+    exp.Escape: Binder._escape,
+    exp.RegexpLike: Binder._regexp,
+    exp.Case: Binder._case,
+    exp.If: Binder._if,
+    exp.Cast: Binder._cast,
+    exp.TryCast: Binder._cast,
+    exp.Anonymous: Binder._function,
+    exp.Filter: Binder._filtered,
+    exp.Any: Binder._any,
+    exp.DPipe: Binder._concat,
+    exp.Trim: lambda binder, tree: _trim(binder, tree),
+    exp.CurrentDate: lambda binder, _: binder.clock.date,
+    exp.CurrentTimestamp: lambda binder, _: binder.clock.timestamp,
+}
+
+
+def _trim(binder: Binder, tree: exp.Expression) -> Expression:
+    characters = tree.args.get("expression")
+    if characters is not None and not (isinstance(characters, exp.Literal) and characters.this == " "):
+        raise refuse(NOT_YET, "trim of other characters than spaces is not available yet.")
+    name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(tree.args.get("position") or "").upper(), "trim")
+    value = binder._bind(tree.this)
+    return Call(name, (value if value.type.is_text else convert(value, STRING),), STRING)
+
+
+__all__ = ["Binder", "BoundAggregate", "Scope", "bind", "common", "condition", "scope_of"]

@@ -1,0 +1,125 @@
+"""Contract SQL text → syntax tree: one read-only statement, in Spark's grammar or one that is named."""
+
+from __future__ import annotations
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import SqlglotError
+
+from lakelogic.sql.problems import FORBIDDEN, NOT_YET, UNREADABLE, Problem, SqlProblems
+
+
+class ContractSQL(Spark):
+    """Spark's grammar, with every function left as written: the catalogue decides what a name means."""
+
+    class Tokenizer(Spark.Tokenizer):
+        """Spark 4 reads `'it''s'` as one text with a quote in it."""
+
+        STRING_ESCAPES = ["'", "\\"]  # noqa: RUF012
+
+    class Parser(Spark.Parser):
+        """No function is rewritten while parsing."""
+
+        FUNCTIONS = {}  # noqa: RUF012
+        FUNCTION_PARSERS = {  # noqa: RUF012
+            name: parser
+            for name, parser in Spark.Parser.FUNCTION_PARSERS.items()
+            if name in ("CAST", "TRY_CAST", "EXTRACT", "TRIM")
+        }
+
+
+_READ_ONLY = (exp.Select, exp.SetOperation, exp.Subquery)
+
+
+def dialects() -> list[str]:
+    """The grammars that contract SQL can be written in."""
+    return sorted(name for name in sqlglot.Dialect.classes if name and name != "contractsql")
+
+
+def _read(text: str, dialect: str) -> exp.Expression:
+    if not text.strip():
+        raise SqlProblems([Problem(UNREADABLE, "The SQL is empty.", "write an expression, or remove the entry")])
+    try:
+        if dialect not in ("spark", "spark2", "databricks"):
+            # Written in another grammar: say the same in Spark's, then read that.
+            text = sqlglot.transpile(text, read=dialect, write="spark")[0]
+        trees = [tree for tree in sqlglot.parse(text, dialect=ContractSQL) if tree is not None]
+    except SqlglotError as error:
+        raise SqlProblems([_unreadable(error)]) from error
+    except ValueError as error:
+        raise SqlProblems([Problem(UNREADABLE, f"The SQL cannot be read: {error}.")]) from error
+    if len(trees) != 1:
+        raise SqlProblems([Problem(FORBIDDEN, "There is more than one statement.", "write one; remove the `;`")])
+    return trees[0]
+
+
+def _unreadable(error: SqlglotError) -> Problem:
+    errors = getattr(error, "errors", None)
+    if not errors:
+        return Problem(UNREADABLE, f"The SQL cannot be read: {str(error).splitlines()[0]}.")
+    first = errors[0]
+    near = (str(first.get("start_context", ""))[-20:] + str(first.get("highlight", ""))).strip().splitlines()
+    place = f" near `{near[-1].strip()}`" if near else ""
+    return Problem(
+        UNREADABLE,
+        f"The SQL cannot be read{place}: {str(first.get('description', 'syntax error')).rstrip('.').lower()}.",
+        "check brackets, quotes and commas there",
+        first.get("line"),
+    )
+
+
+def parse_items(text: str, dialect: str = "spark") -> list[exp.Expression]:
+    """A list of expressions, `expr [AS name], …`, as they would stand after SELECT."""
+    tree = _read(f"SELECT {text}", dialect)
+    if not isinstance(tree, exp.Select) or set(_clauses(tree)) - {"expressions"}:
+        raise SqlProblems(
+            [
+                Problem(
+                    UNREADABLE, "Here only expressions can stand.", "write `expr AS column`, or a whole SELECT … FROM"
+                )
+            ]
+        )
+    return list(tree.expressions)
+
+
+def parse_expression(text: str, dialect: str = "spark") -> exp.Expression:
+    """Exactly one expression, without an alias."""
+    items = parse_items(text, dialect)
+    if len(items) != 1:
+        raise SqlProblems([Problem(UNREADABLE, f"One expression is expected here, not {len(items)}.")])
+    if isinstance(items[0], exp.Alias):
+        raise SqlProblems([Problem(UNREADABLE, "A name (`AS …`) cannot stand here.", "leave out the AS part")])
+    return items[0]
+
+
+def is_select(text: str) -> bool:
+    """Whether a step's SQL is a whole statement rather than a list of expressions."""
+    words = text.split(None, 1)
+    return bool(words) and words[0].lower() in _STATEMENTS
+
+
+_STATEMENTS = {
+    "select", "with", "insert", "update", "delete", "merge", "create", "drop", "alter", "truncate",
+    "grant", "revoke", "set", "use", "copy", "call", "show", "describe", "explain", "refresh", "from", "values",
+}  # fmt: skip
+
+
+def parse_select(text: str, dialect: str = "spark") -> exp.Select:
+    """A whole SELECT; anything that writes, defines or changes is refused."""
+    tree = _read(text, dialect)
+    if not isinstance(tree, _READ_ONLY):
+        kind = (text.split(None, 1) or ["this"])[0].upper()
+        raise SqlProblems([Problem(FORBIDDEN, f"{kind} is not allowed in a contract.", "only SELECT can stand here")])
+    if not isinstance(tree, exp.Select):
+        raise SqlProblems([Problem(NOT_YET, "UNION, INTERSECT and EXCEPT are not available yet.")])
+    return tree
+
+
+def _clauses(tree: exp.Select) -> list[str]:
+    return [name for name, value in tree.args.items() if value]
+
+
+def clauses(tree: exp.Select) -> set[str]:
+    """Which clauses a SELECT has, by sqlglot's names without the trailing underscore."""
+    return {name.rstrip("_") for name in _clauses(tree)}
