@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hashlib
+import secrets
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+
+from lakelogic.errors import CredentialError
+
+KEY_VARIABLE = "LAKELOGIC_PII_KEY"
+SALT_VARIABLE = "LAKELOGIC_PII_SALT"
+KEY_BYTES = 32
+KEY_ID_BYTES = 4
+
+# Which secret a mask needs; a mask that is in neither needs none.
+NEEDS_KEY = frozenset({"encrypt", "encrypt_deterministic"})
+NEEDS_SALT = frozenset({"hash"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,3 +27,82 @@ class Keys:
 
     encryption: tuple[tuple[str, bytes], ...] = field(default=(), repr=False)  # (key id, 32 bytes); the first encrypts
     salt: bytes | None = field(default=None, repr=False)
+
+
+def new_key() -> str:
+    """A fresh random key, as `LAKELOGIC_PII_KEY` takes it."""
+    return base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode("ascii")
+
+
+def key_id(key: bytes) -> str:
+    """The name of a key: the first four bytes of its SHA-256, in hex. It stands in clear in every encrypted value."""
+    return hashlib.sha256(key).digest()[:KEY_ID_BYTES].hex()
+
+
+def load_keys(strategies: Iterable[str], environ: Mapping[str, str]) -> Keys:
+    """The secrets that these masks need, from the environment; what is missing or malformed is an error.
+
+    A secret that no mask needs is taken along where it is there and well formed (quarantine encrypts the landed
+    row whenever there is a key), and never asked for.
+    """
+    needed = set(strategies)
+    for_key, for_salt = sorted(needed & NEEDS_KEY), sorted(needed & NEEDS_SALT)
+    salt = environ.get(SALT_VARIABLE, "")
+    if for_salt and not salt:
+        raise CredentialError(
+            f"Masking with `{for_salt[0]}` needs a secret text in {SALT_VARIABLE}, which is not set.",
+            hint=f"Set {SALT_VARIABLE} to any long random text and keep it: another text gives other hashes. "
+            "`lakelogic keys new` prints one that will do.",
+        )
+    written = environ.get(KEY_VARIABLE, "")
+    if not written.strip():
+        if for_key:
+            raise CredentialError(
+                f"Masking with `{for_key[0]}` needs a key in {KEY_VARIABLE}, which is not set.",
+                hint=_KEY_HINT,
+            )
+        encryption: tuple[tuple[str, bytes], ...] = ()
+    else:
+        try:
+            encryption = _read_keys(written)
+        except ValueError as error:
+            if for_key:
+                raise CredentialError(str(error), hint=_KEY_HINT) from None
+            encryption = ()
+    return Keys(encryption=encryption, salt=salt.encode("utf-8") if salt else None)
+
+
+_KEY_HINT = (
+    f"Set {KEY_VARIABLE} to 32 bytes in base64 or hex; several keys are separated by commas, the first encrypts "
+    "and all decrypt. `lakelogic keys new` makes one."
+)
+
+
+def _read_keys(written: str) -> tuple[tuple[str, bytes], ...]:
+    """All keys of the variable, in order. No message ever holds a part of a key."""
+    parts = [part.strip() for part in written.split(",")]
+    keys: dict[bytes, str] = {}
+    for number, part in enumerate(parts, start=1):
+        which = KEY_VARIABLE if len(parts) == 1 else f"Key {number} of {len(parts)} in {KEY_VARIABLE}"
+        if not part:
+            raise ValueError(f"{which} is empty.")
+        key = _decode(part)
+        if key is None:
+            raise ValueError(f"{which} is neither base64 nor hex.")
+        if len(key) != KEY_BYTES:
+            raise ValueError(f"{which} holds {len(key)} bytes, not {KEY_BYTES}.")
+        keys.setdefault(key, key_id(key))
+    return tuple((name, key) for key, name in keys.items())
+
+
+def _decode(text: str) -> bytes | None:
+    # 64 hex digits are valid base64 too (of 48 bytes), so hex goes first.
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        pass
+    try:
+        standard = text.replace("-", "+").replace("_", "/").rstrip("=")
+        return base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return None

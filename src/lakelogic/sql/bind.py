@@ -340,6 +340,14 @@ class Binder:
         parts = [self._bind(tree.this), self._bind(tree.expression)]
         return Call("concat", tuple(convert(part, STRING) if not part.type.is_text else part for part in parts), STRING)
 
+    def _trim(self, tree: exp.Expression) -> Expression:
+        characters = tree.args.get("expression")
+        if characters is not None and not (isinstance(characters, exp.Literal) and characters.this == " "):
+            raise refuse(NOT_YET, "trim of other characters than spaces is not available yet.")
+        name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(tree.args.get("position") or "").upper(), "trim")
+        value = self._bind(tree.this)
+        return Call(name, (value if value.type.is_text else convert(value, STRING),), STRING)
+
 
 def aggregate_type(function: str, value: Expression | None) -> Type:
     """The type an aggregate yields over a value."""
@@ -439,19 +447,10 @@ _HANDLERS: dict[type, Callable[[Binder, exp.Expression], Expression]] = {
     exp.Filter: Binder._filtered,
     exp.Any: Binder._any,
     exp.DPipe: Binder._concat,
-    exp.Trim: lambda binder, tree: _trim(binder, tree),
+    exp.Trim: Binder._trim,
     exp.CurrentDate: lambda binder, _: binder.clock.date,
     exp.CurrentTimestamp: lambda binder, _: binder.clock.timestamp,
 }
-
-
-def _trim(binder: Binder, tree: exp.Expression) -> Expression:
-    characters = tree.args.get("expression")
-    if characters is not None and not (isinstance(characters, exp.Literal) and characters.this == " "):
-        raise refuse(NOT_YET, "trim of other characters than spaces is not available yet.")
-    name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(tree.args.get("position") or "").upper(), "trim")
-    value = binder._bind(tree.this)
-    return Call(name, (value if value.type.is_text else convert(value, STRING),), STRING)
 
 
 __all__ = ["Binder", "BoundAggregate", "Scope", "bind", "common", "condition", "scope_of"]

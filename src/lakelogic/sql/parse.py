@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar, cast
+
 import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
@@ -18,10 +20,10 @@ class ContractSQL(Spark):
 
         STRING_ESCAPES = ["'", "\\"]  # noqa: RUF012
 
-    class Parser(Spark.Parser):
+    class Parser(Spark.Parser):  # type: ignore[misc, valid-type]
         """No function is rewritten while parsing."""
 
-        FUNCTIONS = {}  # noqa: RUF012
+        FUNCTIONS: ClassVar[dict[str, Any]] = {}
         FUNCTION_PARSERS = {  # noqa: RUF012
             name: parser
             for name, parser in Spark.Parser.FUNCTION_PARSERS.items()
@@ -51,7 +53,7 @@ def _read(text: str, dialect: str) -> exp.Expression:
         raise SqlProblems([Problem(UNREADABLE, f"The SQL cannot be read: {error}.")]) from error
     if len(trees) != 1:
         raise SqlProblems([Problem(FORBIDDEN, "There is more than one statement.", "write one; remove the `;`")])
-    return trees[0]
+    return cast(exp.Expression, trees[0])
 
 
 def _unreadable(error: SqlglotError) -> Problem:
@@ -61,9 +63,12 @@ def _unreadable(error: SqlglotError) -> Problem:
     first = errors[0]
     near = (str(first.get("start_context", ""))[-20:] + str(first.get("highlight", ""))).strip().splitlines()
     place = f" near `{near[-1].strip()}`" if near else ""
+    why = str(first.get("description") or "syntax error").rstrip(".").lower()
+    if "<class" in why:  # sqlglot names its own classes here
+        why = "something is missing"
     return Problem(
         UNREADABLE,
-        f"The SQL cannot be read{place}: {str(first.get('description', 'syntax error')).rstrip('.').lower()}.",
+        f"The SQL cannot be read{place}: {why}.",
         "check brackets, quotes and commas there",
         first.get("line"),
     )

@@ -8,7 +8,7 @@ from datetime import datetime
 from lakelogic.sql.coerce import day, number, text, unify
 from lakelogic.sql.expressions import Call, Expression, Literal, call, convert
 from lakelogic.sql.problems import BAD_ARGUMENTS, BAD_TYPES, Problem, SqlProblems
-from lakelogic.sql.types import BIGINT, BINARY, BOOLEAN, DATE, INT, STRING, TIMESTAMP, Type, parse_type
+from lakelogic.sql.types import BIGINT, BOOLEAN, DATE, INT, STRING, TIMESTAMP, Type, parse_type
 
 Args = Sequence[Expression]
 Builder = Callable[[Args], Expression]
@@ -271,13 +271,11 @@ SIGNATURES: dict[str, tuple[int, int | None, Builder]] = {
     "sha2": (2, 2, _sha2),
     "to_date": (1, 1, _to(DATE)),
     "to_timestamp": (1, 1, _to(TIMESTAMP)),
-    "encode_utf8": (1, 1, _to(BINARY)),
 }
 SIGNATURES |= {
     name: (1, 1, _to(parse_type(name)))
     for name in ("string", "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "date", "timestamp")
 }
-del SIGNATURES["encode_utf8"]
 
 # SQL name → catalogue aggregate
 AGGREGATES = {
@@ -299,46 +297,18 @@ AGGREGATES = {
 
 # Functions that read files, reflect or run code: refused by name, on every engine.
 FORBIDDEN_FUNCTIONS = frozenset(
-    [
-        "read_csv",
-        "read_csv_auto",
-        "read_json",
-        "read_json_auto",
-        "read_parquet",
-        "read_text",
-        "read_blob",
-        "parquet_scan",
-        "glob",
-        "java_method",
-        "reflect",
-        "try_reflect",
-        "input_file_name",
-        "input_file_block_start",
-        "input_file_block_length",
-        "read_files",
-        "query",
-        "query_table",
-        "system",
-        "getenv",
-        "version",
-        "user",
-        "current_user",
-        "session_user",
-        "shell",
-        "load_extension",
-    ]
-)
+    {
+        "read_csv", "read_csv_auto", "read_json", "read_json_auto", "read_parquet", "read_text", "read_blob",
+        "parquet_scan", "glob", "java_method", "reflect", "try_reflect", "input_file_name", "input_file_block_start",
+        "input_file_block_length", "read_files", "query", "query_table", "system", "getenv", "version", "user",
+        "current_user", "session_user", "shell", "load_extension",
+    }
+)  # fmt: skip
 
-# Functions whose value differs from run to run or row order to row order: a re-run could not give the same tables.
+# Functions whose value differs from run to run: a re-run could not give the same tables.
 UNSTABLE_FUNCTIONS = frozenset(
-    [
-        "rand",
-        "random",
-        "randn",
-        "uuid",
-        "monotonically_increasing_id",
-        "spark_partition_id",
-        "gen_random_uuid",
-        "shuffle",
-    ]
-)
+    {
+        "rand", "random", "randn", "uuid", "gen_random_uuid", "shuffle",
+        "monotonically_increasing_id", "spark_partition_id",
+    }
+)  # fmt: skip
