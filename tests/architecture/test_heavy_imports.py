@@ -1,0 +1,97 @@
+"""Heavy libraries stay in their own rooms and out of everything that does not run a contract."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "src" / "lakelogic"
+
+# Library → the folders or modules (below src/lakelogic) that may import it.
+HOMES = {
+    "pyspark": ("engines/spark/", "tables/delta_native.py"),
+    "py4j": ("engines/spark/", "tables/delta_native.py"),
+    "polars": ("engines/polars/",),
+    "duckdb": ("engines/duckdb/",),
+    "deltalake": ("tables/",),
+    "pyiceberg": ("tables/",),
+    "sqlalchemy": ("ledger/", "connectors/"),
+    "cryptography": ("privacy/",),
+    "fastapi": ("api/",),
+    "click": ("cli/",),
+    "rich": ("cli/",),
+}
+
+HEAVY = ("pyspark", "polars", "duckdb", "deltalake", "pyiceberg", "fastapi", "sqlalchemy", "pandas", "numpy")
+
+CONTRACT = """
+source:
+  path: landing/*.csv
+model:
+  fields:
+    - name: id
+      type: int
+      required: true
+transformations:
+  - sql: "LOWER(TRIM(id)) AS id"
+quality:
+  row_rules:
+    - sql: "id > 0"
+materialization:
+  strategy: append
+  target_path: catalog.silver.things
+"""
+
+
+def imports(path: Path) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name.split(".")[0], node.lineno
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            yield node.module.split(".")[0], node.lineno
+
+
+def test_a_library_is_imported_only_where_it_lives() -> None:
+    strays = [
+        f"{path.relative_to(SOURCE)}:{line} imports {library}"
+        for path in sorted(SOURCE.rglob("*.py"))
+        for library, line in imports(path)
+        if library in HOMES and not path.relative_to(SOURCE).as_posix().startswith(HOMES[library])
+    ]
+    assert strays == []
+
+
+def loaded_after(code: str, *arguments: str) -> set[str]:
+    """The heavy libraries that a fresh interpreter holds after running some code."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys\nprint('loaded:', *sys.modules)", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    names = done.stdout.splitlines()[-1].removeprefix("loaded:").split()
+    return set(HEAVY) & set(names)
+
+
+def test_importing_the_package_loads_no_heavy_library() -> None:
+    assert loaded_after("import lakelogic") == set()
+
+
+def test_loading_a_contract_loads_no_heavy_library(tmp_path: Path) -> None:
+    contract = tmp_path / "contract.yaml"
+    contract.write_text(CONTRACT)
+    assert (
+        loaded_after("import sys\nfrom lakelogic.contract.load import load\nload(sys.argv[1])", str(contract)) == set()
+    )
+
+
+@pytest.mark.parametrize("room", ["contract", "sql", "plan", "engines.base", "engines.registry", "tables.base", "cli"])
+def test_a_room_that_runs_nothing_loads_no_heavy_library(room: str) -> None:
+    assert loaded_after(f"import lakelogic.{room}") - {"numpy"} == set()
