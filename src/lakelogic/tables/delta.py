@@ -1,0 +1,390 @@
+"""Delta tables through delta-rs: read a table's state, commit staged files, merge; each commit once.
+
+Staged Parquet files are committed as they lie under the table's root; nothing is rewritten but by `merge`.
+A commit carries an application transaction (`app_id`, n): delta-rs lets only one of two racing writers of an
+`app_id` through, and a commit whose n the table has already seen is skipped.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+from deltalake import DeltaTable, Field, Schema, TableFeatures, Transaction
+from deltalake.exceptions import CommitFailedError, DeltaError, DeltaProtocolError, TableNotFoundError
+from deltalake.transaction import AddAction, CommitProperties, create_table_with_add_actions
+
+from lakelogic.errors import CommitConflict, FeatureRefused, TableError, UnsupportedError
+from lakelogic.sql.types import from_arrow, to_arrow
+from lakelogic.tables.base import CommitInfo, Committed, StagedFile, TableState
+from lakelogic.tables.delta_features import refuse_reading, refuse_writing
+from lakelogic.tables.delta_files import DeltaFile, read_footers
+from lakelogic.tables.delta_log import USER_METADATA, Transactions, commit_text, entries
+
+# A lost race for the first version, or for a column, is tried again against the table that won.
+_ATTEMPTS = 3
+
+
+class DeltaTables:
+    """The table format `delta`, on local paths."""
+
+    name = "delta"
+
+    def check(self, location: str, *, removes: bool = False) -> None:
+        """Refuse, before anything is staged, a table that we would misread or damage; no table is fine."""
+        table = _open(_root(location))
+        if table is not None:
+            refuse_writing(table, location, removes=removes)
+
+    def state(self, location: str, version: int | None = None) -> TableState | None:
+        """The table at a version (newest without one); None where there is no table."""
+        root = _root(location)
+        table = _open(root, version)
+        if table is None:
+            return None
+        refuse_reading(table, location)
+        adds = pa.table(table.get_add_actions(flatten=True)).select(["path", "num_records"]).to_pylist()
+        counts = [add["num_records"] for add in adds]
+        at = table.version()
+        return TableState(
+            location=root,
+            version=at,
+            schema=_schema(table),
+            files=tuple(_absolute(root, add["path"]) for add in adds),
+            rows=None if None in counts else sum(counts),
+            transactions=Transactions(root, at, table.transaction_version),
+            metadata=next((entry.metadata for entry in entries(root, at) if entry.metadata is not None), {}),
+        )
+
+    def append(self, location: str, files: Sequence[StagedFile], schema: pa.Schema, commit: CommitInfo) -> Committed:
+        """Add staged files; creates the table. No files still records the transaction."""
+        return self._write(_root(location), files, schema, commit, "append")
+
+    def overwrite(self, location: str, files: Sequence[StagedFile], schema: pa.Schema, commit: CommitInfo) -> Committed:
+        """Replace all rows by the staged files in one commit; columns of the table that they lack stay, as NULL."""
+        return self._write(_root(location), files, schema, commit, "overwrite")
+
+    def merge(
+        self,
+        location: str,
+        files: Sequence[StagedFile],
+        schema: pa.Schema,
+        keys: Sequence[str],
+        commit: CommitInfo,
+        *,
+        compare: Sequence[str],
+        keep: Sequence[str] = (),
+    ) -> Committed:
+        """Upsert staged rows by key; delta-rs rewrites the data files that hold changed rows.
+
+        The staged files themselves are not part of the table afterwards. A merge that changes nothing is an
+        empty commit, so that the transaction is known all the same.
+        """
+        root = _root(location)
+        table = _open(root)
+        if table is None:
+            _refuse_keys(root, files, schema, keys)
+            return self.append(location, files, schema, commit)
+        refuse_writing(table, root, removes=True)
+        if (seen := _seen(root, table, commit)) is not None:
+            return seen
+        staged = read_footers(root, files, schema)
+        _refuse_keys(root, files, schema, keys)
+        table = _evolve(root, table, schema)
+        _refuse_nulls(root, table, staged)
+        with _trouble(root):
+            rows = _source(files, schema) if staged else None
+            metrics = _merge(table, rows, commit, keys=keys, compare=compare, keep=keep) if rows is not None else {}
+        inserted = int(metrics.get("num_target_rows_inserted", 0))
+        updated = int(metrics.get("num_target_rows_updated", 0))
+        unchanged = sum(file.rows for file in staged) - inserted - updated
+        if not inserted and not updated:
+            done = self._write(root, [], schema, commit, "append")
+            return Committed(done.version, unchanged=unchanged, skipped=done.skipped)
+        return Committed(_version_of(root, commit), inserted=inserted, updated=updated, unchanged=unchanged)
+
+    def find_commit(self, location: str, app_id: str, n: int) -> Mapping[str, str] | None:
+        """The metadata of the commit that carries (`app_id`, n); None when the log holds no such commit (any more)."""
+        root = _root(location)
+        table = _open(root)
+        if table is None:
+            return None
+        for entry in entries(root, table.version()):
+            if entry.transactions.get(app_id) == n:
+                return entry.metadata or {}
+        return None
+
+    def preview(self, location: str, limit: int = 20) -> pa.Table:
+        """Some rows of the table, read without an engine."""
+        state = self._existing(location)
+        if not state.files or limit < 1:
+            return state.schema.empty_table()
+        return ds.dataset(list(state.files), schema=state.schema, format="parquet").head(limit, batch_size=limit)
+
+    def count(self, location: str) -> int:
+        """How many rows the table has: from the log's statistics, or the footers where it has none."""
+        state = self._existing(location)
+        if state.rows is not None:
+            return state.rows
+        return sum(pq.read_metadata(path).num_rows for path in state.files)
+
+    def _existing(self, location: str) -> TableState:
+        state = self.state(location)
+        if state is None:
+            raise TableError("There is no Delta table here.", where=location)
+        return state
+
+    def _write(
+        self, root: str, files: Sequence[StagedFile], schema: pa.Schema, commit: CommitInfo, mode: str
+    ) -> Committed:
+        staged = read_footers(root, files, schema)
+        rows = sum(file.rows for file in staged)
+        conflict: CommitConflict | None = None
+        for _ in range(_ATTEMPTS):
+            table = _open(root)
+            removed = 0
+            try:
+                if table is None:
+                    with _trouble(root):
+                        _create(root, schema, staged, commit)
+                else:
+                    refuse_writing(table, root, removes=mode == "overwrite")
+                    if (seen := _seen(root, table, commit)) is not None:
+                        return seen
+                    table = _evolve(root, table, schema)
+                    _refuse_nulls(root, table, staged)
+                    removed = _known_rows(table) if mode == "overwrite" else 0
+                    with _trouble(root):
+                        table.create_write_transaction(
+                            [_action(file) for file in staged],
+                            mode=mode,
+                            schema=table.schema(),
+                            # An overwrite that lost a race has not seen all the rows it is to replace.
+                            commit_properties=_properties(commit, retries=0 if mode == "overwrite" else None),
+                        )
+            except CommitConflict as lost:
+                conflict = lost
+                continue
+            return Committed(_version_of(root, commit), inserted=rows, deleted=removed)
+        assert conflict is not None
+        raise conflict
+
+
+def _root(location: str) -> str:
+    """The table's folder as an absolute path."""
+    if "://" in location and not location.startswith("file://"):
+        raise UnsupportedError(f"Tables at `{location}` are not available yet.", hint="Use a local path.")
+    path = unquote(urlsplit(location).path) if location.startswith("file://") else location
+    if "%" in path:
+        # delta-rs decodes the table's own path once too often and would write beside it.
+        raise TableError("The path of a Delta table cannot contain `%`.", where=path)
+    return os.path.abspath(path)  # noqa: PTH100 (links stay as they are)
+
+
+def _open(root: str, version: int | None = None) -> Any:
+    """The table; None where there is none."""
+    try:
+        return DeltaTable(root, version=version)
+    except TableNotFoundError:
+        return None
+    except DeltaError as error:
+        text = str(error)
+        if version is not None and "end version" in text:
+            raise TableError(f"The table has no version {version}.", where=root) from error
+        if isinstance(error, DeltaProtocolError) or "nsupported" in text:
+            raise FeatureRefused(f"delta-rs cannot open this table: {text}", where=root) from error
+        raise TableError(f"The table cannot be opened: {text}", where=root) from error
+
+
+@contextmanager
+def _trouble(root: str) -> Iterator[None]:
+    """Turn errors of delta-rs into ours."""
+    try:
+        yield
+    except CommitFailedError as error:
+        raise CommitConflict(f"Somebody else committed first: {error}", where=root, hint="Try again.") from error
+    except DeltaProtocolError as error:
+        raise FeatureRefused(f"delta-rs cannot write to this table: {error}", where=root) from error
+    except DeltaError as error:
+        if "already exists" in str(error):
+            raise CommitConflict("Somebody else created the table first.", where=root, hint="Try again.") from error
+        raise TableError(f"The commit failed: {error}", where=root) from error
+
+
+def _absolute(root: str, logged: str) -> str:
+    """A path of the log, which is relative and percent-encoded, as a path of the file system."""
+    if logged.startswith("file:"):
+        return unquote(urlsplit(logged).path)
+    return str(Path(root) / unquote(logged))
+
+
+def _schema(table: Any) -> pa.Schema:
+    """The table's schema with the Arrow types of `sql.types`."""
+    stored = pa.schema(table.schema().to_arrow())
+    return pa.schema([pa.field(f.name, to_arrow(from_arrow(f.type)), f.nullable) for f in stored])
+
+
+def _properties(commit: CommitInfo, *, retries: int | None = None) -> CommitProperties:
+    return CommitProperties(
+        custom_metadata={USER_METADATA: commit_text(commit.app_id, commit.n, commit.metadata)},
+        app_transactions=[Transaction(commit.app_id, commit.n)],
+        max_commit_retries=retries,
+    )
+
+
+def _action(file: DeltaFile) -> AddAction:
+    return AddAction(file.path, file.size, {}, file.modified_ms, True, file.stats)
+
+
+def _create(root: str, schema: pa.Schema, staged: Sequence[DeltaFile], commit: CommitInfo) -> None:
+    Path(root).mkdir(parents=True, exist_ok=True)
+    fields = [pa.field(field.name, to_arrow(from_arrow(field.type))) for field in schema]
+    _refuse_twins(root, [field.name for field in fields])
+    create_table_with_add_actions(
+        root,
+        Schema.from_arrow(pa.schema(fields)),
+        [_action(file) for file in staged],
+        mode="error",
+        commit_properties=_properties(commit),
+    )
+
+
+def _seen(root: str, table: Any, commit: CommitInfo) -> Committed | None:
+    """What to answer when the table has seen the transaction: the version that carried it, or the newest."""
+    last = table.transaction_version(commit.app_id)
+    if last is None or last < commit.n:
+        return None
+    return Committed(_version_of(root, commit), skipped=True)
+
+
+def _version_of(root: str, commit: CommitInfo) -> int:
+    """The version that carries the transaction: the newest one may already be somebody else's."""
+    newest: int = DeltaTable(root).version()
+    for entry in entries(root, newest):
+        if entry.transactions.get(commit.app_id) == commit.n:
+            return entry.version
+    return newest
+
+
+def _evolve(root: str, table: Any, schema: pa.Schema) -> Any:
+    """Add columns that are new to the table, in a commit of their own: on its own it changes no row."""
+    stored = _schema(table)
+    types = {field.name: field.type for field in stored}
+    changed = [
+        f"`{field.name}` is stored as {from_arrow(types[field.name])}, the new rows have {from_arrow(field.type)}"
+        for field in schema
+        if field.name in types and from_arrow(types[field.name]) != from_arrow(field.type)
+    ]
+    if changed:
+        raise TableError(
+            f"The type of a column cannot change: {'; '.join(changed)}.",
+            where=root,
+            hint="Give the field its stored type, publish it under another name, or choose another target.",
+        )
+    new = [field for field in schema if field.name not in types]
+    _refuse_twins(root, [*types, *(field.name for field in new)])
+    if not new:
+        return table
+    with _trouble(root):
+        if any(_has_wall_clock(field.type) for field in new):
+            _allow_wall_clock(table)
+            table = DeltaTable(root)
+        table.alter.add_columns([Field.from_arrow(pa.field(f.name, to_arrow(from_arrow(f.type)))) for f in new])
+    return DeltaTable(root)
+
+
+def _has_wall_clock(kind: pa.DataType) -> bool:
+    return "timestamp_ntz" in str(from_arrow(kind))
+
+
+def _allow_wall_clock(table: Any) -> None:
+    """Without the feature in the protocol, delta-rs may write such a column and then cannot open the table."""
+    if "timestampNtz" not in (table.protocol().writer_features or ()):
+        table.alter.add_feature(TableFeatures.TimestampWithoutTimezone, allow_protocol_versions_increase=True)
+
+
+def _refuse_twins(root: str, names: Sequence[str]) -> None:
+    """Delta compares column names without case; two spellings of one name would break the table for Spark."""
+    first: dict[str, str] = {}
+    for name in names:
+        other = first.setdefault(name.lower(), name)
+        if other != name:
+            raise TableError(
+                f"Columns `{other}` and `{name}` differ only in case; a Delta table cannot hold both.",
+                where=root,
+                hint=f"Publish the column as `{other}`.",
+            )
+
+
+def _refuse_nulls(root: str, table: Any, staged: Sequence[DeltaFile]) -> None:
+    """delta-rs does not look into staged files, so a NOT NULL column is checked by their footers."""
+    required = [field.name for field in _schema(table) if not field.nullable]
+    for file in staged:
+        for name in required:
+            if file.nulls.get(name) != 0:
+                raise TableError(
+                    f"The table's column `{name}` is NOT NULL; {file.path} has or may have NULLs in it.", where=root
+                )
+
+
+def _known_rows(table: Any) -> int:
+    counts = pa.table(table.get_add_actions(flatten=True)).column("num_records")
+    return int(pc.sum(counts).as_py() or 0)
+
+
+def _source(files: Sequence[StagedFile], schema: pa.Schema) -> ds.Dataset:
+    return ds.dataset([file.path for file in files], schema=schema, format="parquet")
+
+
+def _refuse_keys(root: str, files: Sequence[StagedFile], schema: pa.Schema, keys: Sequence[str]) -> None:
+    """A merge needs keys that are known and told apart; the plan promises that, and here it is verified."""
+    if not keys:
+        raise TableError("A merge needs at least one key column.", where=root)
+    if not files:
+        return
+    found = _source(files, schema).to_table(columns=list(keys))
+    for key in keys:
+        if found.column(key).null_count:
+            raise TableError(f"Key column `{key}` is NULL in staged rows; such a row cannot be merged.", where=root)
+    if found.group_by(list(keys)).aggregate([]).num_rows < found.num_rows:
+        raise TableError(f"The staged rows hold a key ({', '.join(keys)}) more than once.", where=root)
+
+
+def _merge(
+    table: Any,
+    source: ds.Dataset,
+    commit: CommitInfo,
+    *,
+    keys: Sequence[str],
+    compare: Sequence[str],
+    keep: Sequence[str],
+) -> dict[str, Any]:
+    same = " AND ".join(f"target.{_quoted(key)} = source.{_quoted(key)}" for key in keys)
+    differs = " OR ".join(f"(target.{_quoted(name)} IS DISTINCT FROM source.{_quoted(name)})" for name in compare)
+    values = {_quoted(name): f"source.{_quoted(name)}" for name in source.schema.names}
+    fixed = {_quoted(name) for name in (*keys, *keep)}
+    updates = {name: value for name, value in values.items() if name not in fixed}
+    merger = table.merge(
+        source.scanner().to_reader(),  # streamed: the staged rows are never in memory all at once
+        predicate=same,
+        source_alias="source",
+        target_alias="target",
+        # Rows are compared with the version that was read; a merge that lost a race is done again by the run.
+        commit_properties=_properties(commit, retries=0),
+    )
+    if differs and updates:
+        merger = merger.when_matched_update(updates, predicate=differs)
+    metrics: dict[str, Any] = merger.when_not_matched_insert(values).execute()
+    return metrics
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

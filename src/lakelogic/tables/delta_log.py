@@ -1,0 +1,117 @@
+"""Read the commits of a local Delta log: who committed what, newest first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+# Delta's own place for a writer's words: Spark's DESCRIBE HISTORY shows it, and Spark can write it too.
+USER_METADATA = "userMetadata"
+OURS = "lakelogic"
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """One commit: its version, the application transactions it carries, and our metadata if we wrote it."""
+
+    version: int
+    transactions: Mapping[str, int]
+    metadata: Mapping[str, str] | None = None
+
+
+def commit_text(app_id: str, n: int, metadata: Mapping[str, str]) -> str:
+    """What a commit of ours says in `userMetadata`."""
+    return json.dumps({OURS: {"app_id": app_id, "n": n, "metadata": dict(metadata)}}, sort_keys=True)
+
+
+def entries(location: str, newest: int) -> Iterator[LogEntry]:
+    """The commits from `newest` down, as far back as the log still reaches.
+
+    delta-rs' own history numbers the commits of an older version wrongly, so the files are read as they are.
+    """
+    log = Path(location) / "_delta_log"
+    for version in range(newest, -1, -1):
+        commit = log / f"{version:020d}.json"
+        if not commit.is_file():
+            return
+        yield _entry(version, commit)
+
+
+def _entry(version: int, commit: Path) -> LogEntry:
+    transactions: dict[str, int] = {}
+    metadata: Mapping[str, str] | None = None
+    with commit.open(encoding="utf-8") as lines:
+        for line in lines:
+            # Most lines are files; only the two kinds that matter are parsed.
+            if line.startswith('{"txn"'):
+                action = json.loads(line)["txn"]
+                transactions[action["appId"]] = action["version"]
+            elif line.startswith('{"commitInfo"'):
+                metadata = _ours(json.loads(line)["commitInfo"].get(USER_METADATA))
+    return LogEntry(version, transactions, metadata)
+
+
+def _ours(text: Any) -> Mapping[str, str] | None:
+    """Our metadata out of `userMetadata`; None when somebody else wrote it."""
+    if not isinstance(text, str):
+        return None
+    try:
+        said = json.loads(text)
+    except ValueError:
+        return None
+    ours = said.get(OURS) if isinstance(said, dict) else None
+    if not isinstance(ours, dict) or not isinstance(ours.get("metadata"), dict):
+        return None
+    return {str(key): str(value) for key, value in ours["metadata"].items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Transactions(Mapping[str, int]):
+    """The application transactions of a table: asked one by one, listed only when somebody iterates."""
+
+    location: str
+    version: int
+    last: Callable[[str], int | None] = field(repr=False, compare=False)
+
+    def __getitem__(self, app_id: str) -> int:
+        n = self.last(app_id)
+        if n is None:
+            raise KeyError(app_id)
+        return n
+
+    def __iter__(self) -> Iterator[str]:
+        seen: set[str] = set()
+        oldest = self.version + 1
+        for entry in entries(self.location, self.version):
+            oldest = entry.version
+            seen.update(entry.transactions)
+        if oldest > 0:  # earlier commits were cleaned away; what they said stands in a checkpoint
+            seen.update(_in_checkpoint(self.location, self.version))
+        return iter(sorted(seen))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _in_checkpoint(location: str, version: int) -> set[str]:
+    """The application ids in the newest checkpoint at or below a version."""
+    found: dict[int, list[Path]] = {}
+    for path in (Path(location) / "_delta_log").glob("*.checkpoint*.parquet"):
+        number = path.name.split(".", 1)[0]
+        if number.isdigit() and int(number) <= version:
+            found.setdefault(int(number), []).append(path)
+    ids: set[str] = set()
+    for path in found[max(found)] if found else ():
+        with pq.ParquetFile(path) as checkpoint:
+            if "txn" not in checkpoint.schema_arrow.names:
+                continue
+            for batch in checkpoint.iter_batches(columns=["txn"]):
+                values: pa.Array = batch.column(0)
+                ids.update(row["appId"] for row in values.to_pylist() if row and row.get("appId") is not None)
+    return ids
