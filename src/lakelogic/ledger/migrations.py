@@ -1,0 +1,120 @@
+"""The schema of the ledger, as numbered steps that are applied once, in order, forward only.
+
+A step is frozen the day it is released: what changes later is a new step. `{instant}` and `{json}` stand for
+the types that SQLite and PostgreSQL write differently.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, func, insert, select, text
+
+from lakelogic import clock
+from lakelogic.errors import LedgerError
+from lakelogic.ledger.tables import migrations
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step: its number, what it is for, and its statements."""
+
+    number: int
+    title: str
+    statements: tuple[str, ...]
+
+
+_TYPES = {
+    "sqlite": {"instant": "DATETIME", "json": "TEXT"},
+    "postgresql": {"instant": "TIMESTAMP WITH TIME ZONE", "json": "JSON"},
+}
+
+MIGRATIONS: tuple[Migration, ...] = (
+    Migration(
+        1,
+        "runs, intents, leases, inputs and batches",
+        (
+            """
+            CREATE TABLE runs (
+                run_id TEXT NOT NULL PRIMARY KEY, pipeline_run_id TEXT, batch_id TEXT, dataset TEXT NOT NULL,
+                contract TEXT, contract_version TEXT, contract_fingerprint TEXT, layer TEXT, domain TEXT,
+                system TEXT, environment TEXT, engine TEXT, engine_version TEXT, status TEXT NOT NULL,
+                reason TEXT, error_code TEXT, error_message TEXT, started_at {instant} NOT NULL,
+                finished_at {instant}, duration_seconds DOUBLE PRECISION, window_start {instant},
+                window_end {instant}, watermark TEXT, counts_source BIGINT, counts_good BIGINT,
+                counts_quarantined BIGINT, counts_filtered BIGINT, counts_deduplicated BIGINT,
+                counts_expanded BIGINT, quarantine_ratio DOUBLE PRECISION, quality_score DOUBLE PRECISION,
+                rule_failures {json}, dataset_rules {json}, service_levels {json}, schema_drift {json},
+                files BIGINT, bytes_read BIGINT, bytes_written BIGINT, target TEXT, target_version BIGINT,
+                quarantine_target TEXT, quarantine_version BIGINT, estimated_cost DOUBLE PRECISION,
+                cost_currency TEXT, lakelogic_version TEXT
+            )
+            """,
+            "CREATE INDEX runs_by_dataset ON runs (dataset, started_at)",
+            "CREATE INDEX runs_by_start ON runs (started_at)",
+            """
+            CREATE TABLE intents (
+                dataset TEXT NOT NULL, n BIGINT NOT NULL, batch_id TEXT NOT NULL, target TEXT NOT NULL,
+                input {json}, fingerprint TEXT NOT NULL, engine TEXT NOT NULL, created_at {instant} NOT NULL,
+                state TEXT NOT NULL CHECK (state IN ('open', 'done', 'abandoned')), PRIMARY KEY (dataset, n)
+            )
+            """,
+            "CREATE TABLE sequences (dataset TEXT NOT NULL PRIMARY KEY, last_n BIGINT NOT NULL)",
+            """
+            CREATE TABLE leases (
+                target TEXT NOT NULL PRIMARY KEY, owner TEXT NOT NULL, token TEXT NOT NULL,
+                acquired_at {instant} NOT NULL, expires_at {instant} NOT NULL
+            )
+            """,
+            """
+            CREATE TABLE inputs (
+                dataset TEXT NOT NULL, path TEXT NOT NULL, size BIGINT NOT NULL, mtime_ns BIGINT NOT NULL,
+                batch_id TEXT NOT NULL, recorded_at {instant} NOT NULL, PRIMARY KEY (dataset, path, size, mtime_ns)
+            )
+            """,
+            """
+            CREATE TABLE batches (
+                batch_id TEXT NOT NULL PRIMARY KEY, dataset TEXT NOT NULL, contract_fingerprint TEXT,
+                finished_at {instant} NOT NULL, run_id TEXT NOT NULL, status TEXT NOT NULL
+            )
+            """,
+        ),
+    ),
+)
+
+NEWEST = MIGRATIONS[-1].number
+
+
+def version(connection: Connection) -> int:
+    """The number of the last step this ledger has seen; fails where there is no table of migrations yet."""
+    return connection.scalar(select(func.max(migrations.c.number))) or 0
+
+
+def check(found: int, name: str) -> None:
+    """Refuse a ledger that a newer LakeLogic has changed: we would not know what its columns mean."""
+    if found > NEWEST:
+        raise LedgerError(
+            f"The ledger {name} is at version {found}; this LakeLogic knows versions up to {NEWEST}.",
+            hint="A newer LakeLogic has written it: use that version here too, or name another ledger "
+            "in LAKELOGIC_LEDGER.",
+        )
+
+
+def migrate(connection: Connection, name: str) -> None:
+    """Bring the ledger up to date, in the transaction of the caller, who alone may write now."""
+    types = _TYPES[connection.dialect.name]
+    connection.execute(
+        text(
+            "CREATE TABLE IF NOT EXISTS lakelogic_migrations (number BIGINT NOT NULL PRIMARY KEY, "
+            f"title TEXT NOT NULL, applied_at {types['instant']} NOT NULL)"
+        )
+    )
+    found = version(connection)
+    check(found, name)
+    for migration in MIGRATIONS:
+        if migration.number > found:
+            for statement in migration.statements:
+                connection.execute(text(statement.format(**types)))
+            connection.execute(
+                insert(migrations).values(number=migration.number, title=migration.title, applied_at=clock.now())
+            )
