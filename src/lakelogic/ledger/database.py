@@ -172,7 +172,7 @@ def _postgres(url: URL) -> Engine:
             hide_parameters=True,
             json_serializer=_to_json,
         )
-    except (ModuleNotFoundError, NoSuchModuleError) as error:
+    except (ImportError, NoSuchModuleError) as error:
         raise MissingExtra("postgres", "A ledger in PostgreSQL") from error
 
 
