@@ -91,6 +91,15 @@ def test_a_commit_that_the_table_has_seen_is_skipped(tmp_path, stage):
     assert tables.count(root) == 2
 
 
+def test_a_commit_that_is_there_is_skipped_even_when_its_staged_files_are_gone(tmp_path, stage):
+    root = str(tmp_path / "t")
+    tables.append(root, [], SCHEMA, commit(1))
+    gone = StagedFile(str(tmp_path / "t" / "batch-0" / "gone.parquet"), 1, 1)
+    assert tables.append(root, [gone], SCHEMA, commit(1)).skipped
+    assert tables.overwrite(root, [gone], SCHEMA, commit(1)).skipped
+    assert tables.merge(root, [gone], SCHEMA, ["id"], commit(1), compare=["email"]).skipped
+
+
 def test_another_side_has_transactions_of_its_own(tmp_path, stage):
     root = str(tmp_path / "t")
     tables.append(root, [stage(root, rows((1, "a")))], SCHEMA, commit(5, "one"))

@@ -27,7 +27,7 @@ from lakelogic.sql.types import from_arrow, to_arrow
 from lakelogic.tables.base import CommitInfo, Committed, StagedFile, TableState
 from lakelogic.tables.delta_features import refuse_reading, refuse_writing
 from lakelogic.tables.delta_files import DeltaFile, read_footers
-from lakelogic.tables.delta_log import USER_METADATA, Transactions, commit_text, entries
+from lakelogic.tables.delta_log import USER_METADATA, Transactions, commit_text, entries, newest_metadata
 
 # A lost race for the first version, or for a column, is tried again against the table that won.
 _ATTEMPTS = 3
@@ -61,7 +61,7 @@ class DeltaTables:
             files=tuple(_absolute(root, add["path"]) for add in adds),
             rows=None if None in counts else sum(counts),
             transactions=Transactions(root, at, table.transaction_version),
-            metadata=next((entry.metadata for entry in entries(root, at) if entry.metadata is not None), {}),
+            metadata=newest_metadata(root, at),
         )
 
     def append(self, location: str, files: Sequence[StagedFile], schema: pa.Schema, commit: CommitInfo) -> Committed:
@@ -93,9 +93,9 @@ class DeltaTables:
         if table is None:
             _refuse_keys(root, files, schema, keys)
             return self.append(location, files, schema, commit)
-        refuse_writing(table, root, removes=True)
         if (seen := _seen(root, table, commit)) is not None:
             return seen
+        refuse_writing(table, root, removes=True)
         staged = read_footers(root, files, schema)
         _refuse_keys(root, files, schema, keys)
         table = _evolve(root, table, schema)
@@ -145,20 +145,21 @@ class DeltaTables:
     def _write(
         self, root: str, files: Sequence[StagedFile], schema: pa.Schema, commit: CommitInfo, mode: str
     ) -> Committed:
-        staged = read_footers(root, files, schema)
-        rows = sum(file.rows for file in staged)
+        staged: list[DeltaFile] | None = None
         conflict: CommitConflict | None = None
         for _ in range(_ATTEMPTS):
             table = _open(root)
             removed = 0
+            # Looked at first: a commit that is already there needs neither its staged files nor a fitting table.
+            if table is not None and (seen := _seen(root, table, commit)) is not None:
+                return seen
+            staged = read_footers(root, files, schema) if staged is None else staged
             try:
                 if table is None:
                     with _trouble(root):
                         _create(root, schema, staged, commit)
                 else:
                     refuse_writing(table, root, removes=mode == "overwrite")
-                    if (seen := _seen(root, table, commit)) is not None:
-                        return seen
                     table = _evolve(root, table, schema)
                     _refuse_nulls(root, table, staged)
                     removed = _known_rows(table) if mode == "overwrite" else 0
@@ -173,7 +174,8 @@ class DeltaTables:
             except CommitConflict as lost:
                 conflict = lost
                 continue
-            return Committed(_version_of(root, commit), inserted=rows, deleted=removed)
+            inserted = sum(file.rows for file in staged)
+            return Committed(_version_of(root, commit), inserted=inserted, deleted=removed)
         assert conflict is not None
         raise conflict
 

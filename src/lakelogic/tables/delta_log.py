@@ -35,12 +35,37 @@ def entries(location: str, newest: int) -> Iterator[LogEntry]:
 
     delta-rs' own history numbers the commits of an older version wrongly, so the files are read as they are.
     """
+    for version, commit in _commits(location, newest):
+        yield _entry(version, commit)
+
+
+def newest_metadata(location: str, newest: int) -> Mapping[str, str]:
+    """What our newest commit at or below a version says; nothing when the log holds none of ours."""
+    for _, commit in _commits(location, newest):
+        with commit.open(encoding="utf-8") as lines:
+            # Writers put it first, so that one line of each commit is enough.
+            said = next((_commit_info(line) for line in lines if _is(line, "commitInfo")), None)
+        if said is not None:
+            return said
+    return {}
+
+
+def _commits(location: str, newest: int) -> Iterator[tuple[int, Path]]:
     log = Path(location) / "_delta_log"
     for version in range(newest, -1, -1):
         commit = log / f"{version:020d}.json"
         if not commit.is_file():
             return
-        yield _entry(version, commit)
+        yield version, commit
+
+
+def _is(line: str, action: str) -> bool:
+    """Whether a line of a commit is of a kind, without parsing it: most lines are files and long."""
+    return f'"{action}"' in line[: len(action) + 6]
+
+
+def _commit_info(line: str) -> Mapping[str, str] | None:
+    return _ours(json.loads(line)["commitInfo"].get(USER_METADATA))
 
 
 def _entry(version: int, commit: Path) -> LogEntry:
@@ -48,12 +73,11 @@ def _entry(version: int, commit: Path) -> LogEntry:
     metadata: Mapping[str, str] | None = None
     with commit.open(encoding="utf-8") as lines:
         for line in lines:
-            # Most lines are files; only the two kinds that matter are parsed.
-            if line.startswith('{"txn"'):
+            if _is(line, "txn"):
                 action = json.loads(line)["txn"]
                 transactions[action["appId"]] = action["version"]
-            elif line.startswith('{"commitInfo"'):
-                metadata = _ours(json.loads(line)["commitInfo"].get(USER_METADATA))
+            elif _is(line, "commitInfo"):
+                metadata = _commit_info(line)
     return LogEntry(version, transactions, metadata)
 
 
