@@ -1,0 +1,81 @@
+"""The codes of everything that can be wrong with a document: stable, documented, one meaning each."""
+
+from __future__ import annotations
+
+MISSING_FILE = "LL-C101"
+DIRECTORY = "LL-C102"
+UNREADABLE = "LL-C103"
+EMPTY = "LL-C104"
+NOT_A_MAP = "LL-C105"
+SYNTAX = "LL-C106"
+TAB = "LL-C107"
+DUPLICATE_KEY = "LL-C108"
+BAD_ANCHOR = "LL-C109"
+UNKNOWN_KEY = "LL-C110"
+WRONG_PLACE = "LL-C111"
+MISSING_KEY = "LL-C112"
+WRONG_TYPE = "LL-C113"
+UNKNOWN_VALUE = "LL-C114"
+NO_VALUE = "LL-C115"
+NO_KIND = "LL-C116"
+TWO_KINDS = "LL-C117"
+INVALID = "LL-C119"
+EXCLUSIVE = "LL-C120"
+ONE_NEEDED = "LL-C121"
+DUPLICATE_NAME = "LL-C122"
+CONTRADICTION = "LL-C123"
+BAD_BOUNDS = "LL-C124"
+BAD_FORMAT = "LL-C125"
+NO_EFFECT = "LL-C126"
+NO_KEY = "LL-C127"
+UNKNOWN_LINK = "LL-C128"
+UNKNOWN_ENVIRONMENT = "LL-C130"
+NO_ENVIRONMENTS = "LL-C131"
+BAD_SET_PATH = "LL-C132"
+BAD_SET_VALUE = "LL-C133"
+UNRESOLVED_PLACEHOLDER = "LL-C140"
+UNRESOLVED_VARIABLE = "LL-C141"
+LITERAL_SECRET = "LL-C142"
+BAD_REFERENCE = "LL-C143"
+KEY_NOT_YET = "LL-C150"
+VALUE_NOT_YET = "LL-C151"
+
+MEANINGS: dict[str, str] = {
+    MISSING_FILE: "The file does not exist.",
+    DIRECTORY: "A folder was given where a file is needed.",
+    UNREADABLE: "The file cannot be read, or is not UTF-8 text.",
+    EMPTY: "The file holds nothing.",
+    NOT_A_MAP: "The document is not a map of keys and values.",
+    SYNTAX: "The text is not valid YAML.",
+    TAB: "A tab stands where YAML needs spaces.",
+    DUPLICATE_KEY: "A key stands twice in one map.",
+    BAD_ANCHOR: "An anchor, alias or merge key cannot be followed.",
+    UNKNOWN_KEY: "A key that no section has by that name.",
+    WRONG_PLACE: "A key that is known, but not here.",
+    MISSING_KEY: "A key that is needed is not there.",
+    WRONG_TYPE: "A value of the wrong kind.",
+    UNKNOWN_VALUE: "A value outside a closed set; sets are case-sensitive.",
+    NO_VALUE: "A key without a value.",
+    NO_KIND: "A step or a rule that says no kind.",
+    TWO_KINDS: "A step or a rule that says two kinds.",
+    INVALID: "A value that the section does not accept.",
+    EXCLUSIVE: "Two keys that exclude each other.",
+    ONE_NEEDED: "One of several keys is needed.",
+    DUPLICATE_NAME: "A name that stands twice in a list.",
+    CONTRADICTION: "Two settings that contradict each other.",
+    BAD_BOUNDS: "Bounds in the wrong order, or outside what is possible.",
+    BAD_FORMAT: "Text that is not written as the key needs it.",
+    NO_EFFECT: "A setting that has no effect as the contract stands.",
+    NO_KEY: "A strategy that needs a primary key.",
+    UNKNOWN_LINK: "A reference to a link that is not declared.",
+    UNKNOWN_ENVIRONMENT: "An environment that the contract does not have.",
+    NO_ENVIRONMENTS: "An environment was chosen, and the contract has none.",
+    BAD_SET_PATH: "An override whose path leads nowhere.",
+    BAD_SET_VALUE: "An override that cannot be read.",
+    UNRESOLVED_PLACEHOLDER: "A `{placeholder}` that nothing fills.",
+    UNRESOLVED_VARIABLE: "An environment variable that is not set.",
+    LITERAL_SECRET: "A secret written out; only references are accepted.",
+    BAD_REFERENCE: "A reference to a secret that cannot be read.",
+    KEY_NOT_YET: "A key whose effect is not available yet.",
+    VALUE_NOT_YET: "A value whose effect is not available yet.",
+}

@@ -1,0 +1,386 @@
+"""What keys of one section demand of one another: either-or, order of bounds, unique names, contradictions."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+from lakelogic.contract import codes
+from lakelogic.contract.base import Section
+from lakelogic.contract.document import Contract
+from lakelogic.contract.fields import Field, Model
+from lakelogic.contract.governance import LAYERS, Quarantine
+from lakelogic.contract.materialization import Deletion, Materialization
+from lakelogic.contract.rules import (
+    DATASET_RULES,
+    ROW_RULES,
+    DistinctCount,
+    Length,
+    MeanBetween,
+    NullRatio,
+    Quality,
+    Range,
+    RowCountBetween,
+    SumBetween,
+)
+from lakelogic.contract.service_levels import Completeness, RowCount, ServiceLevels
+from lakelogic.contract.source import Link, Source, format_of, is_table_name
+from lakelogic.contract.steps import STEPS, Deduplicate, Rename
+from lakelogic.contract.tree import Branch, Items, Leaf, Node, Spot, child
+from lakelogic.errors import Diagnostic
+
+Relation: TypeAlias = Callable[[Branch, str], Iterator[Diagnostic]]
+
+
+def relations_of(model: type[Section]) -> Sequence[Relation]:
+    """The relations that a section's keys must keep."""
+    return _RELATIONS.get(model, ())
+
+
+def _problem(code: str, message: str, spot: Spot, path: str, hint: str) -> Diagnostic:
+    return Diagnostic(code, message, spot.at(path), hint)
+
+
+def _number(node: Node | None) -> float | None:
+    value = node.value if isinstance(node, Leaf) else None
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _text(node: Node | None) -> str | None:
+    return node.value if isinstance(node, Leaf) and isinstance(node.value, str) else None
+
+
+def _texts(node: Node | None) -> list[str]:
+    return [text for item in node.items if (text := _text(item)) is not None] if isinstance(node, Items) else []
+
+
+def _at_most_one(*names: str) -> Relation:
+    def relation(node: Branch, path: str) -> Iterator[Diagnostic]:
+        present = [name for name in names if name in node.entries]
+        for name in present[1:]:
+            message = f"`{present[0]}` and `{name}` mean the same here."
+            yield _problem(codes.EXCLUSIVE, message, node.entries[name].spot, child(path, name), "Keep one of them.")
+
+    return relation
+
+
+def _one_of(names: tuple[str, ...], hint: str) -> Relation:
+    def relation(node: Branch, path: str) -> Iterator[Diagnostic]:
+        if not any(name in node.entries for name in names):
+            listed = " or ".join(f"`{name}`" for name in names)
+            yield _problem(codes.ONE_NEEDED, f"`{_last(path)}` needs {listed}.", node.spot, path, hint)
+
+    return relation
+
+
+def _last(path: str) -> str:
+    return path.rsplit(".", 1)[-1] or "the contract"
+
+
+def _ordered(low: str, high: str) -> Relation:
+    def relation(node: Branch, path: str) -> Iterator[Diagnostic]:
+        least, most = node.get(low), node.get(high)
+        below = _number(least), _number(most)
+        if below[0] is not None and below[1] is not None and below[0] > below[1]:
+            message = f"`{low}` ({below[0]:g}) is larger than `{high}` ({below[1]:g})."
+            yield _problem(codes.BAD_BOUNDS, message, node.entries[low].value.spot, child(path, low), "Swap them.")
+        words = _text(least), _text(most)
+        if words[0] is not None and words[1] is not None and len(words[0]) == len(words[1]) and words[0] > words[1]:
+            message = f"`{low}` ({words[0]}) is after `{high}` ({words[1]})."
+            yield _problem(codes.BAD_BOUNDS, message, node.entries[low].value.spot, child(path, low), "Swap them.")
+
+    return relation
+
+
+def _share(name: str) -> Relation:
+    def relation(node: Branch, path: str) -> Iterator[Diagnostic]:
+        number = _number(node.get(name))
+        if number is not None and not 0 <= number <= 1:
+            hint = (
+                f"Write {number:g} percent as `{number / 100:g}`." if 1 < number <= 100 else "Write 0.05 for 5 percent."
+            )
+            message = f"`{name}` is a share between 0 and 1, not {number:g}."
+            yield _problem(codes.BAD_BOUNDS, message, node.entries[name].value.spot, child(path, name), hint)
+
+    return relation
+
+
+def _not_negative(*names: str) -> Relation:
+    def relation(node: Branch, path: str) -> Iterator[Diagnostic]:
+        for name in names:
+            number = _number(node.get(name))
+            if number is not None and number < 0:
+                message = f"`{name}` cannot be negative."
+                spot = node.entries[name].value.spot
+                yield _problem(codes.BAD_BOUNDS, message, spot, child(path, name), "Write 0 or more.")
+
+    return relation
+
+
+def _unique_names(list_name: str) -> Relation:
+    def relation(node: Branch, path: str) -> Iterator[Diagnostic]:
+        listed = node.get(list_name)
+        seen: dict[str, int | None] = {}
+        for index, item in enumerate(listed.items if isinstance(listed, Items) else ()):
+            name_node = item.get("name") if isinstance(item, Branch) else None
+            name = _text(name_node)
+            if name is None or name_node is None:
+                continue
+            if name.lower() in seen:
+                line = seen[name.lower()]
+                first = f"; the first is in line {line}" if line else ""
+                message = f"The name `{name}` stands twice under `{list_name}`{first}."
+                at = child(child(child(path, list_name), index), "name")
+                yield _problem(codes.DUPLICATE_NAME, message, name_node.spot, at, "Rename or remove one of them.")
+            seen.setdefault(name.lower(), name_node.spot.line)
+
+    return relation
+
+
+def _masking_format(node: Branch, path: str) -> Iterator[Diagnostic]:
+    if "masking_format" in node.entries and _text(node.get("masking")) != "partial":
+        entry = node.entries["masking_format"]
+        message = "`masking_format` has an effect only with `masking: partial`."
+        hint = "Write `masking: partial`, or remove `masking_format`."
+        yield _problem(codes.NO_EFFECT, message, entry.spot, child(path, "masking_format"), hint)
+
+
+def _protected(node: Branch, path: str) -> Iterator[Diagnostic]:
+    name_node = node.get("name")
+    name = _text(name_node)
+    if name is not None and name_node is not None and (not name.strip() or name.startswith("~")):
+        message = f"`{name}` cannot be the name of a field."
+        yield _problem(codes.BAD_FORMAT, message, name_node.spot, child(path, "name"), "Begin it with a letter or `_`.")
+
+
+def _rename(node: Branch, path: str) -> Iterator[Diagnostic]:
+    if "mappings" in node.entries:
+        for name in ("from", "to"):
+            if name in node.entries:
+                message = f"`mappings` and `{name}` exclude each other."
+                hint = "Put the pair into `mappings`."
+                yield _problem(codes.EXCLUSIVE, message, node.entries[name].spot, child(path, name), hint)
+        return
+    missing = [name for name in ("from", "to") if name not in node.entries]
+    if missing and not any(key not in ("from", "to") for key in node.entries):
+        message = f"`rename` needs `{'` and `'.join(missing)}`."
+        hint = "Write `rename: {from: old, to: new}`, or `rename: {mappings: {old: new}}`."
+        yield _problem(codes.ONE_NEEDED, message, node.spot, path, hint)
+
+
+def _source(node: Branch, path: str) -> Iterator[Diagnostic]:
+    if _text(node.get("load_mode")) in (None, "full") and "load_mode" not in _misspelt(node):
+        for name in ("watermark_strategy", "watermark_field", "lookback", "from_date", "to_date"):
+            if name in node.entries:
+                message = f"`{name}` has an effect only with `load_mode: incremental`."
+                hint = "Write `load_mode: incremental`, or remove it."
+                yield _problem(codes.NO_EFFECT, message, node.entries[name].spot, child(path, name), hint)
+    if _text(node.get("load_mode")) != "cdc":
+        for name in ("cdc_op_field", "cdc_delete_values", "cdc_timestamp_field"):
+            if name in node.entries:
+                message = f"`{name}` has an effect only with `load_mode: cdc`."
+                hint = "Write `load_mode: cdc`, or remove it."
+                yield _problem(codes.NO_EFFECT, message, node.entries[name].spot, child(path, name), hint)
+    yield from _options(node, path)
+
+
+def _misspelt(node: Branch) -> tuple[str, ...]:
+    """`load_mode`, when its value is not a word at all: that is reported already."""
+    return ("load_mode",) if "load_mode" in node.entries and _text(node.get("load_mode")) is None else ()
+
+
+_DELIMITED = frozenset(("delimiter", "quote_char", "has_header", "skip_rows", "null_values", "comment_prefix"))
+_OPTIONS_OF: dict[str, frozenset[str]] = {
+    "csv": _DELIMITED,
+    "tsv": _DELIMITED,
+    "excel": frozenset(("sheet_name", "header_row", "skip_footer")),
+    "json": frozenset(("multiline",)),
+    "xml": frozenset(("row_tag",)),
+    "fixed_width": frozenset(("columns",)),
+    "database": frozenset(("url", "connection", "table", "fetch_size", "partition_column", "partition_num")),
+    "stream": frozenset(
+        ("brokers", "topic", "group_id", "starting_offsets", "checkpoint", "trigger", "security"),
+    ),
+}
+
+
+def _options(node: Branch, path: str) -> Iterator[Diagnostic]:
+    options = node.get("options")
+    if not isinstance(options, Branch):
+        return
+    place = _text(node.get("path")) or ""
+    told = _text(node.get("format")) or (None if is_table_name(place) else format_of(place))
+    subject = told or _text(node.get("type"))
+    if subject is None:
+        return
+    for name, entry in options.entries.items():
+        owners = [owner for owner, names in _OPTIONS_OF.items() if name in names]
+        if owners and subject not in owners and _text(node.get("type")) not in owners:
+            message = f"The option `{name}` does not apply to {subject}."
+            hint = f"It is read for {' and '.join(owners)}. Remove it, or correct `format`."
+            yield _problem(codes.NO_EFFECT, message, entry.spot, child(child(path, "options"), name), hint)
+
+
+def _layers(node: Branch, path: str) -> Iterator[Diagnostic]:
+    info = node.get("info")
+    written = [(name, node.get(name)) for name in ("tier", "layer", "target_layer")]
+    if isinstance(info, Branch):
+        written.append(("info.target_layer", info.get("target_layer")))
+    known = [(name, leaf, LAYERS[word]) for name, leaf in written if (word := _text(leaf)) in LAYERS and word and leaf]
+    for name, leaf, layer in known[1:]:
+        if layer != known[0][2]:
+            message = f"`{name}` says {layer}, and `{known[0][0]}` says {known[0][2]}."
+            yield _problem(codes.CONTRADICTION, message, leaf.spot, child(path, name), "Keep one of them.")
+
+
+def _keys(node: Branch, _: str) -> Iterator[Diagnostic]:
+    materialization = node.get("materialization")
+    if not isinstance(materialization, Branch):
+        return
+    here, there = _texts(node.get("primary_key")), _texts(materialization.get("primary_key"))
+    if here and there and here != there:
+        spot = materialization.entries["primary_key"].spot
+        message = f"`primary_key` is [{', '.join(here)}] at the root and [{', '.join(there)}] here."
+        yield _problem(codes.CONTRADICTION, message, spot, "materialization.primary_key", "Keep one of them.")
+    strategy = materialization.get("strategy")
+    word = _text(strategy)
+    written = "primary_key" in node.entries or "primary_key" in materialization.entries
+    empty = not here and not there
+    if strategy and word in ("merge", "scd2", "snapshot_reconcile") and not written and empty:
+        message = f"The strategy `{word}` needs a primary key."
+        hint = "Add `primary_key: [<field>]` under `materialization`."
+        yield _problem(codes.NO_KEY, message, strategy.spot, "materialization.strategy", hint)
+
+
+def _ratios(node: Branch, _: str) -> Iterator[Diagnostic]:
+    quality, quarantine = node.get("quality"), node.get("quarantine")
+    if isinstance(quality, Branch) and isinstance(quarantine, Branch):
+        one, other = _number(quality.get("max_quarantine_ratio")), _number(quarantine.get("max_ratio"))
+        if one is not None and other is not None and one != other:
+            message = f"`quality.max_quarantine_ratio` is {one:g}, and `quarantine.max_ratio` is {other:g}."
+            spot = quarantine.entries["max_ratio"].spot
+            yield _problem(
+                codes.CONTRADICTION, message, spot, "quarantine.max_ratio", "They are one setting: keep one."
+            )
+
+
+def _datasets(node: Branch, _: str) -> Iterator[Diagnostic]:
+    info = node.get("info")
+    if not isinstance(info, Branch):
+        return
+    for name, here, there in (
+        ("dataset", _text(node.get("dataset")), _text(info.get("dataset"))),
+        ("version", _written(node.get("version")), _written(info.get("version"))),
+    ):
+        if here and there and here != there:
+            message = f"`{name}` is `{here}` at the root and `{there}` under `info`."
+            spot = info.entries[name].spot
+            yield _problem(codes.CONTRADICTION, message, spot, f"info.{name}", "Keep one of them.")
+
+
+def _written(node: Node | None) -> str | None:
+    return node.text if isinstance(node, Leaf) and node.value is not None else None
+
+
+def _references(node: Branch, _: str) -> Iterator[Diagnostic]:
+    """Every `reference` of a step or a rule names a link."""
+    links = node.get("links")
+    if links is not None and not isinstance(links, Items):
+        return
+    items = links.items if links else ()
+    names = [name for item in items if isinstance(item, Branch) and (name := _text(item.get("name")))]
+    quality = node.get("quality")
+    lists: list[tuple[str, Node | None, tuple[str, ...]]] = [
+        ("transformations", node.get("transformations"), tuple(STEPS))
+    ]
+    if isinstance(quality, Branch):
+        lists.append(("quality.row_rules", quality.get("row_rules"), tuple(ROW_RULES)))
+        lists.append(("quality.dataset_rules", quality.get("dataset_rules"), tuple(DATASET_RULES)))
+    for at, listed, kinds in lists:
+        for index, item in enumerate(listed.items if isinstance(listed, Items) else ()):
+            for kind in kinds if isinstance(item, Branch) else ():
+                parameters = item.get(kind) if isinstance(item, Branch) else None
+                leaf = parameters.get("reference") if isinstance(parameters, Branch) else None
+                name = _text(leaf)
+                if leaf is None or name is None or name in names:
+                    continue
+                near = difflib.get_close_matches(name, names, n=1)
+                if near:
+                    hint = f"Did you mean `{near[0]}`?"
+                elif names:
+                    hint = f"Declared links: {', '.join(f'`{known}`' for known in names)}."
+                else:
+                    hint = f"Add it: `links: [{{name: {name}, path: …}}]`."
+                where = child(child(child(at, index), kind), "reference")
+                yield _problem(codes.UNKNOWN_LINK, f"There is no link called `{name}`.", leaf.spot, where, hint)
+
+
+def _between(node: Branch, path: str) -> Iterator[Diagnostic]:
+    """`must_be_between` is a pair; checked on the rules of a quality section."""
+    listed = node.get("dataset_rules")
+    for index, item in enumerate(listed.items if isinstance(listed, Items) else ()):
+        pair = item.get("must_be_between") if isinstance(item, Branch) else None
+        if isinstance(pair, Items) and len(pair.items) != 2:
+            at = child(child(child(path, "dataset_rules"), index), "must_be_between")
+            message = f"`must_be_between` needs two numbers, not {len(pair.items)}."
+            yield _problem(codes.BAD_BOUNDS, message, pair.spot, at, "Write `must_be_between: [low, high]`.")
+
+
+def _accepted(node: Branch, path: str) -> Iterator[Diagnostic]:
+    values = node.get("accepted_values")
+    if isinstance(values, Items) and not values.items:
+        message = "`accepted_values` is empty: no value would ever be accepted."
+        spot = node.entries["accepted_values"].spot
+        yield _problem(
+            codes.BAD_BOUNDS, message, spot, child(path, "accepted_values"), "List the values, or remove it."
+        )
+
+
+def _not_empty_lists(node: Branch, path: str) -> Iterator[Diagnostic]:
+    for name in ("primary_key", "on", "by", "key_columns"):
+        listed = node.get(name)
+        if isinstance(listed, Items) and not listed.items:
+            spot = node.entries[name].spot
+            yield _problem(
+                codes.NO_VALUE, f"`{name}` is an empty list.", spot, child(path, name), "Name at least one field."
+            )
+
+
+def _freshness(node: Branch, path: str) -> Iterator[Diagnostic]:
+    if "freshness" in node.entries and "freshness_hours" in node.entries:
+        spot = node.entries["freshness_hours"].spot
+        message = "`freshness` and `freshness_hours` mean the same."
+        yield _problem(codes.EXCLUSIVE, message, spot, child(path, "freshness_hours"), "Keep one of them.")
+
+
+def _bounded(node: Branch, path: str) -> Iterator[Diagnostic]:
+    yield from _one_of(("min", "max"), "Give at least one bound: `min: …` or `max: …`.")(node, path)
+    yield from _ordered("min", "max")(node, path)
+
+
+_RELATIONS: dict[type[Section], tuple[Relation, ...]] = {
+    Contract: (_layers, _keys, _ratios, _datasets, _references, _unique_names("links"), _not_empty_lists),
+    Model: (_unique_names("fields"),),
+    Field: (_masking_format, _protected, _accepted, _ordered("min", "max"), _ordered("min_length", "max_length"),
+            _not_negative("min_length", "max_length")),
+    Source: (_source, _ordered("from_date", "to_date")),
+    Link: (_one_of(("path", "table"), "Add `path: …` or `table: …`."), _at_most_one("path", "table"),
+           _at_most_one("format", "type")),
+    Quarantine: (_at_most_one("target", "table", "location"), _share("max_ratio")),
+    Quality: (_share("max_quarantine_ratio"), _unique_names("row_rules"), _unique_names("dataset_rules"), _between),
+    Materialization: (_not_empty_lists,),
+    Deletion: (_share("max_delete_ratio"),),
+    ServiceLevels: (_freshness, _not_negative("freshness_hours")),
+    RowCount: (_ordered("min_rows", "max_rows"), _not_negative("min_rows", "max_rows")),
+    Completeness: (_share("threshold"),),
+    Rename: (_rename,),
+    Deduplicate: (_one_of(("on", "by"), "Write `on: [<key>]`."), _at_most_one("on", "by"), _not_empty_lists),
+    Range: (_bounded,),
+    Length: (_bounded, _not_negative("min", "max")),
+    NullRatio: (_share("max"),),
+    RowCountBetween: (_bounded, _not_negative("min", "max")),
+    DistinctCount: (_bounded, _not_negative("min", "max")),
+    MeanBetween: (_bounded,),
+    SumBetween: (_bounded,),
+}  # fmt: skip

@@ -1,0 +1,220 @@
+"""Where rows come from: the source, its load modes and options, the server's defaults, and reference data."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar, Literal
+
+from lakelogic.contract.base import (
+    Duration,
+    Flag,
+    Free,
+    Key,
+    Place,
+    Section,
+    Sql,
+    Text,
+    Verbatim,
+    Whole,
+    whole,
+)
+from lakelogic.contract.materialization import SchemaPolicy
+from lakelogic.contract.substitute import SecretReference
+
+SourceType = Literal["landing", "table", "delta", "iceberg", "database", "stream", "dlt", "api", "sftp"]
+Format = Literal[
+    "csv", "tsv", "json", "ndjson", "parquet", "avro", "orc", "xml", "excel", "fixed_width", "delta", "iceberg",
+    "pdf", "docx", "html", "image", "audio",
+]  # fmt: skip
+LoadMode = Literal["full", "incremental", "cdc"]
+WatermarkStrategy = Literal["pipeline_log", "max_target", "manifest", "lookback", "date_range", "delta_version"]
+
+SUFFIXES: dict[str, Format] = {
+    "csv": "csv", "tsv": "tsv", "json": "json", "ndjson": "ndjson", "jsonl": "ndjson", "parquet": "parquet",
+    "avro": "avro", "orc": "orc", "xml": "xml", "xls": "excel", "xlsx": "excel", "pdf": "pdf", "docx": "docx",
+    "html": "html", "htm": "html", "png": "image", "jpg": "image", "jpeg": "image", "wav": "audio", "mp3": "audio",
+}  # fmt: skip
+_COMPRESSED = (".gz", ".bz2", ".zst", ".zip", ".snappy", ".lz4")
+_TABLE_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_][\w-]*){1,2}$")
+
+
+def is_table_name(text: str) -> bool:
+    """Whether a target or source reads as `catalog.schema.table` (or `schema.table`) rather than as a path."""
+    if not _TABLE_NAME.match(text):
+        return False
+    return not (text.count(".") == 1 and text.rsplit(".", 1)[1].lower() in SUFFIXES)
+
+
+def format_of(path: str) -> Format | None:
+    """The format that a path's suffix tells; None for folders and table names."""
+    name = path.rstrip("/").rsplit("/", 1)[-1].lower()
+    for ending in _COMPRESSED:
+        name = name.removesuffix(ending)
+    return SUFFIXES.get(name.rsplit(".", 1)[1]) if "." in name else None
+
+
+class FixedColumn(Section):
+    """One column of a fixed-width file."""
+
+    PURPOSE: ClassVar[str] = "One column of a fixed-width file."
+
+    name: Text = Key(description="The column's name.")
+    start: Whole = Key(description="First character, counted from 1.")
+    width: Whole = Key(description="How many characters.")
+
+
+class Options(Section):
+    """How a format is read; which options apply depends on the format."""
+
+    PURPOSE: ClassVar[str] = "How the format is read."
+
+    encoding: Text = Key("utf-8", description="How bytes become text.")
+    compression: Text | None = Key(None, description="By default told by the suffix.")
+    date_formats: dict[str, Verbatim] = Key({}, description="Field: pattern; strftime with `%`, else Java.")
+    decimal_comma: Flag = Key(False, description="`1,5` is one and a half.")
+    implied_decimals: dict[str, Whole] = Key({}, description="Field: digits after the point.")
+    delimiter: Verbatim | None = Key(None, description="csv, tsv: what separates values.")
+    quote_char: Verbatim | None = Key(None, description="csv, tsv: what surrounds values.")
+    has_header: Flag = Key(True, description="csv, tsv: the first line names the columns.")
+    skip_rows: Whole = Key(0, description="csv, tsv: lines before the header.")
+    null_values: tuple[Verbatim, ...] = Key((), description="csv, tsv: texts that mean NULL.")
+    comment_prefix: Verbatim | None = Key(None, description="csv, tsv: lines that begin so are left out.")
+    sheet_name: Text | None = Key(None, description="excel: the sheet.")
+    header_row: Whole | None = Key(None, description="excel: the line that names the columns.")
+    skip_footer: Whole = Key(0, description="excel: lines at the end.")
+    multiline: Flag = Key(False, description="json: one document per file.")
+    row_tag: Text | None = Key(None, description="xml: the element that is a row.")
+    columns: tuple[FixedColumn, ...] = Key((), description="fixed_width: the columns.")
+    url: SecretReference | None = Key(None, description="database: an address without a password, or a reference.")
+    connection: SecretReference | None = Key(None, description="database: a reference to a secret.")
+    table: Text | None = Key(None, description="database: the table.")
+    fetch_size: Whole | None = Key(None, description="database: rows per round trip.")
+    partition_column: Text | None = Key(None, description="database: read in parallel by this column.")
+    partition_num: Whole | None = Key(None, description="database: into so many parts.")
+    brokers: tuple[Text, ...] = Key((), description="kafka: addresses.")
+    topic: Text | None = Key(None, description="kafka: the topic.")
+    group_id: Text | None = Key(None, description="kafka: the consumer group.")
+    starting_offsets: Text | None = Key(None, description="kafka: where to begin.")
+    checkpoint: Place | None = Key(None, description="kafka: where progress is kept.")
+    trigger: Literal["available_now", "processing_time", "continuous"] | None = Key(None, description="kafka.")
+    security: dict[str, Free] = Key({}, description="kafka: security settings; secrets are references.")
+
+
+class Partition(Section):
+    """Dated folders of a landing zone."""
+
+    PURPOSE: ClassVar[str] = "Dated folders of a landing zone."
+
+    format: Verbatim | None = Key(None, description="strftime pattern of the folder.")
+    lookback_days: Whole | None = Key(None, description="How many days back.")
+    start_date: Text | None = Key(None, description="First day.")
+    end_date: Text | None = Key(None, description="Last day.")
+    file_pattern: Verbatim | None = Key(None, description="Glob within a folder.")
+
+
+class PostIngestion(Section):
+    """What becomes of landed files that were read."""
+
+    PURPOSE: ClassVar[str] = "What becomes of files that were read."
+
+    action: Literal["retain", "archive", "delete"] = Key("retain", description="Keep, move or delete.")
+    archive_path: Place | None = Key(None, description="Where `archive` moves them.")
+
+
+class Source(Section):
+    """Where rows come from."""
+
+    PURPOSE: ClassVar[str] = "Where rows come from."
+
+    type: SourceType | None = Key(None, description="Told by path and format when absent.")
+    path: Place | None = Key(None, description="File, folder, glob, URI or table name.")
+    format: Format | None = Key(None, description="Told by the suffix when absent.")
+    pattern: Verbatim | None = Key(None, description="Glob of file names; other files are never read.")
+    query: Sql | None = Key(None, description="database: a query instead of a table.")
+    load_mode: LoadMode = Key("full", description="Everything, what is new, or changes.")
+    options: Options = whole(Options, "How the format is read.")
+    empty_behavior: Literal["skip", "fail"] = Key("skip", description="What no input means.")
+    identity: Literal["mtime", "content"] = Key("mtime", description="What makes a file a changed file.")
+    flatten_nested: Flag = Key(False, description="Make columns of nested values.")
+    partition: Partition | None = Key(None, description="Dated folders.")
+    partition_filters: dict[str, Free] = Key({}, description="Folder column: value or values.")
+    post_ingestion: PostIngestion | None = Key(None, description="What becomes of files that were read.")
+    watermark_strategy: WatermarkStrategy | None = Key(None, description="incremental: how progress is known.")
+    watermark_field: Text | None = Key(None, description="incremental: the field that grows.")
+    lookback: Duration | None = Key(None, description="incremental: how far back, `7 days`.")
+    from_date: Text | None = Key(None, description="incremental: first day, inclusive.")
+    to_date: Text | None = Key(None, description="incremental: last day, inclusive.")
+    cdc_op_field: Text | None = Key(None, description="cdc: the field that names the operation.")
+    cdc_delete_values: tuple[Text, ...] = Key((), description="cdc: operations that delete.")
+    cdc_timestamp_field: Text | None = Key(None, description="cdc: when it happened.")
+
+    @property
+    def resolved_format(self) -> Format | None:
+        """The format as written, or as the suffix of the path or pattern tells; None when nothing tells."""
+        if self.format is not None:
+            return self.format
+        if self.type in ("delta", "iceberg"):
+            return "delta" if self.type == "delta" else "iceberg"
+        for place in (self.path, self.pattern):
+            if place and not is_table_name(place) and (found := format_of(place)):
+                return found
+        return "delta" if self.resolved_type == "table" else None
+
+    @property
+    def resolved_type(self) -> SourceType:
+        """The type as written, or as path and format tell."""
+        if self.type is not None:
+            return self.type
+        if self.path and is_table_name(self.path):
+            return "table"
+        if self.format in ("delta", "iceberg"):
+            return "delta" if self.format == "delta" else "iceberg"
+        return "landing"
+
+    @property
+    def resolved_watermark_strategy(self) -> WatermarkStrategy | None:
+        """How progress is known: the ledger, unless the contract says otherwise; None for a full load."""
+        if self.load_mode == "full":
+            return None
+        return self.watermark_strategy or "pipeline_log"
+
+
+class Server(Section):
+    """Defaults for the source, as the older form of contracts writes them."""
+
+    PURPOSE: ClassVar[str] = "Defaults for the source."
+
+    type: Text | None = Key(None, description="The kind of store (`s3`, `local`, …), or a source type.")
+    path: Place | None = Key(None, description="Used when `source.path` is absent.")
+    format: Format | None = Key(None, description="Used when `source.format` is absent.")
+    mode: Literal["validate", "ingest"] | None = Key(None, description="Judge only, or ingest.")
+    cast_to_string: Flag = Key(False, description="Bronze as landed: every column is text.")
+    schema_policy: SchemaPolicy | None = Key(None, description="Used when the root has none.")
+
+
+class Link(Section):
+    """Reference data that steps and rules may read."""
+
+    PURPOSE: ClassVar[str] = "Reference data that steps and rules read."
+
+    name: Text = Key(description="What steps and rules call it.")
+    path: Place | None = Key(None, description="File, folder or URI.")
+    table: Place | None = Key(None, description="Table name.")
+    type: Text | None = Key(None, description="Another word for `format`, or a source type.")
+    format: Format | None = Key(None, description="Told by the suffix when absent.")
+    columns: tuple[Text, ...] = Key((), description="The columns kept.")
+    filter: Sql | None = Key(None, description="The rows kept; judged before `columns`.")
+    broadcast: Flag | None = Key(None, description="Advice to send the link to every worker.")
+    query: Sql | None = Key(None, description="A query instead of the whole table.")
+
+    @property
+    def resolved_format(self) -> Format | None:
+        """The format as written under either word, or as the suffix tells; tables are Delta."""
+        if self.format is not None:
+            return self.format
+        known: Any = self.type
+        if known in SUFFIXES.values() or known in ("delta", "iceberg"):
+            return known  # type: ignore[no-any-return]
+        if self.path and not is_table_name(self.path):
+            return format_of(self.path)
+        return "delta"
