@@ -1,0 +1,45 @@
+"""What the documentation shows is what happens: its contracts load, its commands and its Python run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted(p.relative_to(ROOT).as_posix() for p in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+# Pages that are run from top to bottom. A page with commands belongs here, or below with what it waits for.
+EXECUTED: tuple[str, ...] = ("docs/concepts/contract.md",)
+WAITING: dict[str, str] = {
+    "README.md": "lakelogic run",
+    "docs/start/first-contract.md": "lakelogic run, validate, preview, runs",
+    "docs/how-to/mask-personal-data.md": "lakelogic keys, run",
+    "docs/how-to/find-bad-rows.md": "lakelogic run, preview",
+    "docs/how-to/use-from-python.md": "DataProcessor",
+    "docs/concepts/engines.md": "lakelogic explain",
+    "docs/concepts/verdicts.md": "lakelogic run",
+}
+
+
+@pytest.mark.parametrize("name", EXECUTED)
+def test_a_page_does_what_it_shows(page, name: str) -> None:
+    page(name).run()
+
+
+def test_every_page_with_something_to_run_is_run(blocks_of) -> None:
+    unlisted = [
+        name
+        for name in PAGES
+        if name not in EXECUTED and name not in WAITING
+        if any(
+            b.language in ("console", "python", "yaml") and not b.not_run
+            for b in blocks_of((ROOT / name).read_text("utf-8"))
+        )
+    ]
+    assert unlisted == []
+
+
+def test_lists_name_pages_that_exist() -> None:
+    assert sorted({*EXECUTED, *WAITING} - set(PAGES)) == []
+    assert sorted(set(EXECUTED) & set(WAITING)) == []
