@@ -1,1 +1,36 @@
+"""LakeLogic: one YAML contract per data product, the same rows on Spark, Polars and DuckDB, every row accounted for."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lakelogic.version import VERSION as __version__
+
+if TYPE_CHECKING:
+    from lakelogic.contract.document import Contract
+    from lakelogic.contract.load import load as load_contract
+    from lakelogic.run.processor import DataProcessor
+    from lakelogic.run.result import Result
+
+__all__ = ["Contract", "DataProcessor", "Result", "__version__", "load_contract"]
+
+_HOMES = {
+    "DataProcessor": ("lakelogic.run.processor", "DataProcessor"),
+    "Result": ("lakelogic.run.result", "Result"),
+    "Contract": ("lakelogic.contract.document", "Contract"),
+    "load_contract": ("lakelogic.contract.load", "load"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Public names load what is behind them when they are first used."""
+    if name in _HOMES:
+        from importlib import import_module
+
+        module, attribute = _HOMES[name]
+        return getattr(import_module(module), attribute)
+    raise AttributeError(f"module 'lakelogic' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -133,9 +133,8 @@ class Link:
     read: Read
     nodes: tuple[Node, ...]
     keep: Expression | None  # rows of the link that count; None for all
-    unique_keys: tuple[tuple[str, ...], ...] = ()  # column sets that must be unique, because a Join relies on it
-    path: str | None = None
-    table: str | None = None
+    key: tuple[str, ...] = ()  # the columns a Join matches by
+    distinct: bool = False  # only the different values of `key` count; otherwise the key must be unique
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +222,7 @@ class Plan:
 
     dataset: str
     read: Read
-    links: tuple[Link, ...]
+    links: Mapping[str, Link]
     accounts: tuple[Account, ...]
     columns: tuple[Published, ...]  # the staged columns, the same for all accounts
     masks: tuple[Mask, ...]

@@ -1,0 +1,264 @@
+"""Contract → plan: walks the sections in the order of a run and reports all trouble together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from lakelogic import names
+from lakelogic.contract.availability import check as not_available
+from lakelogic.contract.document import Contract
+from lakelogic.contract.fields import Field
+from lakelogic.contract.load import Loaded
+from lakelogic.errors import CompileError, Diagnostic
+from lakelogic.plan import judge, publish, shape, steps
+from lakelogic.plan.datasets import Checks, checks
+from lakelogic.plan.links import known_links
+from lakelogic.plan.nodes import Landed, Order, Plan, Read
+from lakelogic.plan.state import Flag, State, Trouble, both, present
+from lakelogic.sql.expressions import Column, Expression, Literal, call, convert, text
+from lakelogic.sql.types import BIGINT, STRING, Type
+
+TEXT_FORMATS = ("csv", "tsv", "json", "ndjson")
+BAD_KEY = "LL-C214"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceColumns:
+    """What a look at a source found: its format, columns and how it is read."""
+
+    format: str
+    columns: tuple[Landed, ...]
+    options: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A plan, the dataset rules beside it, and warnings that do not stop it."""
+
+    plan: Plan
+    checks: Checks
+    warnings: tuple[Diagnostic, ...]
+
+
+def compile_contract(
+    loaded: Loaded,
+    source: SourceColumns | None = None,
+    links: Mapping[str, SourceColumns] | None = None,
+    *,
+    stamps: publish.Stamps | None = None,
+    can_encrypt: bool = False,
+) -> Compiled:
+    """Compile a contract; raises CompileError with every problem found.
+
+    Without `source` nothing of the landed columns is known: fields of the model are taken to land as text,
+    and a column that nobody declares is only a warning. `can_encrypt` says whether the process holds a key
+    for the landed row that quarantine keeps of contracts with personal data.
+    """
+    contract = loaded.contract
+    stamps = stamps or publish.Stamps("run", None, datetime(1970, 1, 1, tzinfo=UTC), "source")
+    trouble = Trouble(loaded.where, landed_is_known=source is not None)
+    trouble.found += not_available(loaded)
+    types = shape.declared_types(contract, trouble)
+    state = State(contract.dataset_name, stamps.at, trouble, contract.dialect)
+    assumed = source or SourceColumns(
+        contract.source.resolved_format or "parquet", tuple(Landed(name, STRING) for name in types)
+    )
+    _links(state, contract, links)
+    unknown = shape.land(state, contract, assumed.columns)
+    landed_scope = dict(state.scope)
+    if source is None and not types:
+        trouble.landed_is_known = False
+    is_text = assumed.format in TEXT_FORMATS
+    _check_keys(contract, types, trouble)
+
+    post = [(index, step) for index, step in enumerate(contract.transformations) if step.phase == "post"]
+    for index, step in enumerate(contract.transformations):
+        if step.phase == "pre" and type(step) in steps.COMPILE:
+            steps.apply(state, step, index)
+    later = set().union(*(steps.makes(step) for _, step in post)) if post else set()
+    rows = _judge_before(state, contract, types, unknown, later, is_text=is_text)
+    settled = dict(state.scope)
+    for index, step in post:
+        if type(step) in steps.COMPILE:
+            steps.apply(state, step, index)
+    _judge_after(state, contract, types, settled, later)
+    _settle_duplicates(state, contract)
+
+    rows.landed = [(name, value) for name, value in landed_scope.items() if not name.startswith("_upstream")]
+    rows.is_text = is_text
+    personal = any(f.pii or f.phi or f.sensitive or f.masking for f in contract.model.fields)
+    rows.has_raw = not personal or can_encrypt
+    rows.encrypts_raw = personal and can_encrypt
+    good = _good_columns(state, contract, types)
+    made = publish.publish(state, contract, types, good, stamps, rows)
+    dataset_rules = checks(contract, made.columns, trouble)
+    if trouble.errors:
+        raise CompileError(_distinct(trouble.found))
+    plan = Plan(
+        dataset=contract.dataset_name,
+        read=Read("source", assumed.format, assumed.columns, dict(assumed.options)),  # type: ignore[arg-type]
+        links=state.links,
+        accounts=made.accounts,
+        columns=made.columns,
+        masks=made.masks,
+        fates=tuple(state.fates),
+        reasons=tuple(state.reasons),
+    )
+    return Compiled(plan, dataset_rules, tuple(_distinct(trouble.found)))
+
+
+def _distinct(found: Sequence[Diagnostic]) -> list[Diagnostic]:
+    return list(dict.fromkeys(found))
+
+
+def _links(state: State, contract: Contract, links: Mapping[str, SourceColumns] | None) -> None:
+    looked_at = {name: (found.format, found.columns, found.options) for name, found in (links or {}).items()}
+    state.known_links = known_links(state, contract.links, looked_at)
+    state.unread_links = frozenset(link.name for link in contract.links) - frozenset(looked_at)
+
+
+def _check_keys(contract: Contract, types: Mapping[str, Type], trouble: Trouble) -> None:
+    if contract.materialization.strategy == "merge" and not contract.key:
+        trouble.add(
+            BAD_KEY,
+            "The strategy `merge` needs a primary_key.",
+            "materialization.strategy",
+            "add primary_key: [column]",
+        )
+
+
+def _judge_before(
+    state: State, contract: Contract, types: dict[str, Type], unknown: Sequence[str], later: set[str], *, is_text: bool
+) -> publish.Rows:
+    """Schema, required fields, constraints and pre rules: the first verdict."""
+    silence = judge.Silence()
+    flags: list[Flag] = []
+    policy = contract.schema_policy
+    if is_text:
+        broken = present(Column(names.BROKEN, STRING))
+        flags.append(Flag(broken, "Unreadable line: {}", "schema", "unreadable", value=names.BROKEN))
+        silence.always.append(broken)
+    fields = [f for f in contract.model.fields if f.name in state.scope or f.name.lower() not in later]
+    missing = [f.name for f in fields if f.name not in state.scope]
+    strict = policy.unknown_fields == "quarantine" or policy.evolution == "strict"
+    if unknown and policy.unknown_fields == "quarantine":
+        flags.append(shape.unknown_flag([name for name in unknown if name in state.scope], state))
+    if missing and strict:
+        absent = shape.missing_flag(missing)
+        flags.append(absent)
+        silence.always.append(absent.failed)
+    _, cast_flags, originals = shape.conform(state, fields, types, missing=frozenset(missing))
+    for flag, (condition, name, _) in zip(cast_flags, originals, strict=True):
+        silence.over(state.scope[name], condition)
+        flags.append(flag)
+    flags += _model_flags(state, contract, fields, silence)
+    for index, rule in enumerate(contract.quality.row_rules):
+        if type(rule) not in judge.BUILD and rule.kind != "not_null":
+            continue
+        if _phase(state, rule, later) == "pre":
+            flags += judge.rule_flag(state, rule, f"quality.row_rules[{index}]", silence) or []
+    if flags:
+        state.judge(flags)
+    return publish.Rows(originals=originals)
+
+
+def _model_flags(state: State, contract: Contract, fields: Sequence[Field], silence: judge.Silence) -> list[Flag]:
+    index = {f.name: position for position, f in enumerate(contract.model.fields)}
+    merge_keys = frozenset(contract.key) if contract.materialization.strategy == "merge" else frozenset()
+    flags: list[Flag] = []
+    if contract.quality.enforce_required:
+        flags += judge.required_flags(state, list(fields), silence, merge_keys)
+    elif merge_keys:
+        keyed = [f for f in fields if f.name in merge_keys]
+        flags += judge.required_flags(
+            state, [f.model_copy(update={"required": True}) for f in keyed], silence, merge_keys
+        )
+    flags += judge.constraint_flags(state, list(fields), silence, index)
+    return flags
+
+
+def _phase(state: State, rule: object, later: set[str]) -> str:
+    written: str | None = rule.phase  # type: ignore[attr-defined]
+    if written is not None:
+        return written
+    if not later or judge.reads_only_known(state, rule):
+        return "pre"
+    return "post"
+
+
+def _judge_after(
+    state: State, contract: Contract, types: dict[str, Type], settled: Mapping[str, Expression], later: set[str]
+) -> None:
+    """The model over what post steps made or changed, then post rules: the second verdict."""
+    silence = judge.Silence()
+    flags: list[Flag] = []
+    changed = [f for f in contract.model.fields if f.name in state.scope and state.scope[f.name] != settled.get(f.name)]
+    merge_keys = contract.key if contract.materialization.strategy == "merge" else ()
+    unjudged = [Field(name=key, required=True) for key in merge_keys if _undeclared(state, contract, key)]
+    for key in merge_keys:
+        if state.spelled(key) is None and state.trouble.landed_is_known:
+            state.column(key, "materialization.primary_key" if contract.materialization.primary_key else "primary_key")
+    if changed or unjudged:
+        _, cast_flags, originals = shape.conform(state, changed, types, missing=frozenset())
+        for flag, (condition, name, _) in zip(cast_flags, originals, strict=True):
+            silence.over(state.scope[name], condition)
+            flags.append(flag)
+        flags += _model_flags(state, contract, [*changed, *unjudged], silence)
+    for index, rule in enumerate(contract.quality.row_rules):
+        if type(rule) not in judge.BUILD and rule.kind != "not_null":
+            continue
+        if rule.phase == "post" or (rule.phase is None and _reads_later(settled, state, rule, later)):
+            flags += judge.rule_flag(state, rule, f"quality.row_rules[{index}]", silence) or []
+    if flags:
+        state.judge(flags)
+
+
+def _undeclared(state: State, contract: Contract, key: str) -> bool:
+    return contract.model.field(key) is None and state.spelled(key) is not None
+
+
+def _reads_later(settled: Mapping[str, Expression], state: State, rule: object, later: set[str]) -> bool:
+    before = State(state.dataset, state.now, Trouble(state.trouble.where), state.dialect, dict(settled))
+    before.known_links, before.unread_links = state.known_links, state.unread_links
+    return bool(later) and not judge.reads_only_known(before, rule)
+
+
+def _settle_duplicates(state: State, contract: Contract) -> None:
+    """merge: the newest row of a key wins within a batch; without an order only identical rows collapse."""
+    settings = contract.materialization
+    if settings.strategy != "merge":
+        return
+    keys = [spelled for key in contract.key if (spelled := state.spelled(key)) is not None]
+    if len(keys) != len(contract.key):
+        return
+    if settings.sequence_by:
+        newest = state.column(settings.sequence_by, "materialization.sequence_by")
+        if newest is None:
+            return
+        rank = steps.rank_rows(
+            state, keys, [Order(newest, descending=True)], "rank", (f"newest by {settings.sequence_by}",)
+        )
+        detail = (f"newest of {', '.join(keys)} by {settings.sequence_by}",)
+    else:
+        everything = [n for n in state.scope if not n.startswith("~") and not state.scope[n].type.is_nested]
+        rank = steps.rank_rows(state, everything, [], "rank", ("identical rows",))
+        detail = ("identical rows",)
+    state.lose("deduplicated", "merge", call("gt", rank, Literal(1, BIGINT)), detail)
+
+
+def _good_columns(state: State, contract: Contract, types: Mapping[str, Type]) -> dict[str, Expression]:
+    """Model fields first, in their order and types; then everything else, as it stands."""
+    good: dict[str, Expression] = {}
+    for declared in contract.model.fields:
+        value = state.scope.get(declared.name)
+        if value is not None:
+            good[declared.name] = convert(value, types[declared.name])
+    for name, value in state.scope.items():
+        if name not in good and not name.startswith(names.INTERNAL):
+            good[name] = value
+    return good
+
+
+__all__ = ["Compiled", "SourceColumns", "both", "compile_contract", "text"]

@@ -1,0 +1,30 @@
+"""The stable identity of a contract: the same document gives the same fingerprint on every machine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from lakelogic.contract.document import Contract
+
+# What can change without changing a single row of the result.
+_WORDS_ONLY = {
+    "info",
+    "metadata",
+    "ownership",
+    "tags",
+    "compliance",
+    "downstream",
+    "extensions",
+    "engine",
+    "environments",
+}
+
+
+def fingerprint(contract: Contract) -> str:
+    """A short hash over everything in a contract that can change its rows."""
+    content = contract.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    kept = {key: value for key, value in content.items() if key not in _WORDS_ONLY and not key.startswith("x-")}
+    kept["dataset"] = contract.dataset_name
+    text = json.dumps(kept, sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

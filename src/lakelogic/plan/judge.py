@@ -1,0 +1,314 @@
+"""Rules → flags: when a row fails, with which reason, and which causes silence others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lakelogic.contract import rules as written
+from lakelogic.contract.fields import Field
+from lakelogic.plan.links import found_in
+from lakelogic.plan.state import Flag, State, both, fails, present
+from lakelogic.sql.coerce import unify
+from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, columns_of, convert, text
+from lakelogic.sql.problems import NO_COLUMN, SqlProblems
+from lakelogic.sql.signatures import matches
+from lakelogic.sql.types import BOOLEAN, INT, STRING, TIMESTAMP
+
+CATEGORIES = {
+    "sql": "correctness",
+    "not_null": "completeness",
+    "accepted_values": "validity",
+    "regex_match": "validity",
+    "range": "validity",
+    "length": "validity",
+    "compare": "consistency",
+    "referential_integrity": "consistency",
+    "not_future": "timeliness",
+}
+
+
+@dataclass(slots=True)
+class Silence:
+    """Causes that keep other rules quiet: one cause, one reason."""
+
+    by_column: dict[str, list[Expression]] = field(default_factory=dict)
+    always: list[Expression] = field(default_factory=list)
+
+    def over(self, column: Expression, cause: Expression) -> None:
+        """Rules that read the column say nothing where the cause holds."""
+        for name in columns_of(column):
+            self.by_column.setdefault(name, []).append(cause)
+
+    def quiet(self, failed: Expression, reads: frozenset[str]) -> Expression:
+        """The flag, where nothing silences it."""
+        causes = [*self.always, *(cause for name in sorted(reads) for cause in self.by_column.get(name, []))]
+        unique = list(dict.fromkeys(causes))
+        return both(*(call("not", cause) for cause in unique), failed)
+
+
+def required_flags(state: State, fields: list[Field], silence: Silence, also: frozenset[str]) -> list[Flag]:
+    """Required fields and merge keys must have a value; what is missing silences rules that read it."""
+    flags, causes = [], []
+    for declared in fields:
+        if not (declared.required or declared.name in also):
+            continue
+        value = state.scope.get(declared.name)
+        if value is None:
+            continue
+        absent = call("is_null", value)
+        failed = silence.quiet(absent, columns_of(value))
+        flags.append(
+            Flag(failed, f"Rule failed: {declared.name} is required", "completeness", f"{declared.name}_required")
+        )
+        causes.append((value, absent))
+    for value, absent in causes:
+        silence.over(value, absent)
+    return flags
+
+
+def constraint_flags(state: State, fields: list[Field], silence: Silence, index: Mapping[str, int]) -> list[Flag]:
+    """Constraints on a field judge present values."""
+    flags = []
+    for declared in fields:
+        value = state.scope.get(declared.name)
+        if value is None:
+            continue
+        for kind, shown, predicate in _constraints(state, declared, value, f"model.fields[{index[declared.name]}]"):
+            failed = both(present(value), fails(predicate))
+            flags.append(
+                Flag(
+                    silence.quiet(failed, columns_of(value)),
+                    f"Rule failed: {declared.name}_{kind} ({shown})",
+                    "validity",
+                    f"{declared.name}_{kind}",
+                )
+            )
+    return flags
+
+
+def _constraints(state: State, declared: Field, value: Expression, path: str) -> list[tuple[str, str, Expression]]:
+    found: list[tuple[str, str, Expression]] = []
+    name = declared.name
+
+    def add(kind: str, shown: str, build: Callable[[], Expression]) -> None:
+        try:
+            found.append((kind, shown, build()))
+        except SqlProblems as trouble:
+            state.trouble.sql(trouble.problems, f"{path}.{kind}")
+
+    if declared.accepted_values:
+        add(
+            "accepted_values",
+            f"{name} IN ({_shown(declared.accepted_values)})",
+            lambda: _one_of(value, declared.accepted_values),
+        )
+    if declared.min is not None:
+        add("min", f"{name} >= {_shown([declared.min])}", lambda: compare(">=", value, constant(declared.min)))
+    if declared.max is not None:
+        add("max", f"{name} <= {_shown([declared.max])}", lambda: compare("<=", value, constant(declared.max)))
+    size = Call("length", (convert(value, STRING),), INT)
+    if declared.min_length is not None:
+        least = declared.min_length
+        add("min_length", f"length({name}) >= {least}", lambda: call("ge", size, Literal(least, INT)))
+    if declared.max_length is not None:
+        most = declared.max_length
+        add("max_length", f"length({name}) <= {most}", lambda: call("le", size, Literal(most, INT)))
+    if declared.pattern is not None:
+        pattern = declared.pattern
+        add("pattern", f"{name} RLIKE '{pattern}'", lambda: matches(value, text(pattern)))
+    return found
+
+
+def rule_flag(state: State, rule: Any, path: str, silence: Silence) -> list[Flag] | None:
+    """The flags of one row rule, or diagnostics (None)."""
+    if isinstance(rule, written.NotNull):
+        return _not_null(state, rule, path, silence)
+    built = BUILD[type(rule)](state, rule, path)
+    if built is None:
+        return None
+    predicate, shown, default_name = built
+    name = rule.name or default_name
+    reason = f"Rule failed: {name} ({shown})" if name else f"Rule failed: {shown}"
+    failed = silence.quiet(fails(predicate, rule.nulls), columns_of(predicate))
+    return [Flag(failed, reason, rule.category or CATEGORIES[rule.kind], name or shown, rule.severity, rule.label)]
+
+
+def _not_null(state: State, rule: written.NotNull, path: str, silence: Silence) -> list[Flag] | None:
+    flags = []
+    for name in rule.fields:
+        value = state.column(name, f"{path}.not_null")
+        if value is None:
+            return None
+        shown = f"{name} IS NOT NULL"
+        called = rule.name or f"{name}_not_null"
+        failed = silence.quiet(call("is_null", value), columns_of(value))
+        flags.append(
+            Flag(
+                failed,
+                f"Rule failed: {called} ({shown})",
+                rule.category or "completeness",
+                called,
+                rule.severity,
+                rule.label,
+            )
+        )
+    return flags
+
+
+Built = tuple[Expression, str, str | None]
+
+
+def _sql(state: State, rule: written.SqlRule, path: str) -> Built | None:
+    predicate = state.predicate(rule.sql, f"{path}.sql", dialect=rule.dialect)
+    return (predicate, " ".join(rule.sql.split()), None) if predicate is not None else None
+
+
+def _field_rule(
+    build: Callable[[Any, Expression], Expression], show: Callable[[Any], str]
+) -> Callable[[State, Any, str], Built | None]:
+    def compiled(state: State, rule: Any, path: str) -> Built | None:
+        value = state.column(rule.field, f"{path}.{rule.kind}.field")
+        if value is None:
+            return None
+        try:
+            return build(rule, value), show(rule), f"{rule.field}_{rule.kind}"
+        except SqlProblems as trouble:
+            state.trouble.sql(trouble.problems, f"{path}.{rule.kind}")
+            return None
+
+    return compiled
+
+
+def _range(rule: written.Range, value: Expression) -> Expression:
+    low, high = (">=", "<=") if rule.inclusive else (">", "<")
+    parts = []
+    if rule.min is not None:
+        parts.append(compare(low, value, constant(rule.min)))
+    if rule.max is not None:
+        parts.append(compare(high, value, constant(rule.max)))
+    return both(*parts)
+
+
+def _show_range(rule: Any) -> str:
+    low, high = (">=", "<=") if rule.inclusive else (">", "<")
+    subject = f"length({rule.field})" if rule.kind == "length" else rule.field
+    parts = [f"{subject} {low} {_shown([rule.min])}"] if rule.min is not None else []
+    parts += [f"{subject} {high} {_shown([rule.max])}"] if rule.max is not None else []
+    return " AND ".join(parts)
+
+
+def _length(rule: written.Length, value: Expression) -> Expression:
+    size = Call("length", (convert(value, STRING),), INT)
+    low, high = (">=", "<=") if rule.inclusive else (">", "<")
+    parts = []
+    if rule.min is not None:
+        parts.append(compare(low, size, Literal(rule.min, INT)))
+    if rule.max is not None:
+        parts.append(compare(high, size, Literal(rule.max, INT)))
+    return both(*parts)
+
+
+def _compare(state: State, rule: written.Compare, path: str) -> Built | None:
+    left = state.column(rule.left, f"{path}.compare.left")
+    right: Expression | None
+    if isinstance(rule.right, str) and state.spelled(rule.right):
+        right = state.column(rule.right, f"{path}.compare.right")
+    else:
+        right = constant(rule.right)
+    if left is None or right is None:
+        return None
+    try:
+        predicate = compare(rule.op, left, right)
+    except SqlProblems as trouble:
+        state.trouble.sql(trouble.problems, f"{path}.compare")
+        return None
+    return predicate, f"{rule.left} {rule.op} {rule.right}", f"{rule.left}_compare"
+
+
+def _referential(state: State, rule: written.ReferentialIntegrity, path: str) -> Built | None:
+    value = state.column(rule.field, f"{path}.referential_integrity.field")
+    if value is None:
+        return None
+    key = rule.key or rule.field
+    found = found_in(state, value, rule.reference, key, f"{path}.referential_integrity")
+    if found is None:
+        return None
+    predicate = Call("case", (call("is_null", value), Literal(None, BOOLEAN), found), BOOLEAN)
+    return predicate, f"{rule.field} IN {rule.reference}.{key}", f"{rule.field}_referential_integrity"
+
+
+def _not_future(state: State, rule: written.NotFuture, path: str) -> Built | None:
+    value = state.column(rule.field, f"{path}.not_future")
+    if value is None:
+        return None
+    try:
+        predicate = compare("<=", value, Literal(state.now, TIMESTAMP))
+    except SqlProblems as trouble:
+        state.trouble.sql(trouble.problems, f"{path}.not_future")
+        return None
+    return predicate, f"{rule.field} <= now", f"{rule.field}_not_future"
+
+
+BUILD: dict[type, Callable[[State, Any, str], Built | None]] = {
+    written.SqlRule: _sql,
+    written.AcceptedValues: _field_rule(
+        lambda rule, value: _one_of(value, rule.values), lambda rule: f"{rule.field} IN ({_shown(rule.values)})"
+    ),
+    written.RegexMatch: _field_rule(
+        lambda rule, value: matches(value, text(rule.pattern)), lambda rule: f"{rule.field} RLIKE '{rule.pattern}'"
+    ),
+    written.Range: _field_rule(_range, _show_range),
+    written.Length: _field_rule(_length, _show_range),
+    written.Compare: _compare,
+    written.ReferentialIntegrity: _referential,
+    written.NotFuture: _not_future,
+}
+
+_OPERATORS = {"=": "eq", "==": "eq", "!=": "ne", "<>": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+
+
+def compare(operator: str, left: Expression, right: Expression) -> Expression:
+    """A comparison with both sides in one type."""
+    (one, two), _ = unify((left, right), "Comparison:")
+    return call(_OPERATORS[operator], one, two)
+
+
+def constant(value: Any) -> Expression:
+    """A value from YAML as a literal: numbers as written, anything else as text."""
+    from decimal import Decimal
+
+    from lakelogic.sql.bind import bind
+
+    if isinstance(value, bool):
+        return Literal(value, BOOLEAN)
+    if isinstance(value, int):
+        return bind(str(value), {})
+    if isinstance(value, float):
+        return bind(format(Decimal(repr(value)), "f") if abs(value) < 1e15 else repr(value), {})
+    return text(str(value))
+
+
+def _one_of(value: Expression, choices: Any) -> Expression:
+    literals = [constant(choice) for choice in choices]
+    values, _ = unify([value, *literals], "accepted_values:")
+    return Call("in", values, BOOLEAN)
+
+
+def _shown(values: Any) -> str:
+    return ", ".join(
+        f"'{value}'" if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+        for value in values
+    )
+
+
+def reads_only_known(state: State, rule: Any) -> bool:
+    """Whether a rule can be bound to the columns of this phase (used to find its phase)."""
+    probe = State(state.dataset, state.now, type(state.trouble)(state.trouble.where), state.dialect)
+    probe.scope, probe.used, probe.links = dict(state.scope), set(state.used), dict(state.links)
+    rule_flag(probe, rule, "", Silence())
+    return not any(diagnostic.code == NO_COLUMN for diagnostic in probe.trouble.found)
+
+
+__all__ = ["Column", "Silence", "constraint_flags", "reads_only_known", "required_flags", "rule_flag"]

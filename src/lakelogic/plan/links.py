@@ -1,0 +1,145 @@
+"""Reference data in a plan: which columns of a link are read, and how rows find their match in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lakelogic.plan.nodes import Assignment, Join, Landed, Link, Read, RowWise
+from lakelogic.plan.state import State
+from lakelogic.sql.bind import Binder, condition, scope_of
+from lakelogic.sql.coerce import unify
+from lakelogic.sql.expressions import Column, Expression
+from lakelogic.sql.parse import parse_expression
+from lakelogic.sql.problems import NO_COLUMN, SqlProblems, nearest
+from lakelogic.sql.types import BOOLEAN, Type
+
+NO_LINK = "LL-C212"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownLink:
+    """A link as the contract declares it, with the columns that its source has."""
+
+    name: str
+    format: str
+    columns: tuple[Landed, ...]
+    filter: Expression | None
+    path: str  # key path in the contract
+    options: Mapping[str, object]
+
+
+def known_links(
+    state: State, links: Sequence[object], landed: Mapping[str, tuple[str, tuple[Landed, ...], Mapping[str, object]]]
+) -> dict[str, KnownLink]:
+    """The links of a contract by name, filters bound; `landed` gives format, columns and options of each."""
+    known: dict[str, KnownLink] = {}
+    for index, link in enumerate(links):
+        name: str = link.name  # type: ignore[attr-defined]
+        if name not in landed:
+            continue
+        format_, columns, options = landed[name]
+        kept = None
+        if link.filter:  # type: ignore[attr-defined]
+            try:
+                tree = parse_expression(link.filter, state.dialect)  # type: ignore[attr-defined]
+                bound = Binder(scope_of({column.name: column.type for column in columns})).bind(tree)
+                kept = condition(bound, "A filter")
+            except SqlProblems as trouble:
+                state.trouble.sql(trouble.problems, f"links[{index}].filter")
+        only = {column.lower() for column in link.columns}  # type: ignore[attr-defined]
+        if only:
+            missing = only - {column.name.lower() for column in columns}
+            for column in sorted(missing):
+                hint = nearest(column, [found.name for found in columns])
+                state.trouble.add(
+                    NO_COLUMN, f"The link `{name}` has no column `{column}`.", f"links[{index}].columns", hint
+                )
+        known[name] = KnownLink(name, format_, columns, kept, f"links[{index}]", options)
+    return known
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What a join added: the columns taken, by their name in the link, and whether a row was found."""
+
+    columns: Mapping[str, Expression]
+    found: Expression
+
+
+def match(
+    state: State,
+    reference: str,
+    on: Sequence[tuple[Expression, str]],
+    take: Sequence[str],
+    path: str,
+    *,
+    label: str,
+    distinct: bool = False,
+    detail: tuple[str, ...] = (),
+) -> Match | None:
+    """Join the rows to a link by equality; a diagnostic and None when link or column do not exist."""
+    known: dict[str, KnownLink] = state.known_links
+    link = known.get(reference)
+    if link is None:
+        if reference in state.unread_links:
+            return None
+        hint = nearest(reference, list(known)) or "declare it under links:"
+        state.trouble.add(NO_LINK, f"There is no link `{reference}`.", path, hint)
+        return None
+    spelled: dict[str, Landed] = {column.name.lower(): column for column in link.columns}
+    wanted: dict[str, Landed] = {}
+    for name in (*(key for _, key in on), *take):
+        column = spelled.get(name.lower())
+        if column is None:
+            hint = nearest(name, [found.name for found in link.columns])
+            state.trouble.add(NO_COLUMN, f"The link `{reference}` has no column `{name}`.", path, hint)
+            return None
+        wanted[column.name] = column
+    keys: list[tuple[Expression, str]] = []
+    converted: list[Assignment] = []
+    for position, (value, name) in enumerate(on):
+        column = spelled[name.lower()]
+        try:
+            (left, right), _ = unify((value, Column(column.name, column.type)), f"{reference}.{column.name}:")
+        except SqlProblems as trouble:
+            state.trouble.sql(trouble.problems, path)
+            return None
+        key = f"~key{position}"
+        converted.append(Assignment(key, right))
+        keys.append((left, key))
+    read_too = [c for c in link.columns if c.name in wanted or (link.filter and c.name in _columns(link.filter))]
+    name = f"{reference}~{len(state.links)}"
+    state.links[name] = Link(
+        Read(reference, link.format, tuple(read_too), link.options),  # type: ignore[arg-type]
+        (RowWise("key", tuple(converted)),),
+        link.filter,
+        tuple(key for _, key in keys),
+        distinct,
+    )
+    taken = {column: state.fresh(f"~{reference}.{column}") for column in (spelled[name.lower()].name for name in take)}
+    found = state.fresh(f"~found.{reference}")
+    state.nodes.append(Join(label, name, tuple(keys), tuple(taken.items()), found, detail))
+    return Match(
+        {column: Column(physical, spelled[column.lower()].type) for column, physical in taken.items()},
+        Column(found, BOOLEAN),
+    )
+
+
+def _columns(expression: Expression) -> frozenset[str]:
+    from lakelogic.sql.expressions import columns_of
+
+    return columns_of(expression)
+
+
+def found_in(state: State, value: Expression, reference: str, key: str, path: str) -> Expression | None:
+    """Whether the value is found in a column of a link; duplicates there do not multiply rows."""
+    matched = match(
+        state, reference, [(value, key)], [], path, label="reference", distinct=True, detail=(f"{reference}.{key}",)
+    )
+    return matched.found if matched else None
+
+
+def type_of(link: KnownLink, column: str) -> Type | None:
+    """The type of a link's column."""
+    return next((found.type for found in link.columns if found.name.lower() == column.lower()), None)

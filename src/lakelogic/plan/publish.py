@@ -1,0 +1,298 @@
+"""The last projection: what good rows and bad rows look like, which columns are masked, which stamps they carry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from lakelogic import names
+from lakelogic.contract.document import Contract
+from lakelogic.plan.nodes import Account, Assignment, Mask, Publish, Published
+from lakelogic.plan.state import OpenAccount, State, both
+from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, columns_of, convert, text
+from lakelogic.sql.types import BIGINT, BOOLEAN, INT, NULL, STRING, TIMESTAMP, Type, array
+
+BAD_PREFIX = "~bad:"  # a column whose type on the bad side differs from the good side's
+
+
+@dataclass(frozen=True, slots=True)
+class Stamps:
+    """What a run writes on every row."""
+
+    run_id: str
+    pipeline_run_id: str | None
+    at: datetime
+    source: str
+    by: str = "lakelogic"
+
+
+@dataclass(slots=True)
+class Rows:
+    """What is known about landed rows when the last projection is written."""
+
+    landed: Sequence[tuple[str, Expression]] = ()
+    originals: list[tuple[Expression, str, Expression]] = field(default_factory=list)
+    is_text: bool = False
+    encrypts_raw: bool = False
+    has_raw: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The staged columns and what masks them."""
+
+    columns: tuple[Published, ...]
+    masks: tuple[Mask, ...]
+    accounts: tuple[Account, ...]
+
+
+def stamp_values(contract: Contract, stamps: Stamps, file: Expression) -> dict[str, Expression]:
+    """The lineage columns of a contract and their values."""
+    lineage = contract.lineage
+    if not lineage.enabled:
+        return {}
+    run_id = stamps.pipeline_run_id if lineage.run_id_source == "pipeline_run_id" else stamps.run_id
+    chosen: list[tuple[bool, str, Expression]] = [
+        (lineage.capture_source_path, lineage.source_path_column_name, file),
+        (lineage.capture_timestamp, lineage.timestamp_column_name, Literal(stamps.at, TIMESTAMP)),
+        (lineage.capture_run_id, lineage.run_id_column_name, text(run_id or stamps.run_id)),
+        (lineage.capture_contract_name, lineage.contract_name_column_name, text(contract.title)),
+        (lineage.capture_domain, lineage.domain_column_name, Literal(contract.domain, STRING)),
+        (lineage.capture_system, lineage.system_column_name, Literal(contract.system, STRING)),
+        (lineage.capture_created_at, lineage.created_at_column_name, Literal(stamps.at, TIMESTAMP)),
+        (lineage.capture_created_by, lineage.created_by_column_name, text(stamps.by)),
+    ]
+    return {name: value for wanted, name, value in chosen if wanted}
+
+
+def publish(
+    state: State,
+    contract: Contract,
+    types: Mapping[str, Type],
+    good: Mapping[str, Expression],
+    stamps: Stamps,
+    rows: Rows,
+) -> Columns:
+    """Write the last projection of every account; `good` are the logical columns of a good row at the end."""
+    last = OpenAccount(
+        state.rollup, tuple(state.nodes), tuple(state.verdicts), tuple(state.notes), tuple(state.snapshots), state.fate
+    )
+    accounts = [*state.closed, last]
+    masks = _masks(state, contract, accounts, good)
+    good_values = {name: _shown(value, name, masks) for name, value in good.items()}
+    bad_types = _bad_types(accounts, masks)
+    layout = _layout(contract, state, good_values, bad_types, accounts, stamps)
+    projected = [
+        Account(
+            account.rollup,
+            account.nodes,
+            _projection(state, layout, account, good_values if account is last else {}, masks, contract, stamps, rows),
+        )
+        for account in accounts
+    ]
+    staged_masks = [
+        Mask(column.name, mask.strategy, mask.format)
+        for column in layout
+        if (mask := masks.get(column.name.removeprefix(BAD_PREFIX))) is not None
+    ]
+    if rows.encrypts_raw:
+        staged_masks.append(Mask(names.RAW_ROW, "encrypt"))
+    return Columns(tuple(layout), tuple(staged_masks), tuple(projected))
+
+
+def _masks(
+    state: State, contract: Contract, accounts: Sequence[OpenAccount], good: Mapping[str, Expression]
+) -> dict[str, Mask]:
+    """Logical column → mask: declared, or inherited from a masked column it was made of."""
+    clear = {
+        declared.name for declared in contract.model.fields if "pii" in declared.model_fields_set and not declared.pii
+    }
+    found: dict[str, Mask] = {}
+    scopes = [snapshot.scope for account in accounts for snapshot in account.snapshots]
+    for scope in (good, *scopes):
+        for name, value in scope.items():
+            inherited = [state.taints[column] for column in columns_of(value) if column in state.taints]
+            if inherited and name not in clear and not name.startswith(names.INTERNAL):
+                found.setdefault(name, Mask(name, inherited[0].strategy, inherited[0].format))
+    for declared in contract.model.fields:
+        if declared.masking:
+            found[declared.name] = Mask(declared.name, declared.masking, declared.masking_format)
+    return found
+
+
+def _shown(value: Expression, name: str, masks: Mapping[str, Mask]) -> Expression:
+    """Masked columns are text when a mask sees them."""
+    if name not in masks:
+        return value
+    return convert(value, STRING) if not value.type.is_nested else Literal(None, STRING)
+
+
+def _bad_types(accounts: Sequence[OpenAccount], masks: Mapping[str, Mask]) -> dict[str, Type]:
+    """The type of every column of a quarantined row; a column that had two types is kept as text."""
+    types: dict[str, Type] = {}
+    for account in accounts:
+        for snapshot in account.snapshots:
+            for name, value in snapshot.scope.items():
+                if name.startswith(names.INTERNAL):
+                    continue
+                type_ = STRING if name in masks else value.type
+                known = types.get(name, type_)
+                types[name] = type_ if known in (type_, NULL) else STRING
+    return {name: STRING if type_ == NULL else type_ for name, type_ in types.items()}
+
+
+def _layout(
+    contract: Contract,
+    state: State,
+    good: Mapping[str, Expression],
+    bad_types: Mapping[str, Type],
+    accounts: Sequence[OpenAccount],
+    stamps: Stamps,
+) -> list[Published]:
+    layout: list[Published] = []
+    for name, value in good.items():
+        type_ = STRING if value.type == NULL else value.type
+        layout.append(Published(name, type_, True, bad_types.get(name) == type_))
+    for name, type_ in bad_types.items():
+        if name not in good:
+            layout.append(Published(name, type_, False, True))
+        elif not any(column.name == name and column.on_bad for column in layout):
+            layout.append(Published(BAD_PREFIX + name, type_, False, True))
+    for name, value in stamp_values(contract, stamps, Literal(None, STRING)).items():
+        layout.append(Published(name, value.type, True, True))
+    if any(reason.severity == "warning" for reason in state.reasons):
+        layout.append(Published(names.WARNINGS, array(STRING), True, True))
+    for account in accounts:
+        layout += [Published(name, BIGINT, False, True) for name in account.verdicts]
+        layout += [Published(name, BIGINT, True, True) for name in account.notes]
+    internal = ((names.FILE, STRING), (names.NUMBER, BIGINT), (names.BROKEN, STRING), (names.RAW_ROW, STRING))
+    layout += [Published(name, type_, False, True) for name, type_ in internal]
+    layout.append(Published(names.ORIGINALS, _ORIGINALS, False, True))
+    return layout
+
+
+_ORIGINALS = Type("map", key=STRING, element=STRING)
+
+
+def _projection(
+    state: State,
+    layout: Sequence[Published],
+    account: OpenAccount,
+    good: Mapping[str, Expression],
+    masks: Mapping[str, Mask],
+    contract: Contract,
+    stamps: Stamps,
+    rows: Rows,
+) -> Publish:
+    first = account.rollup is None
+    is_last = account not in state.closed
+    bad = _any_set(account.verdicts)
+    lost = call("ne", account.fate, Literal(0, INT)) if not isinstance(account.fate, Literal) else None
+    is_bad = bad if bad is not None else Literal(False, BOOLEAN)
+    file: Expression = Column(names.FILE, STRING) if first else text(stamps.source)
+    stamped = stamp_values(contract, stamps, file)
+    values: list[Assignment] = []
+    for column in layout:
+        if column.name in stamped:
+            value = stamped[column.name]
+        elif column.name in account.verdicts or column.name in account.notes:
+            value = Column(column.name, BIGINT)
+        elif column.name == names.WARNINGS:
+            value = _warnings(account, state)
+        elif column.name.startswith("~") and not column.name.startswith(BAD_PREFIX):
+            value = _internal(column, rows, is_bad, first=first)
+        else:
+            value = _both_sides(column, good, account, masks, is_bad)
+        values.append(Assignment(column.name, value))
+    side_good: Expression = text(names.GOOD_SIDE) if is_last else Literal(None, STRING)
+    branches: list[Expression] = []
+    if bad is not None:
+        branches += [bad, text(names.BAD_SIDE)]
+    if lost is not None:
+        branches += [lost, Literal(None, STRING)]
+    side = Call("case", (*branches, side_good), STRING) if branches else side_good
+    return Publish(tuple(values), account.fate, side)
+
+
+def _any_set(verdicts: Sequence[str]) -> Expression | None:
+    if not verdicts:
+        return None
+    clear = both(*(call("eq", Column(name, BIGINT), Literal(0, BIGINT)) for name in verdicts))
+    return call("not", clear)
+
+
+def _both_sides(
+    column: Published,
+    good: Mapping[str, Expression],
+    account: OpenAccount,
+    masks: Mapping[str, Mask],
+    is_bad: Expression,
+) -> Expression:
+    name = column.name.removeprefix(BAD_PREFIX)
+    on_good: Expression | None = None
+    if column.on_good and name in good:
+        on_good = convert(good[name], column.type)
+    on_bad = _as_it_failed(name, column.type, account, masks) if column.on_bad else None
+    if on_bad is None:
+        if on_good is None:
+            return Literal(None, column.type)
+        return on_good
+    if on_good is None or on_good == on_bad:
+        return (
+            on_bad if on_good is not None else Call("case", (is_bad, on_bad, Literal(None, column.type)), column.type)
+        )
+    return Call("case", (is_bad, on_bad, on_good), column.type)
+
+
+def _as_it_failed(name: str, type_: Type, account: OpenAccount, masks: Mapping[str, Mask]) -> Expression | None:
+    branches: list[Expression] = []
+    last: Expression | None = None
+    for snapshot in account.snapshots:
+        value = snapshot.scope.get(name)
+        shown = Literal(None, type_) if value is None else convert(_shown(value, name, masks), type_)
+        failed = _any_set(snapshot.verdicts)
+        assert failed is not None
+        branches += [failed, shown]
+        last = shown
+    if last is None:
+        return None
+    if len({repr(branch) for branch in branches[1::2]}) == 1:
+        return last
+    return Call("case", (*branches, Literal(None, type_)), type_)
+
+
+def _internal(column: Published, rows: Rows, is_bad: Expression, *, first: bool) -> Expression:
+    if not first:
+        return Literal(None, column.type)
+    if column.name in (names.RAW_ROW, names.ORIGINALS):
+        # Only bad rows pay for these.
+        return Call("case", (is_bad, _story(column, rows), Literal(None, column.type)), column.type)
+    if column.name in (names.FILE, names.NUMBER, names.BROKEN):
+        return Column(column.name, column.type)
+    return Literal(None, column.type)
+
+
+def _story(column: Published, rows: Rows) -> Expression:
+    """The row as it landed, or the texts that could not be cast."""
+    if column.name == names.RAW_ROW:
+        if not rows.has_raw:
+            return Literal(None, STRING)
+        pairs: list[Expression] = []
+        for name, value in rows.landed:
+            pairs += [text(name), convert(value, STRING) if not value.type.is_nested else Literal(None, STRING)]
+        built: Expression = Call("row_json", tuple(pairs), STRING) if pairs else Literal(None, STRING)
+        return Call("coalesce", (Column(names.TEXT, STRING), built), STRING) if rows.is_text else built
+    if not rows.originals:
+        return Literal(None, column.type)
+    args = [part for failed, name, value in rows.originals for part in (failed, text(name), value)]
+    return Call("entries_where", tuple(args), column.type)
+
+
+def _warnings(account: OpenAccount, state: State) -> Expression:
+    args: list[Expression] = []
+    for reason in state.reasons:
+        if reason.severity == "warning" and reason.column in account.notes:
+            flag = call("bit_is_set", Column(reason.column, BIGINT), Literal(reason.bit, INT))
+            args += [flag, text(reason.text)]
+    return Call("texts_where", tuple(args), array(STRING)) if args else Literal(None, array(STRING))

@@ -1,0 +1,123 @@
+"""The rollup step: rows that are alive merge into groups, and a new account begins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lakelogic import names
+from lakelogic.plan.nodes import Aggregate, Assignment, Fate, Rollup
+from lakelogic.plan.state import State
+from lakelogic.sql.bind import BoundAggregate
+from lakelogic.sql.expressions import Call, Column, Expression, Literal
+from lakelogic.sql.problems import NO_COLUMN, nearest
+from lakelogic.sql.types import INT
+
+
+def rollup(state: State, step: Any, path: str) -> None:
+    """Group the rows; the keys they came from can be collected, so that a figure leads back to its rows."""
+    keys: list[str] = []
+    for name in step.group_by:
+        spelled = state.spelled(name)
+        if spelled is None:
+            hint = nearest(name, list(state.scope))
+            state.trouble.add(NO_COLUMN, f"There is no column `{name}`.", f"{path}.rollup.group_by", hint)
+            return
+        keys.append(spelled)
+    aggregates: list[BoundAggregate] = []
+    finals: dict[str, Expression] = {}
+    for output, text in step.aggregations.items():
+        bound = state.aggregate(text, f"{path}.rollup.aggregations.{output}")
+        if bound is None:
+            continue
+        finals[output] = _shared(bound, aggregates)
+    for output, text in _traces(state, step).items():
+        bound = state.aggregate(text, f"{path}.rollup")
+        if bound is None:
+            continue
+        value = _shared(bound, aggregates)
+        counted = step.rollup_keys_count_column if output == step.rollup_keys_column else None
+        finals[output] = value
+        if counted:
+            again = state.aggregate(_count(step), f"{path}.rollup")
+            if again is not None:
+                finals[counted] = _shared(again, aggregates)
+    _open(state, step, path, keys, aggregates, finals)
+
+
+def _traces(state: State, step: Any) -> dict[str, str]:
+    traces: dict[str, str] = {}
+    collect = "collect_set" if step.distinct else "collect_list"
+    if step.rollup_keys_column and (step.key_expr or step.keys):
+        traces[step.rollup_keys_column] = f"{collect}({_key(step)})"
+    upstream = next((name for name in state.scope if name.endswith(names.RUN_ID)), None)
+    if upstream and step.upstream_run_ids_column:
+        traces[step.upstream_run_ids_column] = f"collect_set(`{upstream}`)"
+    if upstream and step.upstream_run_id_column:
+        traces[step.upstream_run_id_column] = f"max(`{upstream}`)"
+    return traces
+
+
+def _key(step: Any) -> str:
+    if step.key_expr:
+        return str(step.key_expr)
+    quoted = [f"CAST(`{column}` AS STRING)" for column in step.keys]
+    return quoted[0] if len(quoted) == 1 else f"concat_ws('|', {', '.join(quoted)})"
+
+
+def _count(step: Any) -> str:
+    return f"count(DISTINCT {_key(step)})" if step.distinct else f"count({_key(step)})"
+
+
+def _shared(bound: tuple[Expression, list[BoundAggregate]], aggregates: list[BoundAggregate]) -> Expression:
+    """The expression with its aggregates under names that are unique in this rollup."""
+    from lakelogic.sql.expressions import replace_columns
+
+    value, found = bound
+    renamed: dict[str, Expression] = {}
+    for aggregate in found:
+        same = next(
+            (
+                k
+                for k in aggregates
+                if (k.function, k.value, k.type) == (aggregate.function, aggregate.value, aggregate.type)
+            ),
+            None,
+        )
+        if same is None:
+            same = BoundAggregate(f"~a{len(aggregates)}", aggregate.function, aggregate.value, aggregate.type)
+            aggregates.append(same)
+        renamed[aggregate.name] = Column(same.name, same.type)
+    return replace_columns(value, renamed)
+
+
+def _open(
+    state: State, step: Any, path: str, keys: list[str], aggregates: list[BoundAggregate], finals: dict[str, Expression]
+) -> None:
+    from lakelogic.plan.steps import step_name
+
+    number = len(state.fates) + 1
+    name = step_name(step, path)
+    alive = state.alive
+    state.fates.append(Fate(number, "grouped", name))
+    grouped = Call("case", (alive, Literal(number, INT), state.fate), INT)
+    physical = {key: state.fresh(key) for key in keys}
+    named = {aggregate.name: state.fresh(f"~aggregate.{aggregate.name[2:]}") for aggregate in aggregates}
+    node = Rollup(
+        "rollup",
+        alive,
+        tuple(Assignment(physical[key], state.scope[key]) for key in keys),
+        tuple(Aggregate(named[a.name], a.function, a.value, a.type) for a in aggregates),
+        (f"by {', '.join(keys) or 'nothing'}", *(f"{o} = {t}" for o, t in step.aggregations.items())),
+    )
+    for key in keys:
+        state.inherit(physical[key], state.scope[key])
+    for aggregate in aggregates:
+        if aggregate.value is not None and not aggregate.function.startswith("count"):
+            state.inherit(named[aggregate.name], aggregate.value)
+    state.close_account(grouped)
+    state.rollup = node
+    state.scope = {key: Column(physical[key], value.value.type) for key, value in zip(keys, node.keys, strict=True)}
+    from lakelogic.sql.expressions import replace_columns
+
+    columns: dict[str, Expression] = {a.name: Column(named[a.name], a.type) for a in aggregates}
+    state.derive("derive", {output: replace_columns(value, columns) for output, value in finals.items()})

@@ -1,0 +1,131 @@
+"""From landed columns to the model: names, missing and unknown columns, declared types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lakelogic import names
+from lakelogic.contract.document import Contract
+from lakelogic.contract.fields import Field
+from lakelogic.plan.nodes import Landed, Mask
+from lakelogic.plan.state import Flag, State, Trouble, either, present
+from lakelogic.sql.expressions import Column, Expression, Literal, call, convert, text
+from lakelogic.sql.problems import SqlProblems
+from lakelogic.sql.signatures import cast
+from lakelogic.sql.types import STRING, TYPE_NAMES, Type, parse_type
+
+BAD_TYPE = "LL-C210"
+BAD_NAME = "LL-C211"
+NOT_YET = "LL-C207"
+
+
+def declared_types(contract: Contract, trouble: Trouble) -> dict[str, Type]:
+    """The type of every field, or diagnostics; names that collide or are reserved are refused."""
+    types: dict[str, Type] = {}
+    seen: dict[str, str] = {}
+    for index, field in enumerate(contract.model.fields if contract.model else ()):
+        path = f"model.fields[{index}]"
+        if field.name.startswith(names.INTERNAL):
+            trouble.add(BAD_NAME, f"The field `{field.name}` begins with `~`.", f"{path}.name", "choose another name")
+        if field.name.lower() in seen:
+            other = seen[field.name.lower()]
+            trouble.add(BAD_NAME, f"The field `{field.name}` is declared twice (`{other}`).", f"{path}.name")
+        seen[field.name.lower()] = field.name
+        try:
+            type_ = parse_type(field.type)
+        except ValueError as error:
+            from lakelogic.sql.problems import nearest
+
+            hint = (
+                nearest(field.type, list(TYPE_NAMES)) or "string, int, bigint, double, decimal(p,s), date, timestamp, …"
+            )
+            trouble.add(BAD_TYPE, f"{error}.", f"{path}.type", hint)
+            type_ = STRING
+        if type_.is_nested or type_.kind == "json":
+            trouble.add(NOT_YET, f"The type `{field.type}` is not available yet.", f"{path}.type")
+        types[field.name] = type_
+    return types
+
+
+def land(state: State, contract: Contract, landed: Sequence[Landed]) -> tuple[str, ...]:
+    """Put the landed columns in scope under the model's spelling; returns the unknown ones, as landed.
+
+    Stamps of the run that wrote an upstream table are not columns of this dataset: they stay out, unless
+    `lineage.preserve_upstream` names them.
+    """
+    model = {field.name.lower(): field for field in (contract.model.fields if contract.model else ())}
+    policy = contract.schema_policy
+    preserved = {name.lower() for name in contract.lineage.preserve_upstream}
+    unknown: list[str] = []
+    state.used |= {name.lower() for name in (names.FILE, names.NUMBER, names.TEXT, names.BROKEN, names.SIDE)}
+    state.used |= {column.name.lower() for column in landed}
+    for column in landed:
+        field = model.get(column.name.lower())
+        if field is None and column.name.startswith("_lakelogic_"):
+            if column.name.lower() in preserved:
+                state.scope[contract.lineage.upstream_prefix + column.name] = Column(column.name, column.type)
+            continue
+        if field is None:
+            if model:
+                unknown.append(column.name)
+            if model and policy.unknown_fields == "drop":
+                continue
+        elif field.masking:
+            state.taints[column.name] = Mask(field.name, field.masking, field.masking_format)
+        state.scope[field.name if field else column.name] = Column(column.name, column.type)
+    return tuple(unknown)
+
+
+def conform(
+    state: State, fields: Sequence[Field], types: dict[str, Type], *, missing: frozenset[str]
+) -> tuple[dict[str, Expression], list[Flag], list[tuple[Expression, str, Expression]]]:
+    """Give each field its declared type.
+
+    Returns for each field the condition under which its cast failed, the flags for that, and the original
+    texts as (condition, field, text).
+    """
+    failed: dict[str, Expression] = {}
+    flags: list[Flag] = []
+    originals: list[tuple[Expression, str, Expression]] = []
+    changed: dict[str, Expression] = {}
+    for field in fields:
+        type_ = types[field.name]
+        value = state.scope.get(field.name)
+        if value is None:
+            if field.name in missing:
+                changed[field.name] = Literal(None, type_)
+            continue
+        if value.type == type_ or (type_.kind == "json" and value.type.is_text):
+            continue
+        try:
+            changed[field.name] = cast(value, type_)
+        except SqlProblems as trouble:
+            state.trouble.sql(trouble.problems, "model.fields")
+    before = dict(state.scope)
+    state.derive("cast", changed, tuple(f"{name}: {types[name]}" for name in changed if name not in missing))
+    for name in changed:
+        if name in missing:
+            continue
+        condition = call("and", present(before[name]), call("is_null", state.scope[name]))
+        failed[name] = condition
+        written = next(field.type for field in fields if field.name == name)
+        flags.append(Flag(condition, f"Type mismatch: {name} cannot be cast to {written}", "schema", f"{name}_type"))
+        old = before[name]
+        hidden = isinstance(old, Column) and old.name in state.taints
+        shown = text("***") if hidden else convert(old, STRING)
+        originals.append((condition, name, shown))
+    return failed, flags, originals
+
+
+def unknown_flag(landed: Sequence[str], state: State) -> Flag:
+    """The row carries values in columns that the model does not know."""
+    columns = [state.scope[name] for name in landed if name in state.scope]
+    found = either([present(column) for column in columns])
+    return Flag(found, f"Unknown fields present: {', '.join(sorted(landed))}", "schema", "unknown_fields")
+
+
+def missing_flag(missing: Sequence[str]) -> Flag:
+    """Declared fields did not land at all: every row is bad."""
+    from lakelogic.sql.expressions import TRUE
+
+    return Flag(TRUE, f"Missing fields: {', '.join(missing)}", "schema", "missing_fields")

@@ -1,0 +1,292 @@
+"""The state of a compilation: which columns stand where, which rows are still alive, what was found wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from typing import Literal as OneOf
+
+from lakelogic import names
+from lakelogic.errors import Diagnostic, Where
+from lakelogic.plan.nodes import Assignment, Fate, Link, Mask, Node, Reason, Rollup, RowWise
+from lakelogic.sql.bind import Binder, BoundAggregate, Scope, condition
+from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Literal, call, columns_of
+from lakelogic.sql.parse import column_tree, parse_expression
+from lakelogic.sql.problems import NO_COLUMN, Problem, SqlProblems
+from lakelogic.sql.types import BIGINT, INT
+
+MASK_WIDTH = 60
+Phase = OneOf["pre", "post"]
+Loss = OneOf["filtered", "deduplicated"]
+
+
+def both(*parts: Expression) -> Expression:
+    """AND over parts, without the ones that are plainly TRUE."""
+    kept = [part for part in parts if part != TRUE]
+    if not kept:
+        return TRUE
+    result = kept[0]
+    for part in kept[1:]:
+        result = call("and", result, part)
+    return result
+
+
+def either(parts: list[Expression]) -> Expression:
+    """OR over at least one part."""
+    result = parts[0]
+    for part in parts[1:]:
+        result = call("or", result, part)
+    return result
+
+
+def holds(predicate: Expression) -> Expression:
+    """The predicate is TRUE; never NULL."""
+    return call("same", predicate, TRUE)
+
+
+def fails(predicate: Expression, nulls: str = "fail") -> Expression:
+    """The predicate is not TRUE (or, with `nulls: pass`, is FALSE); never NULL."""
+    if nulls == "pass":
+        return call("same", predicate, Literal(False, predicate.type))
+    return call("not", holds(predicate))
+
+
+def present(value: Expression) -> Expression:
+    """The value is not NULL."""
+    return call("not", call("is_null", value))
+
+
+@dataclass(slots=True)
+class Flag:
+    """One way for a row to fail, before it is packed into a verdict column."""
+
+    failed: Expression  # boolean, never NULL
+    text: str
+    category: str
+    rule: str
+    severity: OneOf["error", "warning", "info"] = "error"
+    label: str | None = None
+    value: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """How a row looked when these verdict columns were made."""
+
+    verdicts: tuple[str, ...]
+    scope: Mapping[str, Expression]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAccount:
+    """A stretch of the plan whose last projection is not written yet."""
+
+    rollup: Rollup | None
+    nodes: tuple[Node, ...]
+    verdicts: tuple[str, ...]
+    notes: tuple[str, ...]
+    snapshots: tuple[Snapshot, ...]
+    fate: Expression
+
+
+@dataclass(slots=True)
+class Trouble:
+    """Collects diagnostics; `where` finds the line of a key path."""
+
+    where: Callable[[str], Where]
+    found: list[Diagnostic] = field(default_factory=list)
+    landed_is_known: bool = True
+
+    def add(self, code: str, message: str, path: str, hint: str | None = None, *, warning: bool = False) -> None:
+        """Note one problem at a key path."""
+        severity: OneOf["error", "warning"] = "warning" if warning else "error"
+        self.found.append(Diagnostic(code, message, self.where(path), hint, severity))
+
+    def sql(self, problems: list[Problem], path: str) -> None:
+        """Note the problems of a piece of SQL; its own lines are added to the line of the key."""
+        for problem in problems:
+            where = self.where(path)
+            if problem.line is not None and problem.line > 1 and where.line is not None:
+                where = Where(where.file, where.line + problem.line - 1, None, where.path)
+            guess = problem.hint or ""
+            # Without a look at the source, a column that nothing resembles may still land.
+            unsure = problem.code == NO_COLUMN and not self.landed_is_known and not guess.startswith("did you mean")
+            severity: OneOf["error", "warning"] = "warning" if unsure else "error"
+            self.found.append(Diagnostic(problem.code, problem.message, where, problem.hint, severity))
+
+    @property
+    def errors(self) -> list[Diagnostic]:
+        """What stops the contract."""
+        return [diagnostic for diagnostic in self.found if diagnostic.severity == "error"]
+
+
+@dataclass(slots=True)
+class State:
+    """Where compilation stands. Logical names map to expressions over columns that nodes have made."""
+
+    dataset: str
+    now: datetime
+    trouble: Trouble
+    dialect: str = "spark"
+    scope: dict[str, Expression] = field(default_factory=dict)
+    nodes: list[Node] = field(default_factory=list)
+    closed: list[OpenAccount] = field(default_factory=list)
+    links: dict[str, Link] = field(default_factory=dict)
+    reasons: list[Reason] = field(default_factory=list)
+    fates: list[Fate] = field(default_factory=list)
+    fate: Expression = Literal(0, INT)
+    verdicts: list[str] = field(default_factory=list)  # error masks of the open account
+    notes: list[str] = field(default_factory=list)  # warning and info masks of the open account
+    snapshots: list[Snapshot] = field(default_factory=list)  # how rows looked at each judgement of the open account
+    taints: dict[str, Mask] = field(default_factory=dict)  # physical column → the mask it inherits
+    rollup: Rollup | None = None
+    used: set[str] = field(default_factory=set)
+    known_links: dict[str, Any] = field(default_factory=dict)  # name → links.KnownLink
+    unread_links: frozenset[str] = frozenset()  # declared, but their columns could not be looked at
+
+    # names
+
+    def fresh(self, name: str) -> str:
+        """A physical name that no node has used: `email`, then `email~1`. Engines fold case, so we do."""
+        candidate, count = name, 0
+        while candidate.lower() in self.used:
+            count += 1
+            candidate = f"{name}~{count}"
+        self.used.add(candidate.lower())
+        return candidate
+
+    def spelled(self, name: str) -> str | None:
+        """The logical name as it stands in scope, matched without case."""
+        return next((known for known in self.scope if known.lower() == name.lower()), None)
+
+    def column(self, name: str, path: str) -> Expression | None:
+        """The column of that logical name, or a diagnostic."""
+        try:
+            return Binder(self.sql_scope()).bind(column_tree(name))
+        except SqlProblems as trouble:
+            self.trouble.sql(trouble.problems, path)
+            return None
+
+    # expressions
+
+    def sql_scope(self, extra: Mapping[str, Expression] | None = None) -> Scope:
+        """What SQL may read here."""
+        visible = {name: value for name, value in self.scope.items() if not name.startswith(names.INTERNAL)}
+        return Scope({**visible, **(extra or {})}, frozenset({"source", self.dataset.lower()}), self.now)
+
+    def bind(self, text: str, path: str, *, dialect: str | None = None) -> Expression | None:
+        """An expression from SQL text, or diagnostics."""
+        try:
+            return Binder(self.sql_scope()).bind(parse_expression(text, dialect or self.dialect))
+        except SqlProblems as trouble:
+            self.trouble.sql(trouble.problems, path)
+            return None
+
+    def predicate(self, text: str, path: str, *, dialect: str | None = None) -> Expression | None:
+        """A condition from SQL text, or diagnostics."""
+        bound = self.bind(text, path, dialect=dialect)
+        if bound is None:
+            return None
+        try:
+            return condition(bound, "This")
+        except SqlProblems as trouble:
+            self.trouble.sql(trouble.problems, path)
+            return None
+
+    def aggregate(self, text: str, path: str) -> tuple[Expression, list[BoundAggregate]] | None:
+        """An expression over aggregates from SQL text, or diagnostics."""
+        found: list[BoundAggregate] = []
+        try:
+            return Binder(self.sql_scope(), found).bind(parse_expression(text, self.dialect)), found
+        except SqlProblems as trouble:
+            self.trouble.sql(trouble.problems, path)
+            return None
+
+    # changes
+
+    def derive(self, label: str, values: Mapping[str, Expression], detail: tuple[str, ...] = ()) -> None:
+        """Put logical columns in place of others, or add them; what they inherit of masks goes along."""
+        assignments = []
+        renamed: dict[str, Expression] = {}
+        for name, value in values.items():
+            spelled = self.spelled(name) or name
+            if isinstance(value, Column) and value.name in self.used_columns():
+                renamed[spelled] = value
+                continue
+            physical = self.fresh(spelled)
+            self.inherit(physical, value)
+            assignments.append(Assignment(physical, value))
+            renamed[spelled] = Column(physical, value.type)
+        if assignments or detail:
+            self.nodes.append(RowWise(label, tuple(assignments), detail))
+        self.scope |= renamed
+
+    def used_columns(self) -> set[str]:
+        """Physical columns that exist in the open account."""
+        return {value.name for value in self.scope.values() if isinstance(value, Column)}
+
+    def internal(self, label: str, name: str, value: Expression, detail: tuple[str, ...] = ()) -> Column:
+        """An internal column that no logical name points to."""
+        physical = self.fresh(name)
+        self.nodes.append(RowWise(label, (Assignment(physical, value),), detail))
+        return Column(physical, value.type)
+
+    def inherit(self, physical: str, value: Expression) -> None:
+        """A column made from a masked one carries the mask on; counts and verdicts do not."""
+        tainted = [self.taints[name] for name in columns_of(value) if name in self.taints]
+        if tainted:
+            order = ("nullify", "redact", "hash", "encrypt", "encrypt_deterministic", "partial")
+            self.taints[physical] = min(tainted, key=lambda mask: order.index(mask.strategy))
+
+    @property
+    def alive(self) -> Expression:
+        """TRUE for rows that are neither lost nor bad so far; never NULL."""
+        parts = [call("eq", Column(name, BIGINT), Literal(0, BIGINT)) for name in self.verdicts]
+        if not isinstance(self.fate, Literal):
+            parts.append(call("eq", self.fate, Literal(0, INT)))
+        return both(*parts)
+
+    def lose(self, kind: Loss, step: str, when: Expression, detail: tuple[str, ...]) -> None:
+        """Rows that are alive and where `when` is TRUE are lost by this step."""
+        number = len(self.fates) + 1
+        self.fates.append(Fate(number, kind, step))
+        lost = both(self.alive, when)
+        value = Call("case", (lost, Literal(number, INT), self.fate), INT)
+        self.fate = self.internal("keep" if kind == "filtered" else "deduplicate", names.FATE, value, detail)
+
+    def close_account(self, fate: Expression) -> None:
+        """Everything so far is one account; what follows starts from new rows."""
+        self.closed.append(
+            OpenAccount(
+                self.rollup, tuple(self.nodes), tuple(self.verdicts), tuple(self.notes), tuple(self.snapshots), fate
+            )
+        )
+        self.nodes, self.verdicts, self.notes, self.snapshots = [], [], [], []
+        self.fate = Literal(0, INT)
+
+    def judge(self, flags: list[Flag], detail: tuple[str, ...] = ()) -> None:
+        """Pack flags into verdict columns; only rows that are alive are judged."""
+        alive = self.alive
+        errors = [flag for flag in flags if flag.severity == "error"]
+        others = [flag for flag in flags if flag.severity != "error"]
+        assignments: list[Assignment] = []
+        before = len(self.verdicts)
+        for chosen, prefix, known in ((errors, "~bad", self.verdicts), (others, "~note", self.notes)):
+            for start in range(0, len(chosen), MASK_WIDTH):
+                block = chosen[start : start + MASK_WIDTH]
+                name = self.fresh(f"{prefix}{len(known)}")
+                packed: Expression = Call("bits", tuple(flag.failed for flag in block), BIGINT)
+                if alive != TRUE:
+                    packed = Call("case", (alive, packed, Literal(0, BIGINT)), BIGINT)
+                assignments.append(Assignment(name, packed))
+                known.append(name)
+                self.reasons += [
+                    Reason(name, bit, flag.text, flag.category, flag.rule, flag.severity, flag.label, flag.value)
+                    for bit, flag in enumerate(block)
+                ]
+        if len(self.verdicts) > before:
+            self.snapshots.append(Snapshot(tuple(self.verdicts[before:]), dict(self.scope)))
+        if assignments:
+            self.nodes.append(RowWise("judge", tuple(assignments), detail or tuple(flag.text for flag in flags)))

@@ -1,0 +1,159 @@
+"""The commit protocol: intent, quarantine, good rows; each commit happens once, however often it is tried."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.contract.document import Contract
+from lakelogic.engines.base import DataFile
+from lakelogic.ledger.records import Intent
+from lakelogic.ledger.store import Ledger
+from lakelogic.plan.nodes import Plan
+from lakelogic.run.places import Places
+from lakelogic.run.quarantine import BadSide, known_row_ids
+from lakelogic.sql.types import to_arrow
+from lakelogic.tables.base import CommitInfo, Committed, StagedFile, TableFormat
+from lakelogic.tables.registry import load as load_tables
+
+
+def application(dataset: str, side: str) -> str:
+    """The name under which a table remembers our commits."""
+    return f"lakelogic:{dataset}:{side}"
+
+
+@dataclass(slots=True)
+class Commit:
+    """One batch on its way into its two tables."""
+
+    tables: TableFormat
+    ledger: Ledger | None
+    contract: Contract
+    places: Places
+    batch_id: str
+    fingerprint: str
+    n: int = 0
+    good_version: int | None = None
+    quarantine_version: int | None = None
+    left_behind: bool = False  # another batch was begun and never finished
+
+    @property
+    def staging(self) -> str:
+        """Where the engine stages this batch."""
+        return self.places.staging(self.batch_id, self.n)
+
+    @property
+    def quarantine_staging(self) -> str:
+        """Where the bad side is staged for its own table."""
+        return self.places.quarantine_staging(self.batch_id, self.n)
+
+    def begin(self, identity: Mapping[str, Any], engine: str) -> None:
+        """Write the intent. A batch that was begun before and not finished keeps its number."""
+        dataset = self.contract.dataset_name
+        seen = [
+            state.transactions.get(application(dataset, side), 0)
+            for side, place in (("good", self.places.target_location), ("bad", self.places.quarantine_location))
+            if (state := self.tables.state(place)) is not None
+        ]
+        least = max(seen, default=0) + 1
+        if self.ledger is None:
+            self.n = least
+            return
+        begun = self.ledger.open_intent(dataset)
+        if begun is not None and begun.batch_id == self.batch_id:
+            self.n = begun.n
+            return
+        self.left_behind = begun is not None
+        self.n = self.ledger.next_n(dataset, least)
+        self.ledger.begin(
+            Intent(
+                self.batch_id, dataset, self.places.target_location, self.n, dict(identity), self.fingerprint, engine
+            )
+        )
+
+    def quarantined_before(self) -> frozenset[str]:
+        """Rows that an earlier attempt put into quarantine without publishing its good side."""
+        if self.ledger is None:
+            return frozenset()
+        last = self.ledger.runs(self.contract.dataset_name, limit=1)
+        if not self.left_behind and (not last or last[0].status != "gated"):
+            return frozenset()
+        state = self.tables.state(self.places.quarantine_location)
+        return known_row_ids(state.files) if state else frozenset()
+
+    def quarantine(self, bad: BadSide, facts: Mapping[str, Any]) -> Committed:
+        """Bad rows first: they are safe before anything good is visible."""
+        done = self.tables.append(self.places.quarantine_location, bad.files, bad.schema, self._info("bad", facts))
+        self.quarantine_version = done.version
+        return done
+
+    def good(self, plan: Plan, staged: Sequence[DataFile], facts: Mapping[str, Any]) -> Committed:
+        """Good rows, by the contract's strategy."""
+        schema = good_schema(plan)
+        files = [StagedFile(file.path, file.rows, file.size) for file in staged]
+        info = self._info("good", facts)
+        strategy = self.contract.materialization.strategy
+        place = self.places.target_location
+        if strategy == "overwrite":
+            done = self.tables.overwrite(place, files, schema, info)
+        elif strategy == "merge":
+            keys = [name for key in self.contract.key for name in schema.names if name.lower() == key.lower()]
+            lineage = self.contract.lineage
+            stamps = _stamp_names(self.contract)
+            kept = [lineage.created_at_column_name, lineage.created_by_column_name]
+            done = self.tables.merge(
+                place,
+                files,
+                schema,
+                keys,
+                info,
+                compare=[name for name in schema.names if name not in stamps and name not in keys],
+                keep=[name for name in kept if name in schema.names],
+            )
+        else:
+            done = self.tables.append(place, files, schema, info)
+        self.good_version = done.version
+        return done
+
+    def _info(self, side: str, facts: Mapping[str, Any]) -> CommitInfo:
+        metadata = {"batch_id": self.batch_id, "fingerprint": self.fingerprint, "facts": json.dumps(facts, default=str)}
+        return CommitInfo(application(self.contract.dataset_name, side), self.n, metadata)
+
+
+def committer(
+    catalog: LocalCatalog,  # noqa: ARG001  other catalogs will choose the format by the table they resolve
+    ledger: Ledger | None,
+    contract: Contract,
+    where: Places,
+    batch_id: str,
+    fingerprint: str,
+) -> Commit:
+    """A commit for one batch; tables that would be damaged by writing are refused here, before anything is staged."""
+    tables = load_tables(contract.materialization.format)
+    for place in (where.target_location, where.quarantine_location):
+        tables.check(place, removes=contract.materialization.strategy != "append" and place == where.target_location)  # type: ignore[attr-defined]
+    return Commit(tables, ledger, contract, where, batch_id, fingerprint)
+
+
+def good_schema(plan: Plan) -> pa.Schema:
+    """The columns of the table that good rows go to."""
+    return pa.schema([(c.name, to_arrow(c.type)) for c in plan.columns if c.on_good and not c.name.startswith("~")])
+
+
+def _stamp_names(contract: Contract) -> set[str]:
+    lineage = contract.lineage
+    return {
+        lineage.source_path_column_name,
+        lineage.timestamp_column_name,
+        lineage.run_id_column_name,
+        lineage.contract_name_column_name,
+        lineage.domain_column_name,
+        lineage.system_column_name,
+        lineage.created_at_column_name,
+        lineage.created_by_column_name,
+    }

@@ -1,0 +1,58 @@
+"""What happened during a run, told to whoever listens; a sink that fails never fails the run."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from lakelogic import clock
+
+log = logging.getLogger("lakelogic")
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened: a stable `kind`, a line for people, and facts for programs."""
+
+    kind: str  # started, phase, alert, wrote, note, warning, complete, failed
+    dataset: str
+    text: str
+    at: datetime
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+Sink: TypeAlias = Callable[[Event], None]
+
+
+class Events:
+    """Hands every event to all sinks."""
+
+    def __init__(self, dataset: str, sinks: tuple[Sink, ...] = ()) -> None:
+        self._dataset = dataset
+        self._sinks = sinks
+
+    def tell(self, kind: str, text: str, **facts: Any) -> None:
+        """Emit an event."""
+        event = Event(kind, self._dataset, text, clock.now(), facts)
+        for sink in self._sinks:
+            try:
+                sink(event)
+            except Exception as error:  # noqa: BLE001  a listener must never break a run; it is reported instead
+                log.warning("A sink failed on `%s`: %s", kind, error)
+
+
+def logging_sink(event: Event) -> None:
+    """Log lines as people know them: the alert stands alone, everything else has time and level."""
+    if event.kind == "alert":
+        log.warning(event.text, extra={"plain": True})
+    elif event.kind in ("wrote", "complete", "note"):
+        log.info(event.text)
+    elif event.kind == "warning":
+        log.warning(event.text)
+    elif event.kind == "failed":
+        log.error(event.text)
+    else:
+        log.debug(event.text)

@@ -1,0 +1,80 @@
+"""May this be published? Dataset rules, the share of quarantined rows, and what the contract forbids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lakelogic.contract.document import Contract
+from lakelogic.plan.datasets import Check
+from lakelogic.run.reconcile import Counts
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one dataset rule came out."""
+
+    name: str
+    passed: bool
+    value: Any
+    expected: str
+    severity: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """As it stands in reports."""
+        return {
+            "name": self.name,
+            "passed": self.passed,
+            "value": self.value,
+            "expected": self.expected,
+            "severity": self.severity,
+        }
+
+
+def judge(
+    checks: Sequence[Check], measured: Mapping[str, Any], duplicates: Callable[[Sequence[str]], int]
+) -> list[Outcome]:
+    """Every dataset rule against what was measured. A measure that is NULL fails its rule."""
+    outcomes = []
+    for check in checks:
+        if check.unique:
+            value: Any = duplicates(check.unique)
+            passed = value == 0
+        else:
+            assert check.measure is not None
+            value = measured[check.measure]
+            if check.over is not None:
+                rows = measured[check.over] or 0
+                value = value / rows if rows else 0.0
+            passed = value is not None and _within(float(value), check.low, check.high)
+        outcomes.append(Outcome(check.name, passed, _plain(value), check.expected, check.severity))
+    return outcomes
+
+
+def _plain(value: Any) -> Any:
+    return value if value is None or isinstance(value, int | float) else float(value)
+
+
+def _within(value: float, low: float | None, high: float | None) -> bool:
+    return (low is None or value >= low) and (high is None or value <= high)
+
+
+def closed(contract: Contract, counts: Counts, outcomes: Sequence[Outcome]) -> list[str]:
+    """Why publication is withheld, one sentence per reason; nothing when the gate is open."""
+    reasons = []
+    quality = contract.quality
+    if quality.fail_pipeline_on_dataset_error:
+        reasons += [
+            f"dataset rule `{o.name}` failed: {o.value if o.value is not None else 'no value'}, expected {o.expected}"
+            for o in outcomes
+            if not o.passed and o.severity == "error"
+        ]
+    bound = quality.max_quarantine_ratio
+    if bound is None:
+        bound = contract.quarantine.max_ratio
+    if bound is not None and counts.quarantine_ratio > float(bound):
+        reasons.append(f"{counts.quarantine_ratio:.1%} of the rows are quarantined, at most {float(bound):.1%} may be")
+    if contract.quarantine.fail_on_quarantine and counts.quarantined:
+        reasons.append(f"{counts.quarantined} rows are quarantined and the contract allows none")
+    return reasons

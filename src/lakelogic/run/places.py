@@ -1,0 +1,40 @@
+"""Where a run reads and writes: the catalog, the ledger's database, and where staged files lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.contract.document import Contract
+from lakelogic.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The target of a run and its quarantine: the names that people wrote, and the locations behind them."""
+
+    target: str
+    target_location: str
+    quarantine: str
+    quarantine_location: str
+
+    def staging(self, batch_id: str, n: int) -> str:
+        """Where this batch is staged. Data files must lie under the root of their table, in plain folders."""
+        return f"{self.target_location}/batch-{batch_id[:16]}-{n}"
+
+    def quarantine_staging(self, batch_id: str, n: int) -> str:
+        """Where the bad side is staged for its own table."""
+        return f"{self.quarantine_location}/batch-{batch_id[:16]}-{n}"
+
+
+def places(contract: Contract, catalog: LocalCatalog, target: str | None = None) -> Places:
+    """Resolve target and quarantine; a redirected target takes its quarantine along."""
+    written = target or contract.materialization.target_path
+    if not written:
+        raise UsageError(
+            f"The contract `{contract.dataset_name}` has no materialization.target_path.",
+            hint="Add target_path: catalog.schema.table (or a folder), or run with materialize=False.",
+        )
+    chosen = None if target else contract.quarantine.place
+    quarantine = chosen or catalog.quarantine_name(written, contract.layer, contract.entity)
+    return Places(written, catalog.resolve(written), quarantine, catalog.resolve(quarantine))

@@ -1,0 +1,140 @@
+"""DataProcessor: run a contract from Python."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.contract.load import Loaded, load
+from lakelogic.engines import registry
+from lakelogic.engines.base import Engine
+from lakelogic.errors import ContractError, Diagnostic
+from lakelogic.ledger.store import Ledger, open_ledger
+from lakelogic.plan.compile import Compiled, compile_contract
+from lakelogic.plan.explain import as_text
+from lakelogic.run.events import Sink
+from lakelogic.run.result import Result
+from lakelogic.run.sequence import Job, run
+
+
+class DataProcessor:
+    """A contract, ready to run on one engine.
+
+    `contract` is a path, a dict, YAML text or a Contract. The engine is the argument's, else the contract's, else
+    `LAKELOGIC_ENGINE`, else Spark where it can start, else DuckDB, else Polars. A Spark session that is handed in
+    is used as it is: its settings are never changed.
+    """
+
+    def __init__(
+        self,
+        contract: str | os.PathLike[str] | Mapping[str, Any] | Any,
+        engine: str | None = None,
+        *,
+        env: str | None = None,
+        spark: Any = None,
+        overrides: Mapping[str, object] | None = None,
+        pipeline_run_id: str | None = None,
+        sinks: tuple[Sink, ...] = (),
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.loaded: Loaded = load(contract, env=env, overrides=overrides)
+        self.contract = self.loaded.contract
+        self.engine_name = "spark" if spark is not None else engine or self.contract.engine or registry.default_name()
+        self.last_report: dict[str, Any] | None = None
+        self.last_result: Result | None = None
+        self._settings = {**(settings or {}), **({"spark": spark} if spark is not None else {})}
+        self._sinks = sinks
+        self._pipeline_run_id = pipeline_run_id
+        self._engine: Engine | None = None
+        self._catalog = LocalCatalog()
+
+    @property
+    def engine(self) -> Engine:
+        """The engine, started when it is first needed."""
+        if self._engine is None:
+            self._engine = registry.load(self.engine_name, **self._settings)
+        return self._engine
+
+    def run(self, df: Any = None, *, materialize: bool = True, materialize_target: str | None = None) -> Result:
+        """Run the contract over its source, or over rows handed in.
+
+        `materialize=False` only judges: nothing is written and the ledger hears nothing. `materialize_target`
+        sends the good rows elsewhere, and the quarantine beside them.
+        """
+        return self._run(
+            self.loaded, df, materialize=materialize or materialize_target is not None, target=materialize_target
+        )
+
+    def run_source(self, source: str | os.PathLike[str], *, materialize: bool = False) -> Result:
+        """Judge another source by this contract: a path, a URI or a table name."""
+        place = os.fspath(source)
+        overrides: dict[str, object] = {"source.path": place}
+        from lakelogic.contract.source import format_of, is_table_name
+
+        as_table = is_table_name(place) or (Path(place) / "_delta_log").is_dir()
+        overrides["source.type"] = "table" if as_table else "landing"
+        overrides["source.load_mode"] = "full"
+        if not as_table and (found := format_of(place)):
+            overrides["source.format"] = found
+        elif as_table:
+            overrides["source.format"] = "delta"
+        loaded = self.loaded.with_overrides(overrides)
+        return self._run(loaded, None, materialize=materialize, target=None)
+
+    def _run(self, loaded: Loaded, df: Any, *, materialize: bool, target: str | None) -> Result:
+        compile_contract(loaded)  # a broken contract is refused before an engine starts
+        ledger: Ledger | None = open_ledger(self._catalog.ledger_url()) if materialize else None
+        job = Job(
+            loaded,
+            self.engine,
+            self._catalog,
+            ledger,
+            materialize=materialize,
+            target=target,
+            data=df,
+            pipeline_run_id=self._pipeline_run_id,
+            sinks=self._sinks,
+        )
+        try:
+            result = run(job)
+        finally:
+            if ledger is not None:
+                ledger.close()
+        self.last_report, self.last_result = result.report, result
+        return result
+
+    def validate(self) -> list[Diagnostic]:
+        """Everything that is wrong or doubtful about the contract; nothing is read."""
+        try:
+            return list(compile_contract(self.loaded).warnings)
+        except ContractError as error:
+            return list(error.diagnostics)
+
+    def compiled(self) -> Compiled:
+        """The plan as far as it is known without a look at the source."""
+        return compile_contract(self.loaded)
+
+    def explain(self) -> str:
+        """The plan as text."""
+        compiled = self.compiled()
+        settings = self.contract.materialization
+        return as_text(compiled.plan, compiled.checks, settings.target_path, settings.strategy)
+
+    def dry_run(self) -> str:
+        """What a run would do, without reading or writing any row."""
+        return self.explain()
+
+    def close(self) -> None:
+        """Stop what this processor started itself."""
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None
+
+    def __enter__(self) -> DataProcessor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

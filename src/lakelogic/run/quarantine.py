@@ -1,0 +1,243 @@
+"""The bad side of a batch: bits become reasons, rows get an identity, and files move under the quarantine table."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from lakelogic import names
+from lakelogic.engines.base import DataFile
+from lakelogic.plan.nodes import Plan, Published, Reason
+from lakelogic.plan.publish import BAD_PREFIX
+from lakelogic.privacy.keys import Keys
+from lakelogic.privacy.masks import reveal_text
+from lakelogic.sql.types import to_arrow
+from lakelogic.tables.base import StagedFile
+
+_TEXTS = pa.list_(pa.string())
+_INTERNAL = (names.FILE, names.NUMBER, names.BROKEN, names.RAW_ROW, names.ORIGINALS)
+
+
+@dataclass(slots=True)
+class BadSide:
+    """What the quarantine table will get, and what was counted on the way."""
+
+    schema: pa.Schema
+    files: list[StagedFile] = field(default_factory=list)
+    rows: int = 0
+    already_there: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
+    by_verdict: Counter[str] = field(default_factory=Counter)
+
+
+def quarantine_schema(plan: Plan) -> pa.Schema:
+    """The columns of the quarantine table for this plan, in the order in which people read them."""
+    row = [_row_field(column) for column in plan.columns if column.on_bad and not _is_internal(column, plan)]
+    stamps = [found for found in row if found.name.startswith("_lakelogic_")]
+    return pa.schema(
+        [
+            *(found for found in row if found not in stamps),
+            pa.field(names.ERRORS, _TEXTS),
+            pa.field(names.CATEGORIES, _TEXTS),
+            pa.field(names.RULES, _TEXTS),
+            pa.field(names.ORIGINAL, pa.map_(pa.string(), pa.string())),
+            pa.field(names.ROW_ID, pa.string()),
+            pa.field(names.LINE, pa.int64()),
+            pa.field(names.RAW, pa.string()),
+            pa.field(names.BATCH_ID, pa.string()),
+            pa.field(names.CONTRACT_VERSION, pa.string()),
+            *stamps,
+            pa.field(names.STATE, pa.string()),
+        ]
+    )
+
+
+def _row_field(column: Published) -> pa.Field:
+    return pa.field(column.name.removeprefix(BAD_PREFIX), to_arrow(column.type))
+
+
+def _is_internal(column: Published, plan: Plan) -> bool:
+    return column.name in _INTERNAL or column.name in {reason.column for reason in plan.reasons}
+
+
+class Decoder:
+    """Turns verdict bits into reasons; equal verdicts are worked out once."""
+
+    def __init__(self, reasons: Sequence[Reason]) -> None:
+        self.columns = list(dict.fromkeys(reason.column for reason in reasons))
+        self._reasons = reasons
+        self._known: dict[tuple[int, ...], list[Reason]] = {}
+
+    def of(self, bits: tuple[int, ...]) -> list[Reason]:
+        """The reasons of one verdict, in order."""
+        found = self._known.get(bits)
+        if found is None:
+            place = {column: position for position, column in enumerate(self.columns)}
+            found = [r for r in self._reasons if bits[place[r.column]] >> r.bit & 1]
+            self._known[bits] = found
+        return found
+
+
+def build(
+    plan: Plan,
+    staged: Sequence[DataFile],
+    place: str,
+    keys: Keys,
+    *,
+    batch_id: str,
+    contract_version: str,
+    known_ids: frozenset[str] = frozenset(),
+) -> BadSide:
+    """Write the staged bad rows again as rows of the quarantine table, under that table's own root."""
+    side = BadSide(quarantine_schema(plan))
+    decoder = Decoder(plan.reasons)
+    occurrences: Counter[tuple[str, str]] = Counter()
+    folder = Path(place)
+    shutil.rmtree(folder, ignore_errors=True)
+    writer: pq.ParquetWriter | None = None
+    path = folder / "part-00000.parquet"
+    lines = _Lines()
+    written = 0
+    for batch in _batches(staged):
+        table = _decoded(batch, plan, decoder, side, occurrences, keys, lines, batch_id, contract_version)
+        if known_ids:
+            fresh = [row_id not in known_ids for row_id in table.column(names.ROW_ID).to_pylist()]
+            side.already_there += fresh.count(False)
+            table = table.filter(pa.array(fresh))
+        if table.num_rows == 0:
+            continue
+        if writer is None:
+            folder.mkdir(parents=True, exist_ok=True)
+            writer = pq.ParquetWriter(path, side.schema, compression="zstd")
+        writer.write_table(table)
+        written += table.num_rows
+    if writer is not None:
+        writer.close()
+        side.files.append(StagedFile(str(path), written, path.stat().st_size))
+    return side
+
+
+def _batches(staged: Sequence[DataFile]) -> Iterator[pa.RecordBatch]:
+    paths = sorted(file.path for file in staged)
+    if paths:
+        yield from ds.dataset(paths, format="parquet", partitioning=None).to_batches(batch_size=16_384)
+
+
+def _decoded(
+    batch: pa.RecordBatch,
+    plan: Plan,
+    decoder: Decoder,
+    side: BadSide,
+    occurrences: Counter[tuple[str, str]],
+    keys: Keys,
+    lines: _Lines,
+    batch_id: str,
+    contract_version: str,
+) -> pa.Table:
+    rows = batch.num_rows
+    side.rows += rows
+    given = {name: batch.column(name) for name in batch.schema.names}
+    bits = list(zip(*(given[c].fill_null(0).to_pylist() for c in decoder.columns), strict=True)) or [()] * rows
+    broken = given[names.BROKEN].to_pylist()
+    files = [file or "" for file in given[names.FILE].to_pylist()]
+    raws = given[names.RAW_ROW].to_pylist()
+    errors, categories, rules, ids, shown_raws, places = [], [], [], [], [], []
+    for row in range(rows):
+        found = decoder.of(bits[row])
+        hard = [reason for reason in found if reason.severity == "error"]
+        side.failures.update(reason.rule for reason in found)
+        side.by_verdict.update({reason.column for reason in hard})
+        errors.append([_reason_text(reason, broken[row]) for reason in hard])
+        categories.append(list(dict.fromkeys(reason.category for reason in hard)))
+        rules.append([reason.label or reason.rule for reason in hard])
+        clear = _canonical(reveal_text(raws[row], keys) if raws[row] is not None else _row_text(given, row, plan))
+        occurrences[files[row], clear] += 1
+        ids.append(_row_id(files[row], clear, occurrences[files[row], clear]))
+        encrypted = raws[row] is not None and raws[row].startswith("enc:")
+        shown_raws.append(raws[row] if encrypted or raws[row] is None else clear)
+        number = given[names.NUMBER][row].as_py() if broken[row] is not None else None
+        if broken[row] is not None and number is None:
+            number = lines.find(files[row], clear, occurrences[files[row], clear])
+        places.append(number)
+    columns: dict[str, Any] = {
+        names.ERRORS: pa.array(errors, _TEXTS),
+        names.CATEGORIES: pa.array(categories, _TEXTS),
+        names.RULES: pa.array(rules, _TEXTS),
+        names.ORIGINAL: given[names.ORIGINALS].cast(pa.map_(pa.string(), pa.string())),
+        names.ROW_ID: pa.array(ids, pa.string()),
+        names.LINE: pa.array(places, pa.int64()),
+        names.RAW: pa.array(shown_raws, pa.string()),
+        names.BATCH_ID: pa.array([batch_id] * rows, pa.string()),
+        names.CONTRACT_VERSION: pa.array([contract_version] * rows, pa.string()),
+        names.STATE: pa.array(["active"] * rows, pa.string()),
+    }
+    arrays = []
+    for wanted in side.schema:
+        if wanted.name in columns:
+            arrays.append(columns[wanted.name])
+        else:
+            staged = given.get(BAD_PREFIX + wanted.name, given.get(wanted.name))
+            arrays.append(staged.cast(wanted.type))
+    return pa.Table.from_arrays(arrays, schema=side.schema)
+
+
+def _reason_text(reason: Reason, broken: str | None) -> str:
+    return reason.text.replace("{}", broken or "unknown") if reason.value else reason.text
+
+
+def _canonical(text: str) -> str:
+    """The same text for the same landed row, whichever engine wrote it down."""
+    try:
+        return json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":"))
+    except ValueError:
+        return text
+
+
+def _row_text(given: Mapping[str, pa.Array], row: int, plan: Plan) -> str:
+    """Without a landed row (no key to keep it with), the row is told apart by what is published of it."""
+    shown = [
+        str(given[c.name][row].as_py()) for c in plan.columns if c.on_bad and not c.name.startswith(("~", "_lake"))
+    ]
+    return "\x1f".join(shown)
+
+
+def _row_id(file: str, text: str, occurrence: int) -> str:
+    return hashlib.sha256(f"{file}\0{text}\0{occurrence}".encode()).hexdigest()[:32]
+
+
+class _Lines:
+    """Finds the line of a text that an engine could not number, by reading its file again: only for broken lines."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, dict[str, list[int]]] = {}
+
+    def find(self, path: str, text: str, occurrence: int) -> int | None:
+        if path not in self._files:
+            found: dict[str, list[int]] = {}
+            file = Path(path)
+            if not file.is_file() or path.endswith(".gz"):
+                return None
+            with file.open(encoding="utf-8", errors="replace", newline="") as lines:
+                for number, line in enumerate(lines, 1):
+                    found.setdefault(_canonical(line.rstrip("\r\n").lstrip("\ufeff")), []).append(number)
+            self._files[path] = found
+        numbers = self._files[path].get(text, [])
+        return numbers[occurrence - 1] if occurrence <= len(numbers) else None
+
+
+def known_row_ids(paths: Sequence[str]) -> frozenset[str]:
+    """The identities of the rows that a quarantine table holds already."""
+    if not paths:
+        return frozenset()
+    table = ds.dataset(list(paths), format="parquet", partitioning=None).to_table(columns=[names.ROW_ID])
+    return frozenset(value for value in table.column(0).to_pylist() if value is not None)

@@ -1,0 +1,163 @@
+"""What a run gives back: its status, its counts, and both sides as frames of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from lakelogic import names
+from lakelogic.engines.base import Engine
+from lakelogic.errors import DataError, GateClosed
+from lakelogic.privacy.keys import Keys
+from lakelogic.privacy.masks import reveal_array
+from lakelogic.run.reconcile import Counts
+
+
+@dataclass(slots=True)
+class Sides:
+    """Where both sides of a batch lie, and how to open them; nothing is read before somebody asks."""
+
+    engine: Engine
+    good_files: Sequence[str]
+    good_columns: Sequence[tuple[str, pa.DataType]]
+    bad_files: Sequence[str]
+    bad_schema: pa.Schema
+    keys: Keys
+    reveal: bool = True
+    keep_alive: Any = None  # a temporary folder that must outlive the frames
+    masked: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class Result:
+    """One run. Unpacks to `good, bad`."""
+
+    run_id: str
+    dataset: str
+    status: str
+    published: bool
+    counts: Counts
+    report: dict[str, Any]
+    reasons: tuple[str, ...] = ()
+    sides: Sides | None = field(default=None, repr=False)
+    _cache: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def quarantine_ratio(self) -> float:
+        """Quarantined rows as a share of those that reached a verdict."""
+        return self.counts.quarantine_ratio
+
+    @property
+    def quality_score(self) -> float:
+        """The share of judged rows that are good, 0 to 100."""
+        return round(100 * (1 - self.counts.quarantine_ratio), 2)
+
+    @property
+    def good(self) -> Any:
+        """The good rows of this batch, masked, as a native frame."""
+        if "good" not in self._cache:
+            sides = self._sides()
+            self._cache["good"] = sides.engine.open(sides.good_files, sides.good_columns)
+        return self._cache["good"]
+
+    @property
+    def bad(self) -> Any:
+        """The quarantined rows with their reasons, as a native frame.
+
+        A process that holds the key sees reversibly masked values in clear, so that a person can see what
+        failed; what is written anywhere stays masked.
+        """
+        if "bad" not in self._cache:
+            sides = self._sides()
+            self._cache["bad"] = sides.engine.wrap(self._bad_table(sides.reveal))
+        return self._cache["bad"]
+
+    def __iter__(self) -> Iterator[Any]:
+        yield self.good
+        yield self.bad
+
+    def raise_for_status(self) -> Result:
+        """Raise GateClosed when publication was withheld; otherwise the result itself."""
+        if self.status == "gated":
+            raise GateClosed(
+                f"`{self.dataset}` was not published: {'; '.join(self.reasons)}.",
+                hint="The quarantine was written. Mend the data or the rule and run again.",
+            )
+        if self.status == "failed":
+            raise DataError(f"`{self.dataset}` broke a service level: {'; '.join(self.reasons)}.")
+        return self
+
+    def show(self, limit: int = 20) -> None:
+        """Print both sides, as the home page shows them."""
+        print(self.as_text(limit))  # noqa: T201  the one place in the library that is asked to print
+
+    def as_text(self, limit: int = 20) -> str:
+        """Both sides as text tables."""
+        sides = self._sides()
+        good = sides.engine.collect(self.good, limit)
+        plain = [name for name in good.column_names if not name.startswith(("_lakelogic_", "~"))]
+        bad = self._bad_table(sides.reveal)
+        shown = [n for n in bad.column_names if n in plain] + [names.CATEGORIES, names.ERRORS]
+        return "\n".join(
+            [
+                "result.good (passed the rules, personal data masked)",
+                *_grid(good.select(plain).slice(0, limit)),
+                "",
+                "result.bad (quarantined)",
+                *_grid(bad.select(shown).slice(0, limit)),
+            ]
+        )
+
+    def _bad_table(self, reveal: bool) -> pa.Table:
+        sides = self._sides()
+        key = f"bad_table:{reveal}"
+        if key not in self._cache:
+            import pyarrow.dataset as ds
+
+            if sides.bad_files:
+                found = ds.dataset(list(sides.bad_files), format="parquet", partitioning=None).to_table()
+                table = found.select(sides.bad_schema.names).cast(sides.bad_schema)
+            else:
+                table = sides.bad_schema.empty_table()
+            if reveal and sides.keys.encryption:
+                for position, name in enumerate(table.column_names):
+                    if name in sides.masked:
+                        clear = reveal_array(table.column(position), sides.keys)
+                        table = table.set_column(position, table.schema.field(position), clear)
+            self._cache[key] = table
+        found_table: pa.Table = self._cache[key]
+        return found_table
+
+    def _sides(self) -> Sides:
+        if self.sides is None:
+            raise DataError(f"The run {self.run_id} ({self.status}) has no rows to show.")
+        return self.sides
+
+
+def _grid(table: pa.Table) -> list[str]:
+    rows = [[_cell(value) for value in row.values()] for row in table.to_pylist()]
+    heads = table.column_names
+    widths = [max([len(head), *(len(row[i]) for row in rows)]) for i, head in enumerate(heads)]
+    lines = [
+        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in [heads, *rows]
+    ]
+    return lines if rows else [*lines, "(none)"]
+
+
+def _cell(value: Any) -> str:
+    import json
+
+    if value is None:
+        return "null"
+    if isinstance(value, list):
+        return json.dumps(value, ensure_ascii=False)
+    text = str(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def as_report(record: Mapping[str, Any], counts: Counts, parts: Mapping[str, Any]) -> dict[str, Any]:
+    """The ledger row with its parts unfolded, as a plain dict."""
+    return {**record, "counts": counts.as_dict(), **parts}

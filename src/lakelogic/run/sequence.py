@@ -1,0 +1,547 @@
+"""The order of things: one contract, once. Nothing else knows it."""
+
+from __future__ import annotations
+
+import os
+import socket
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from lakelogic import clock, names
+from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.contract.load import Loaded
+from lakelogic.engines.base import Engine, Frame, Staged
+from lakelogic.errors import DataError, LakeLogicError, SourceError, UnsupportedError
+from lakelogic.ledger.records import RunRecord
+from lakelogic.ledger.store import Ledger
+from lakelogic.plan.compile import Compiled, SourceColumns, compile_contract
+from lakelogic.plan.fingerprint import fingerprint
+from lakelogic.plan.needs import needed_formats, needed_functions, needed_masks
+from lakelogic.plan.nodes import Measure, Plan, Read
+from lakelogic.plan.publish import Stamps
+from lakelogic.privacy.keys import Keys, load_keys
+from lakelogic.run import faults, gates, levels, quarantine, window
+from lakelogic.run.commit import Commit, committer
+from lakelogic.run.events import Events, Sink, logging_sink
+from lakelogic.run.places import Places, places
+from lakelogic.run.reconcile import Counts, reconcile
+from lakelogic.run.result import Result, Sides, as_report
+from lakelogic.sql.expressions import Column, call
+from lakelogic.sql.types import to_arrow
+from lakelogic.storage.local import changes
+from lakelogic.version import VERSION
+
+LEASE_TIME = timedelta(minutes=10)
+
+
+@dataclass(slots=True)
+class Job:
+    """What one run is asked to do."""
+
+    loaded: Loaded
+    engine: Engine
+    catalog: LocalCatalog
+    ledger: Ledger | None
+    materialize: bool = True
+    target: str | None = None
+    data: Any = None  # rows that were handed in, instead of the contract's source
+    pipeline_run_id: str | None = None
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    sinks: tuple[Sink, ...] = ()
+
+
+@dataclass(slots=True)
+class Run:
+    """What is known while a run goes on; written into the ledger at its end."""
+
+    job: Job
+    run_id: str
+    started: datetime
+    events: Events
+    fingerprint: str
+    batch_id: str | None = None
+    slice: window.Slice | None = None
+    places: Places | None = None
+    keys: Keys = field(default_factory=Keys)
+
+
+def run(job: Job) -> Result:
+    """Run a contract once. Broken contracts and a broken world raise; a closed gate is a result."""
+    contract = job.loaded.contract
+    started = clock.now()
+    run_ = Run(
+        job,
+        names.new_run_id(started),
+        started,
+        Events(contract.dataset_name, (logging_sink, *job.sinks)),
+        fingerprint(contract),
+    )
+    run_.events.tell("started", f"Run {run_.run_id} of {contract.dataset_name} on {job.engine.name}")
+    try:
+        return _run(run_)
+    except LakeLogicError as error:
+        run_.events.tell("failed", f"{contract.dataset_name}: {error.message}", code=error.code)
+        _record_failure(run_, error)
+        raise
+
+
+def _record_failure(run_: Run, error: LakeLogicError) -> None:
+    if run_.job.ledger is None or error.code == "LL-E060":
+        return
+    record = replace(
+        _record(run_, "failed"),
+        error_code=error.code,
+        error_message=error.message,
+        reason="the run stopped with an error",
+    )
+    run_.job.ledger.record(record)
+
+
+def _run(run_: Run) -> Result:
+    job = run_.job
+    contract = job.loaded.contract
+    # Fail closed: what the contract itself demands is settled before anything is read.
+    compile_contract(job.loaded)
+    strategies = {f.masking for f in contract.model.fields if f.masking}
+    run_.keys = load_keys(strategies, job.environ)
+    if job.materialize:
+        run_.places = places(contract, job.catalog, job.target)
+    if job.data is not None:
+        return _judge_rows(run_)
+    seen = job.ledger.seen(contract.dataset_name) if job.ledger else set()
+    if job.ledger is not None and run_.places is not None:
+        from lakelogic.run.recover import roll_forward
+
+        seen = roll_forward(run_.job, run_.places, seen, run_.events)
+    slice_ = window.pin_source(contract, job.catalog, seen)
+    run_.slice = slice_
+    run_.batch_id = window.batch_id(contract.dataset_name, run_.fingerprint, slice_.identity())
+    empty = not slice_.pinned.files and slice_.pinned.table is None
+    if empty and contract.source.empty_behavior == "fail":
+        raise SourceError(
+            f"There is nothing to read at `{slice_.described}`.", hint="The contract says empty_behavior: fail."
+        )
+    if job.materialize and job.ledger is not None and (empty or job.ledger.batch_done(run_.batch_id)):
+        return _nothing_new(run_)
+    if empty and not job.materialize:
+        run_.events.tell("note", f"There is nothing to read at {slice_.described}")
+    if run_.places is None or job.ledger is None:
+        return _evaluate_and_publish(run_, None)
+    lease = job.ledger.acquire(run_.places.target_location, _owner(run_.run_id), LEASE_TIME)
+    try:
+        faults.reach("after_lease")
+        return _evaluate_and_publish(run_, lease_keeper(job.ledger, lease))
+    finally:
+        job.ledger.release(lease)
+
+
+def _owner(run_id: str) -> str:
+    return f"{run_id}@{socket.gethostname()}:{os.getpid()}"
+
+
+def lease_keeper(ledger: Ledger, lease: Any) -> Callable[[], None]:
+    """A function that makes the lease last longer; called between the phases of a run."""
+    held = [lease]
+
+    def keep() -> None:
+        held[0] = ledger.renew(held[0], LEASE_TIME)
+
+    return keep
+
+
+def _nothing_new(run_: Run) -> Result:
+    """The same batch is there already, or no file is new: say so, change nothing."""
+    contract = run_.job.loaded.contract
+    newest = run_.job.ledger.last_published(contract.dataset_name) if run_.job.ledger else None
+    now = clock.now()
+    promised = levels.evaluate(contract, None, {}, now=now, newest=newest.finished_at if newest else None)
+    record = replace(_record(run_, "no_new_data"), reason="nothing new to read", service_levels=promised)
+    record = replace(record, files=0, counts_source=0, counts_good=0, counts_quarantined=0)
+    if run_.job.ledger is not None:
+        run_.job.ledger.record(record)
+    run_.events.tell("complete", f"Nothing new [layer={contract.layer or '-'}] | {contract.dataset_name} is up to date")
+    counts = Counts(0, 0, 0)
+    parts: dict[str, Any] = {
+        "service_levels": promised,
+        "row_rules": [],
+        "dataset_rules": [],
+        "files": [],
+        "targets": {},
+    }
+    return Result(
+        run_.run_id, contract.dataset_name, "no_new_data", False, counts, as_report(_plain(record), counts, parts)
+    )
+
+
+def _judge_rows(run_: Run) -> Result:
+    """Rows that were handed in: no source to pin, the batch is known by the run."""
+    run_.batch_id = window.batch_id(run_.job.loaded.contract.dataset_name, run_.fingerprint, {"run": run_.run_id})
+    if run_.places is None or run_.job.ledger is None:
+        return _evaluate_and_publish(run_, None)
+    lease = run_.job.ledger.acquire(run_.places.target_location, _owner(run_.run_id), LEASE_TIME)
+    try:
+        return _evaluate_and_publish(run_, lease_keeper(run_.job.ledger, lease))
+    finally:
+        run_.job.ledger.release(lease)
+
+
+@dataclass(slots=True)
+class Prepared:
+    """A compiled contract with its frames, ready to be evaluated once."""
+
+    compiled: Compiled
+    frame: Frame
+    read: Read
+
+
+def _prepare(run_: Run) -> Prepared:
+    job, contract, engine = run_.job, run_.job.loaded.contract, run_.job.engine
+    stamps = Stamps(
+        run_.run_id,
+        job.pipeline_run_id,
+        run_.started,
+        run_.slice.described if run_.slice else "memory",
+    )
+    adopted: Frame = None
+    if job.data is not None:
+        adopted, landed = engine.adopt(job.data, Read("source", "parquet", ()))
+        source = SourceColumns("parquet", landed)
+    else:
+        assert run_.slice is not None
+        source = window.look(contract, run_.slice, engine)
+    link_columns, link_slices = window.pin_links(contract, job.catalog, engine)
+    compiled = compile_contract(job.loaded, source, link_columns, stamps=stamps, can_encrypt=bool(run_.keys.encryption))
+    for warning in compiled.warnings:
+        run_.events.tell("warning", f"{warning.where}: {warning.message}")
+    plan = compiled.plan
+    _refuse_unknown(run_, source)
+    require(plan, engine)
+    links = {name: engine.link(link, link_slices[link.read.name].pinned) for name, link in plan.links.items()}
+    for name, link in plan.links.items():
+        if not link.distinct and (found := engine.duplicates(links[name], link.key)):
+            raise DataError(
+                f"The link `{link.read.name}` has {found} key{'s' if found != 1 else ''} that occur more than once.",
+                hint="A lookup or join must find at most one row; deduplicate the reference first.",
+            )
+    if job.data is not None:
+        frame = adopted
+    else:
+        assert run_.slice is not None
+        frame = engine.scan(plan.read, run_.slice.pinned)
+    return Prepared(compiled, engine.lower(frame, plan.accounts, links), plan.read)
+
+
+def _refuse_unknown(run_: Run, source: SourceColumns) -> None:
+    contract = run_.job.loaded.contract
+    if contract.schema_policy.unknown_fields != "fail" or not contract.model.fields:
+        return
+    known = {field.name.lower() for field in contract.model.fields}
+    unknown = [c.name for c in source.columns if c.name.lower() not in known and not c.name.startswith("_lakelogic_")]
+    if unknown:
+        raise DataError(
+            f"Unknown fields landed: {', '.join(sorted(unknown))}.",
+            hint="Add them to the model, or choose another schema_policy.unknown_fields.",
+        )
+
+
+def require(plan: Plan, engine: Engine) -> None:
+    """Compare what the plan needs with what the engine can do, before anything is read."""
+    can = engine.capabilities
+    missing = [f"the function `{name}`" for name in sorted(needed_functions(plan) - can.functions)]
+    missing += [f"the format `{name}`" for name in sorted(needed_formats(plan) - can.formats)]
+    missing += [f"the mask `{name}`" for name in sorted(needed_masks(plan) - can.masks)]
+    if missing:
+        raise UnsupportedError(
+            f"The engine `{engine.name}` cannot do what `{plan.dataset}` asks: {', '.join(missing)}.",
+            hint="Choose another engine with --engine.",
+        )
+
+
+def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> Result:
+    job, contract, engine = run_.job, run_.job.loaded.contract, run_.job.engine
+    run_.events.tell("phase", "looking at the source", phase="look")
+    prepared = _prepare(run_)
+    plan = prepared.compiled.plan
+    commit: Commit | None = None
+    folder: Any = None
+    assert run_.batch_id is not None
+    if run_.places is not None:
+        commit = committer(job.catalog, job.ledger, contract, run_.places, run_.batch_id, run_.fingerprint)
+        commit.begin(run_.slice.identity() if run_.slice else {}, engine.name)
+        place, bad_place = commit.staging, commit.quarantine_staging
+    else:
+        folder = tempfile.TemporaryDirectory(prefix="lakelogic-")
+        place, bad_place = f"{folder.name}/good", f"{folder.name}/bad"
+    faults.reach("after_intent")
+    run_.events.tell("phase", "reading, shaping and judging rows", phase="stage")
+    staged = engine.stage(prepared.frame, plan.columns, plan.masks, run_.keys, place)
+    faults.reach("after_stage")
+    if keep_lease:
+        keep_lease()
+    run_.events.tell("phase", "counting and checking", phase="check")
+    known = commit.quarantined_before() if commit else frozenset()
+    bad = quarantine.build(
+        plan,
+        staged.bad,
+        bad_place,
+        run_.keys,
+        batch_id=run_.batch_id,
+        contract_version=contract.contract_version,
+        known_ids=known,
+    )
+    faults.reach("after_quarantine_stage")
+    counts = reconcile(plan, staged, bad.by_verdict, lambda: _recount(run_, prepared.read))
+    _refuse_bad_rows(run_, counts)
+    measured, outcomes = _measure(run_, prepared, staged)
+    closed = gates.closed(contract, counts, outcomes)
+    faults.reach("after_gates")
+    if run_.slice and (changed := changes(run_.slice.files)):
+        raise SourceError(
+            f"The source changed while it was read: {changed[0]}.", hint="Nothing was published; run again."
+        )
+    settled = Settled(prepared, staged, bad, counts, measured, outcomes, closed)
+    if commit is not None:
+        return _publish(run_, commit, settled)
+    return _finish(run_, settled, "gated" if closed else "succeeded", published=False, folder=folder)
+
+
+@dataclass(slots=True)
+class Settled:
+    """Everything that was found out about a batch before a table hears of it."""
+
+    prepared: Prepared
+    staged: Staged
+    bad: quarantine.BadSide
+    counts: Counts
+    measured: Mapping[str, Any]
+    outcomes: Sequence[gates.Outcome]
+    closed: Sequence[str]
+
+
+def _recount(run_: Run, read: Read) -> int | None:
+    """Count the pinned input again, exactly, without the engine's own counters."""
+    if run_.slice is None:
+        return None
+    import pyarrow.parquet as pq
+
+    if run_.slice.format in ("parquet", "delta"):
+        return sum(pq.read_metadata(path).num_rows for path in run_.slice.pinned.files)
+    from lakelogic.engines.text_reader import count_rows
+
+    return count_rows(read, run_.slice.pinned.files)
+
+
+def _refuse_bad_rows(run_: Run, counts: Counts) -> None:
+    if not run_.job.loaded.contract.quarantine.enabled and counts.quarantined:
+        raise DataError(
+            f"{counts.quarantined} of {counts.source} rows are bad and quarantine.enabled is false: nothing was written.",
+            hint="Mend the rows, or let them be quarantined.",
+        )
+
+
+def _measure(run_: Run, prepared: Prepared, staged: Staged) -> tuple[dict[str, Any], list[gates.Outcome]]:
+    """All measures of the good side in one query, then the dataset rules."""
+    engine, contract, plan = run_.job.engine, run_.job.loaded.contract, prepared.compiled.plan
+    good = [column for column in plan.columns if column.on_good]
+    by_name = {column.name: column for column in good}
+    measures = list(prepared.compiled.checks.measures) if prepared.compiled.checks.checks else []
+    for name in levels.completeness_fields(contract):
+        if name in by_name:
+            present = call("not", call("is_null", Column(name, by_name[name].type)))
+            measures.append(Measure(f"present:{name}", "count_all", None, present))
+    for reason in plan.reasons:
+        if reason.severity != "error":
+            from lakelogic.sql.expressions import Literal
+            from lakelogic.sql.types import BIGINT, INT
+
+            flag = call("bit_is_set", Column(reason.column, BIGINT), Literal(reason.bit, INT))
+            measures.append(Measure(f"note:{reason.rule}", "count_all", None, flag))
+    files = [file.path for file in staged.good]
+    measured = engine.measure(files, good, measures) if measures else {}
+
+    def duplicates(keys: Sequence[str]) -> int:
+        if not files:
+            return 0
+        frame = engine.open(files, [(key, to_arrow(by_name[key].type)) for key in keys])
+        return engine.duplicates(frame, keys)
+
+    outcomes = gates.judge(prepared.compiled.checks.checks, measured, duplicates)
+    if contract.materialization.strategy == "merge" and run_.places is not None:
+        keys = [column.name for key in contract.key for column in good if column.name.lower() == key.lower()]
+        if found := duplicates(keys):
+            raise DataError(
+                f"{found} key{'s' if found != 1 else ''} of ({', '.join(keys)}) occur with different rows in one batch, "
+                "and nothing says which is newer.",
+                hint="Add materialization.sequence_by: a column that tells the newer row, or a deduplicate step.",
+            )
+    return measured, outcomes
+
+
+def _publish(run_: Run, commit: Commit, settled: Settled) -> Result:
+    """Quarantine first, good rows next, ledger last."""
+    contract, counts = run_.job.loaded.contract, settled.counts
+    if counts.quarantined:
+        run_.events.tell(
+            "alert",
+            f"LakeLogic Alert: {counts.quarantined} records quarantined in '{contract.entity}'. Total: {counts.source}",
+            quarantined=counts.quarantined,
+        )
+    run_.events.tell("phase", "committing", phase="commit")
+    facts = {"run_id": run_.run_id, "counts": counts.as_dict(), "contract_version": contract.contract_version}
+    if counts.quarantined:
+        done = commit.quarantine(settled.bad, facts)
+        again = f" ({settled.bad.already_there} were there already)" if settled.bad.already_there else ""
+        run_.events.tell(
+            "wrote",
+            f"Wrote {counts.quarantined} quarantined rows to {commit.places.quarantine}{again}",
+            skipped=done.skipped,
+        )
+        faults.reach("after_quarantine_commit")
+    if settled.closed:
+        for reason in settled.closed:
+            run_.events.tell("warning", f"Gate closed: {reason}")
+        return _finish(run_, settled, "gated", published=False, commit=commit)
+    commit.good(settled.prepared.compiled.plan, settled.staged.good, facts)
+    run_.events.tell("wrote", f"Wrote {counts.good} valid rows to {commit.places.target}")
+    faults.reach("after_good_commit")
+    return _finish(run_, settled, "succeeded", published=True, commit=commit)
+
+
+def _finish(
+    run_: Run, settled: Settled, status: str, *, published: bool, commit: Commit | None = None, folder: Any = None
+) -> Result:
+    job, contract, counts = run_.job, run_.job.loaded.contract, settled.counts
+    now = clock.now()
+    promised = levels.evaluate(
+        contract, counts, settled.measured, now=now, newest=run_.started if counts.good else _newest(run_)
+    )
+    reasons = list(settled.closed)
+    broken = [level for level in promised if not level["kept"]]
+    for level in broken:
+        run_.events.tell("warning", f"Service level {level['name']}: {level['value']}, promised {level['expected']}")
+    if broken and contract.service_levels.on_breach == "fail" and status == "succeeded":
+        status = "failed"
+        reasons += [
+            f"service level {level['name']} is {level['value']}, promised {level['expected']}" for level in broken
+        ]
+    plan = settled.prepared.compiled.plan
+    row_rules = _row_rules(plan, settled)
+    record = replace(
+        _record(run_, status),
+        reason="; ".join(reasons) or None,
+        counts_source=counts.source,
+        counts_good=counts.good,
+        counts_quarantined=counts.quarantined,
+        counts_filtered=sum(counts.filtered.values()),
+        counts_deduplicated=sum(counts.deduplicated.values()),
+        counts_expanded=0,
+        quarantine_ratio=counts.quarantine_ratio,
+        quality_score=round(100 * (1 - counts.quarantine_ratio), 2),
+        rule_failures={rule["name"]: rule["failed"] for rule in row_rules if rule["failed"]},
+        dataset_rules=[outcome.as_dict() for outcome in settled.outcomes],
+        service_levels=promised,
+        files=len(run_.slice.pinned.files) if run_.slice else 0,
+        bytes_read=run_.slice.bytes if run_.slice else None,
+        bytes_written=sum(file.size for file in settled.staged.good) + sum(file.size for file in settled.bad.files),
+        target_version=commit.good_version if commit else None,
+        quarantine_version=commit.quarantine_version if commit else None,
+    )
+    if job.ledger is not None and commit is not None:
+        assert run_.batch_id is not None
+        inputs = run_.slice.inputs if run_.slice and published else ()
+        job.ledger.finish(record, inputs, run_.batch_id)
+        faults.reach("after_ledger")
+    run_.events.tell(
+        "complete",
+        f"Run complete [layer={contract.layer or '-'}] | Total: {counts.source} | Good: {counts.good} | "
+        f"Quarantine: {counts.quarantined} | Ratio: {counts.quarantine_ratio:.1%}",
+        status=status,
+    )
+    parts = {
+        "row_rules": row_rules,
+        "dataset_rules": [outcome.as_dict() for outcome in settled.outcomes],
+        "service_levels": promised,
+        "schema_drift": {},
+        "files": list(run_.slice.pinned.files) if run_.slice else [],
+        "targets": _targets(commit),
+    }
+    good_columns = [(c.name, to_arrow(c.type)) for c in plan.columns if c.on_good and not c.name.startswith("~")]
+    sides = Sides(
+        job.engine,
+        [file.path for file in settled.staged.good],
+        good_columns,
+        [file.path for file in settled.bad.files],
+        settled.bad.schema,
+        run_.keys,
+        reveal=job.environ.get("LAKELOGIC_REVEAL", "").lower() != "never",
+        keep_alive=folder,
+        masked=frozenset(
+            mask.column.removeprefix("~bad:") for mask in plan.masks if mask.strategy.startswith("encrypt")
+        ),
+    )
+    report = as_report(_plain(record), counts, parts)
+    return Result(run_.run_id, contract.dataset_name, status, published, counts, report, tuple(reasons), sides)
+
+
+def _newest(run_: Run) -> datetime | None:
+    found = run_.job.ledger.last_published(run_.job.loaded.contract.dataset_name) if run_.job.ledger else None
+    return found.started_at if found else None
+
+
+def _row_rules(plan: Plan, settled: Settled) -> list[dict[str, Any]]:
+    rules: dict[str, dict[str, Any]] = {}
+    for reason in plan.reasons:
+        counted = settled.bad.failures.get(reason.rule, 0) + int(settled.measured.get(f"note:{reason.rule}") or 0)
+        rules[reason.rule] = {"name": reason.rule, "failed": counted, "severity": reason.severity}
+    return list(rules.values())
+
+
+def _targets(commit: Commit | None) -> dict[str, Any]:
+    if commit is None:
+        return {}
+    return {
+        "good": {
+            "name": commit.places.target,
+            "location": commit.places.target_location,
+            "version": commit.good_version,
+        },
+        "quarantine": {
+            "name": commit.places.quarantine,
+            "location": commit.places.quarantine_location,
+            "version": commit.quarantine_version,
+        },
+    }
+
+
+def _record(run_: Run, status: str) -> RunRecord:
+    job, contract = run_.job, run_.job.loaded.contract
+    now = clock.now()
+    return RunRecord(
+        run_id=run_.run_id,
+        dataset=contract.dataset_name,
+        status=status,  # type: ignore[arg-type]
+        started_at=run_.started,
+        finished_at=now,
+        duration_seconds=round((now - run_.started).total_seconds(), 3),
+        pipeline_run_id=job.pipeline_run_id,
+        batch_id=run_.batch_id,
+        contract=job.loaded.file or contract.title,
+        contract_version=contract.contract_version,
+        contract_fingerprint=run_.fingerprint,
+        layer=contract.layer,
+        domain=contract.domain,
+        system=contract.system,
+        environment=job.loaded.env,
+        engine=job.engine.name,
+        engine_version=job.engine.version,
+        target=run_.places.target if run_.places else None,
+        quarantine_target=run_.places.quarantine if run_.places else None,
+        lakelogic_version=VERSION,
+    )
+
+
+def _plain(record: RunRecord) -> dict[str, Any]:
+    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in asdict(record).items()}

@@ -1,0 +1,178 @@
+"""Decide which slice of the source a run reads, and pin it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.connectors.discover import csv_headers, discover, landed_columns
+from lakelogic.contract.document import Contract
+from lakelogic.engines.base import Engine, Pinned
+from lakelogic.errors import SourceError, UnsupportedError, UsageError
+from lakelogic.ledger.records import InputFile
+from lakelogic.plan.compile import SourceColumns
+from lakelogic.plan.nodes import Landed, Read
+from lakelogic.sql.types import STRING
+from lakelogic.storage.local import FileInfo, list_files
+from lakelogic.tables.registry import load as load_tables
+
+_TEXT = ("csv", "tsv")
+_JSON = ("json", "ndjson")
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The pinned input of a run. `described` is what people read; `identity` what makes it this input."""
+
+    pinned: Pinned
+    format: str
+    files: tuple[FileInfo, ...] = ()
+    described: str = ""
+    schema: tuple[Landed, ...] = ()
+
+    @property
+    def inputs(self) -> tuple[InputFile, ...]:
+        """The files as the ledger remembers them."""
+        return tuple(InputFile(file.path, file.size, file.mtime_ns) for file in self.files)
+
+    @property
+    def bytes(self) -> int:
+        """How much there is to read."""
+        return sum(file.size for file in self.files)
+
+    def identity(self) -> dict[str, Any]:
+        """The input as plain data, for the ledger's intent and the batch id."""
+        if self.pinned.table is not None:
+            return {"table": self.pinned.table, "version": self.pinned.version}
+        return {"files": [[file.path, file.size, file.mtime_ns] for file in self.files]}
+
+
+def batch_id(dataset: str, fingerprint: str, identity: Mapping[str, Any]) -> str:
+    """The identity of a batch: the same contract over the same input is the same batch."""
+    content = json.dumps([dataset, fingerprint, identity], sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()[:32]
+
+
+def source_path(contract: Contract) -> str:
+    """Where the contract reads from, or an error that says what to add."""
+    path = contract.source.path or (contract.server.path if contract.server else None)
+    if not path:
+        raise UsageError(
+            f"The contract `{contract.dataset_name}` has no source.path.",
+            hint="Add source: {path: …}, or hand the rows in: run(df), run_source(path).",
+        )
+    return str(path)
+
+
+def source_format(contract: Contract) -> str:
+    """The format as written, as the server says, or as the suffix tells."""
+    found = contract.source.resolved_format or (contract.server.format if contract.server else None)
+    if found is None:
+        raise UsageError(
+            f"The format of `{source_path(contract)}` cannot be told from its name.", hint="Add source: {format: csv}."
+        )
+    return str(found)
+
+
+def pin_source(contract: Contract, catalog: LocalCatalog, seen: set[tuple[str, int, int]]) -> Slice:
+    """The input of this run: a table at its newest version, or files; incremental leaves out files seen before."""
+    path = source_path(contract)
+    kind = contract.source.resolved_type
+    if kind in ("table", "delta"):
+        if contract.source.load_mode == "incremental":
+            raise UnsupportedError(
+                "load_mode incremental over a table is not available yet.", hint="Use load_mode: full with merge."
+            )
+        return pin_table(path, catalog)
+    file_format = source_format(contract)
+    if file_format == "delta":
+        return pin_table(path, catalog)
+    files = list_files(path, file_format=file_format, pattern=contract.source.pattern)
+    if contract.source.load_mode == "incremental":
+        files = tuple(file for file in files if (file.path, file.size, file.mtime_ns) not in seen)
+    return pin_files(files, file_format, path)
+
+
+def pin_files(files: tuple[FileInfo, ...], file_format: str, described: str) -> Slice:
+    """Files as they are now."""
+    return Slice(Pinned(tuple(file.path for file in files)), file_format, files, described)
+
+
+def pin_table(name: str, catalog: LocalCatalog, version: int | None = None) -> Slice:
+    """A Delta table at a version."""
+    location = catalog.resolve(name)
+    tables = load_tables("delta")
+    state = tables.state(location, version)
+    if state is None:
+        raise SourceError(
+            f"There is no table `{name}` at {location}.",
+            hint="Run the contract that makes it first, or check the name.",
+        )
+    pinned = Pinned(state.files, location, state.version)
+    return Slice(pinned, "delta", (), name, landed_columns(state.schema))
+
+
+def read_options(contract: Contract) -> dict[str, object]:
+    """The options of the source's format that were written."""
+    return dict(contract.source.options.model_dump(exclude_unset=True))
+
+
+def look(contract: Contract, slice_: Slice, engine: Engine) -> SourceColumns:
+    """The columns of the pinned input. Text lands as text; JSON keys are found by the engine."""
+    options = read_options(contract)
+    names = [field.name for field in contract.model.fields]
+    if slice_.schema or slice_.format == "delta":
+        return SourceColumns("delta", slice_.schema, options)
+    if slice_.format in _TEXT:
+        headers = csv_headers(slice_.pinned.files, options, file_format=slice_.format, names=names)
+        columns = discover(slice_.format, slice_.pinned.files, options, names=names)
+        return SourceColumns(slice_.format, columns, {**options, "headers": headers})
+    if slice_.format == "parquet":
+        return SourceColumns("parquet", discover("parquet", slice_.pinned.files, options), options)
+    if slice_.format in _JSON:
+        if contract.model.fields and contract.schema_policy.unknown_fields == "drop":
+            return SourceColumns(slice_.format, tuple(Landed(name, STRING) for name in names), options)
+        read = Read("source", slice_.format, (), options)  # type: ignore[arg-type]
+        return SourceColumns(slice_.format, engine.discover(read, slice_.pinned), options)
+    raise UnsupportedError(f"The format `{slice_.format}` is not available yet.")
+
+
+def pin_links(
+    contract: Contract, catalog: LocalCatalog, engine: Engine
+) -> tuple[dict[str, SourceColumns], dict[str, Slice]]:
+    """Reference data, pinned and looked at; a link that is not there is an error."""
+    columns: dict[str, SourceColumns] = {}
+    slices: dict[str, Slice] = {}
+    for link in contract.links:
+        place = link.table or link.path
+        if not place:
+            raise UsageError(f"The link `{link.name}` has neither path nor table.", hint="Add path: or table:.")
+        file_format = link.resolved_format
+        if link.table or file_format == "delta":
+            found = pin_table(place, catalog)
+        elif file_format is None:
+            raise UsageError(f"The format of the link `{link.name}` cannot be told.", hint="Add format: csv.")
+        else:
+            files = list_files(place, file_format=file_format)
+            if not files:
+                raise SourceError(f"The link `{link.name}` has no files at `{place}`.")
+            found = pin_files(files, file_format, place)
+        slices[link.name] = found
+        columns[link.name] = _look_at_link(found, engine)
+    return columns, slices
+
+
+def _look_at_link(found: Slice, engine: Engine) -> SourceColumns:
+    if found.format == "delta":
+        return SourceColumns("delta", found.schema)
+    if found.format in _TEXT:
+        headers = csv_headers(found.pinned.files, {}, file_format=found.format)
+        return SourceColumns(found.format, discover(found.format, found.pinned.files), {"headers": headers})
+    if found.format in _JSON:
+        read = Read("link", found.format, ())  # type: ignore[arg-type]
+        return SourceColumns(found.format, engine.discover(read, found.pinned))
+    return SourceColumns(found.format, discover(found.format, found.pinned.files))
