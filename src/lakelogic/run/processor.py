@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.contract.document import Contract
 from lakelogic.contract.load import Loaded, load
 from lakelogic.engines import registry
 from lakelogic.engines.base import Engine
@@ -40,6 +41,7 @@ class DataProcessor:
         sinks: tuple[Sink, ...] = (),
         settings: Mapping[str, Any] | None = None,
     ) -> None:
+        self._written, self._env, self._overrides = contract, env, dict(overrides or {})
         self.loaded: Loaded = load(contract, env=env, overrides=overrides)
         self.contract = self.loaded.contract
         self.engine_name = "spark" if spark is not None else engine or self.contract.engine or registry.default_name()
@@ -81,7 +83,12 @@ class DataProcessor:
             overrides["source.format"] = found
         elif as_table:
             overrides["source.format"] = "delta"
-        loaded = self.loaded.with_overrides(overrides)
+        if isinstance(self._written, Contract):
+            changed = {name.removeprefix("source."): value for name, value in overrides.items()}
+            source_ = self.contract.source.model_copy(update=changed)
+            loaded = load(self.contract.model_copy(update={"source": source_}))
+        else:
+            loaded = load(self._written, env=self._env, overrides={**self._overrides, **overrides})
         return self._run(loaded, None, materialize=materialize, target=None)
 
     def _run(self, loaded: Loaded, df: Any, *, materialize: bool, target: str | None) -> Result:

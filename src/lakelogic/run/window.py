@@ -91,7 +91,7 @@ def pin_source(contract: Contract, catalog: LocalCatalog, seen: set[tuple[str, i
     file_format = source_format(contract)
     if file_format == "delta":
         return pin_table(path, catalog)
-    files = list_files(path, file_format=file_format, pattern=contract.source.pattern)
+    files = list_files(path, file_format=file_format, pattern=contract.source.pattern, base=catalog.base)
     if contract.source.load_mode == "incremental":
         files = tuple(file for file in files if (file.path, file.size, file.mtime_ns) not in seen)
     return pin_files(files, file_format, path)
@@ -157,7 +157,7 @@ def pin_links(
         elif file_format is None:
             raise UsageError(f"The format of the link `{link.name}` cannot be told.", hint="Add format: csv.")
         else:
-            files = list_files(place, file_format=file_format)
+            files = list_files(place, file_format=file_format, base=catalog.base)
             if not files:
                 raise SourceError(f"The link `{link.name}` has no files at `{place}`.")
             found = pin_files(files, file_format, place)

@@ -1,0 +1,85 @@
+"""Look at contracts without running them: validate, explain, origins, schema."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from lakelogic.contract.load import Loaded, load
+from lakelogic.errors import ContractError, Diagnostic, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """What is wrong or doubtful about one contract."""
+
+    contract: str
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the contract can run."""
+        return not any(diagnostic.severity == "error" for diagnostic in self.diagnostics)
+
+
+def validate(contract: str, *, env: str | None = None, overrides: tuple[str, ...] = ()) -> Validation:
+    """Load and compile a contract, and say everything that is wrong with it at once."""
+    from lakelogic.plan.compile import compile_contract
+
+    try:
+        compiled = compile_contract(load(contract, env=env, overrides=overrides))
+    except ContractError as error:
+        return Validation(contract, error.diagnostics)
+    return Validation(contract, compiled.warnings)
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A plan as text, and as data."""
+
+    text: str
+    data: dict[str, Any]
+
+
+def explain(
+    contract: str, *, env: str | None = None, overrides: tuple[str, ...] = (), engine: str | None = None, sql: bool = False
+) -> Explained:
+    """The plan of a contract. With `sql`, as the statement or frames that an engine will run, over the real source."""
+    from lakelogic.plan.compile import compile_contract
+    from lakelogic.plan.explain import as_data, as_text
+
+    loaded = load(contract, env=env, overrides=overrides)
+    compiled = compile_contract(loaded)
+    settings = loaded.contract.materialization
+    if sql:
+        from lakelogic.run.inspect import lowered
+
+        text = lowered(loaded, engine)
+        return Explained(text, {"engine": engine, "sql": text})
+    text = as_text(compiled.plan, compiled.checks, settings.target_path, settings.strategy)
+    return Explained(text, as_data(compiled.plan, compiled.checks))
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A value of the resolved contract and where it was written."""
+
+    path: str
+    value: Any
+    place: str
+
+
+def origin(contract: str, path: str, *, env: str | None = None, overrides: tuple[str, ...] = ()) -> Origin:
+    """Where the value of a key was written; a default says so."""
+    loaded: Loaded = load(contract, env=env, overrides=overrides)
+    value: Any = loaded.contract
+    for part in path.replace("[", ".").replace("]", "").split("."):
+        try:
+            value = value[int(part)] if part.isdigit() else value[part] if isinstance(value, dict) else getattr(value, part)
+        except (AttributeError, KeyError, IndexError, TypeError):
+            raise UsageError(f"There is no key `{path}` in the contract.", hint="`lakelogic schema` lists all keys.") from None
+    if hasattr(value, "model_dump"):
+        value = value.model_dump(mode="json", exclude_defaults=True)
+    found = loaded.origins.get(path)
+    place = "default" if found is None else f"{found.file or 'the contract'}:{found.line}" if found.line else str(found.file)
+    return Origin(path, value, place)

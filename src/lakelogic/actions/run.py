@@ -1,0 +1,58 @@
+"""Run one contract: from a path to a report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lakelogic.run.events import Sink
+
+EXIT_BY_STATUS = {"succeeded": 0, "no_new_data": 0, "gated": 1, "failed": 1, "partial": 3, "held_back": 5, "skipped": 5}
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """What to run and how. `overrides` are `key.path=value` texts; `settings` belong to the engine."""
+
+    contract: str
+    engine: str | None = None
+    env: str | None = None
+    overrides: tuple[str, ...] = ()
+    dry_run: bool = False
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    pipeline_run_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """How it went; `text` is the plan of a dry run."""
+
+    status: str
+    exit_code: int
+    report: Mapping[str, Any]
+    reasons: tuple[str, ...] = ()
+    text: str | None = None
+
+
+def run_contract(request: RunRequest, sinks: tuple[Sink, ...] = ()) -> RunReport:
+    """Run a contract once, or only plan it."""
+    from lakelogic.run.processor import DataProcessor
+
+    processor = DataProcessor(
+        request.contract,
+        request.engine,
+        env=request.env,
+        overrides=request.overrides,  # type: ignore[arg-type]
+        pipeline_run_id=request.pipeline_run_id,
+        sinks=sinks,
+        settings=request.settings,
+    )
+    if request.dry_run:
+        from lakelogic.plan.explain import as_data
+
+        compiled = processor.compiled()
+        return RunReport("planned", 0, {"plan": as_data(compiled.plan, compiled.checks)}, text=processor.explain())
+    with processor:
+        result = processor.run()
+    return RunReport(result.status, EXIT_BY_STATUS[result.status], result.report, result.reasons)

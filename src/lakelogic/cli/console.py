@@ -1,0 +1,142 @@
+"""What people and programs see: text or one JSON object, progress on a terminal, errors with exit codes."""
+
+from __future__ import annotations
+
+import functools
+import json
+import logging
+import os
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec
+
+import click
+
+from lakelogic import clock
+from lakelogic.errors import LakeLogicError
+from lakelogic.run.events import Event, Sink
+
+P = ParamSpec("P")
+
+
+class LineFormatter(logging.Formatter):
+    """`[2026-03-28 12:00:01] INFO  | text`; an alert stands alone."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line."""
+        text = record.getMessage()
+        if getattr(record, "plain", False):
+            return text
+        return f"[{clock.now():%Y-%m-%d %H:%M:%S}] {record.levelname:<5} | {text}"
+
+
+class Console:
+    """Where a command speaks. With `--json` only one object goes to stdout, and log lines to stderr."""
+
+    def __init__(self, as_json: bool = False) -> None:
+        self.as_json = as_json
+        self._progress = sys.stderr.isatty() and not as_json
+        self._shown = 0
+        handler = logging.StreamHandler(sys.stderr if as_json else sys.stdout)
+        handler.setFormatter(LineFormatter())
+        handler.addFilter(self._make_room)
+        logger = logging.getLogger("lakelogic")
+        logger.handlers = [handler]
+        logger.setLevel(os.environ.get("LAKELOGIC_LOG_LEVEL", "INFO").upper())
+        logger.propagate = False
+
+    def sinks(self) -> tuple[Sink, ...]:
+        """Listeners for a run: progress, where somebody is looking."""
+        return (self.progress,) if self._progress else ()
+
+    def progress(self, event: Event) -> None:
+        """Overwrite one line on the terminal with what is going on."""
+        if event.kind == "phase":
+            self.clear()
+            width = shutil.get_terminal_size().columns - 1
+            line = f"… {event.dataset}: {event.text}"[:width]
+            sys.stderr.write(line)
+            sys.stderr.flush()
+            self._shown = len(line)
+
+    def clear(self) -> None:
+        """Take the progress line away."""
+        if self._shown:
+            sys.stderr.write("\r" + " " * self._shown + "\r")
+            sys.stderr.flush()
+            self._shown = 0
+
+    def _make_room(self, _: logging.LogRecord) -> bool:
+        self.clear()
+        return True
+
+    def print(self, text: str = "") -> None:
+        """A line for people."""
+        self.clear()
+        click.echo(text)
+
+    def note(self, text: str) -> None:
+        """A line beside the result."""
+        self.clear()
+        click.echo(text, err=True)
+
+    def warn(self, text: str) -> None:
+        """A line that should be seen."""
+        self.clear()
+        click.echo(text, err=True)
+
+    def json(self, value: Any) -> None:
+        """The one object that a program reads."""
+        click.echo(json.dumps(value, ensure_ascii=False, default=str))
+
+    def table(self, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Rows in columns; wide cells are cut so that a line fits the terminal."""
+        self.print(grid(heads, rows))
+
+
+def grid(heads: Sequence[str], rows: Sequence[Sequence[str]], limit: int = 60) -> str:
+    """A plain table with aligned columns; numbers to the right."""
+    cells = [[_cut(str(cell), limit) for cell in row] for row in rows]
+    widths = [max([len(head), *(len(row[i]) for row in cells)]) for i, head in enumerate(heads)]
+    right = [bool(cells) and all(row[i].replace(".", "", 1).replace(",", "").isdigit() or not row[i] for row in cells) for i in range(len(heads))]
+
+    def line(row: Sequence[str]) -> str:
+        parts = [text.rjust(w) if to_right else text.ljust(w) for text, w, to_right in zip(row, widths, right, strict=True)]
+        return "  ".join(parts).rstrip()
+
+    ruler = "  ".join("─" * width for width in widths)
+    head = [line(heads), ruler] if any(heads) else []
+    return "\n".join([*head, *(line(row) for row in cells)])
+
+
+def _cut(text: str, limit: int) -> str:
+    text = text.replace("\n", "⏎")
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def guarded(command: Callable[P, int]) -> Callable[P, None]:
+    """Turn errors into text for people (or JSON), and into the exit codes of the documentation."""
+
+    @functools.wraps(command)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
+        as_json = bool(kwargs.get("as_json"))
+        context = click.get_current_context()
+        try:
+            code = command(*args, **kwargs)
+        except LakeLogicError as error:
+            if as_json:
+                click.echo(json.dumps({"status": "error", "exit_code": error.exit_code, "error": error.as_dict()}, default=str))
+            else:
+                click.echo(str(error), err=True)
+            code = error.exit_code
+        except KeyboardInterrupt:
+            click.echo("Interrupted; nothing half-done is visible. Run again to go on.", err=True)
+            code = 130
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = 0
+        if code:
+            context.exit(code)
+
+    return wrapped

@@ -1,0 +1,42 @@
+"""How the demo's report looks on a terminal."""
+
+from __future__ import annotations
+
+from lakelogic.actions.demo import DemoReport
+from lakelogic.cli.console import Console, grid
+
+
+def show(report: DemoReport, console: Console) -> None:
+    """One table of what happened, some quarantined rows with their reasons, and what to type next."""
+    console.print()
+    rows = [
+        (
+            row.dataset,
+            row.status,
+            f"{row.read}",
+            f"{row.good}",
+            f"{row.quarantined}",
+            ", ".join(f"{step} {n}" for step, n in row.losses.items()),
+            f"{row.seconds:.1f}",
+        )
+        for row in report.rows
+    ]
+    heads = ("dataset", "status", "read", "good", "quarantined", "other losses, by step", "seconds")
+    console.print(grid(heads, rows))
+    for row in report.rows:
+        if row.reason:
+            console.print(f"  {row.dataset}: {row.reason}")
+    if report.samples:
+        console.print("\nSome quarantined rows, and why:")
+        samples = [(s.dataset, s.row, "; ".join(s.reasons)) for s in report.samples]
+        console.print(grid(("dataset", "row", "reasons"), samples, limit=90))
+    if all(row.status == "no_new_data" for row in report.rows):
+        console.print("\nNothing is new: no row was read again and no table has changed.")
+    console.print(f"\nDone in {report.seconds:.0f} s on {report.engine}. Tables are in {report.warehouse}")
+    console.print("Next, look around:")
+    prefix = f"LAKELOGIC_WAREHOUSE={report.warehouse} lakelogic"
+    console.print(f"  {prefix} runs")
+    console.print(f"  {prefix} preview retail.gold.fact_sales --limit 5")
+    console.print(f"  {prefix} preview retail.quarantine.silver_crm_customers --limit 5")
+    console.print("  lakelogic explain examples/retail/contracts/silver/crm_customers.yaml")
+    console.print("  lakelogic init my_project && cd my_project && lakelogic run contract.yaml")

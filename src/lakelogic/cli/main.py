@@ -1,0 +1,348 @@
+"""The command `lakelogic`: arguments in, one action called, its report shown."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import sys
+from typing import Any
+
+import click
+
+from lakelogic.cli.console import Console, guarded
+from lakelogic.version import VERSION
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+json_flag = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout instead of text.")
+env_option = click.option("--env", help="Environment of the contract (or LAKELOGIC_ENV).")
+engine_option = click.option("--engine", help="spark, duckdb or polars (or LAKELOGIC_ENGINE).")
+set_option = click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a key of the contract.")
+
+
+@click.group(context_settings=CONTEXT)
+@click.version_option(VERSION, prog_name="lakelogic")
+def cli() -> None:
+    """Run data contracts: every row accounted for, on Spark, Polars or DuckDB."""
+
+
+@cli.command()
+@click.argument("contract", type=click.Path())
+@engine_option
+@env_option
+@set_option
+@click.option("--dry-run", is_flag=True, help="Compile and show the plan; read and write nothing.")
+@click.option("--master", help="Spark master, such as local[4] or spark://host:7077.")
+@click.option("--remote", help="Spark Connect server, such as sc://host:15002.")
+@json_flag
+@guarded
+def run(
+    contract: str, engine: str | None, env: str | None, overrides: tuple[str, ...], dry_run: bool,
+    master: str | None, remote: str | None, as_json: bool,
+) -> int:  # fmt: skip
+    """Run a contract once."""
+    from lakelogic.actions.run import RunRequest, run_contract
+
+    settings = {name: value for name, value in (("master", master), ("remote", remote)) if value}
+    if settings and engine is None:
+        engine = "spark"
+    console = Console(as_json)
+    request = RunRequest(contract, engine, env, overrides, dry_run, settings)
+    report = run_contract(request, console.sinks())
+    console.clear()
+    if as_json:
+        console.json({**report.report, "status": report.status, "exit_code": report.exit_code, "reasons": list(report.reasons)})
+    elif report.text is not None:
+        console.print(report.text)
+    else:
+        for reason in report.reasons:
+            console.warn(f"Not published: {reason}" if report.status == "gated" else reason)
+    return report.exit_code
+
+
+@cli.command()
+@click.argument("contracts", nargs=-1, required=True, type=click.Path())
+@env_option
+@set_option
+@json_flag
+@guarded
+def validate(contracts: tuple[str, ...], env: str | None, overrides: tuple[str, ...], as_json: bool) -> int:
+    """Check contracts without reading any data; all problems at once."""
+    from lakelogic.actions.contracts import validate as check
+
+    console = Console(as_json)
+    found = [check(contract, env=env, overrides=overrides) for contract in contracts]
+    if as_json:
+        console.json(
+            {
+                "valid": all(one.is_valid for one in found),
+                "contracts": [
+                    {"contract": one.contract, "valid": one.is_valid, "diagnostics": [d.as_dict() for d in one.diagnostics]}
+                    for one in found
+                ],
+            }
+        )
+    else:
+        for one in found:
+            for diagnostic in one.diagnostics:
+                console.print(f"{'warning: ' if diagnostic.severity == 'warning' else ''}{diagnostic}")
+            console.print(f"{one.contract}: {'valid' if one.is_valid else 'not valid'}")
+    return 0 if all(one.is_valid for one in found) else 2
+
+
+@cli.command()
+@click.argument("contract", required=False, type=click.Path())
+@engine_option
+@env_option
+@set_option
+@click.option("--sql", is_flag=True, help="The statement or plan that the engine runs (looks at the source).")
+@click.option("--origin", "origin_path", metavar="KEY", help="Where the value of a key was written.")
+@click.option("--functions", is_flag=True, help="List the functions of contract SQL.")
+@json_flag
+@guarded
+def explain(
+    contract: str | None, engine: str | None, env: str | None, overrides: tuple[str, ...], sql: bool,
+    origin_path: str | None, functions: bool, as_json: bool,
+) -> int:  # fmt: skip
+    """Show what a contract will do to rows."""
+    from lakelogic.actions import contracts
+
+    console = Console(as_json)
+    if functions:
+        from lakelogic.sql.functions import CATALOGUE
+
+        rows = [f for f in CATALOGUE.values() if f.kind != "internal"]
+        if as_json:
+            console.json({"functions": [{"name": f.name, "sql": list(f.sql), "meaning": f.meaning} for f in rows]})
+        else:
+            console.table(("written", "meaning"), [(", ".join(f.sql), f.meaning) for f in rows])
+        return 0
+    if contract is None:
+        raise click.UsageError("Name a contract, or use --functions.")
+    if origin_path:
+        found = contracts.origin(contract, origin_path, env=env, overrides=overrides)
+        if as_json:
+            console.json({"path": found.path, "value": found.value, "origin": found.place})
+        else:
+            console.print(f"{found.path} = {jsonlib.dumps(found.value, default=str)}   ({found.place})")
+        return 0
+    explained = contracts.explain(contract, env=env, overrides=overrides, engine=engine, sql=sql)
+    console.json(explained.data) if as_json else console.print(explained.text)
+    return 0
+
+
+@cli.command()
+@click.argument("folder", default=".")
+@click.option("--force", is_flag=True, help="Write over files that are there.")
+@json_flag
+@guarded
+def init(folder: str, force: bool, as_json: bool) -> int:
+    """Write a first contract with a few rows to run it on."""
+    from lakelogic.actions.scaffold import init as write
+
+    console = Console(as_json)
+    made = write(folder, force=force)
+    if as_json:
+        console.json({"folder": made.folder, "files": list(made.files)})
+    else:
+        for file in made.files:
+            console.print(f"Wrote {file}")
+        enter = "" if folder == "." else f"cd {folder} && "
+        console.print(f"\nNext: {enter}lakelogic run contract.yaml")
+    return 0
+
+
+@cli.command()
+@engine_option
+@click.option("--warehouse", type=click.Path(), help="Where tables go; by default lakelogic_warehouse/demo-ENGINE.")
+@json_flag
+@guarded
+def demo(engine: str | None, warehouse: str | None, as_json: bool) -> int:
+    """Run the retail estate: three sources, bronze to gold, bad rows of every kind."""
+    from lakelogic.actions.demo import run_demo
+    from lakelogic.cli.demo import show
+
+    console = Console(as_json)
+    report = run_demo(engine, warehouse, console.sinks())
+    console.clear()
+    console.json(report.as_dict()) if as_json else show(report, console)
+    return report.exit_code
+
+
+@cli.command()
+@guarded
+def schema() -> int:
+    """Print the JSON Schema of contracts, for editors."""
+    from lakelogic.contract.jsonschema import json_schema
+
+    click.echo(jsonlib.dumps(json_schema(), indent=2, ensure_ascii=False))
+    return 0
+
+
+@cli.group()
+def keys() -> None:
+    """Keys for masking personal data."""
+
+
+@keys.command("new")
+@json_flag
+@guarded
+def keys_new(as_json: bool) -> int:
+    """Make a key for LAKELOGIC_PII_KEY. Keep it safe: without it, encrypted values cannot be read again."""
+    from lakelogic.privacy.keys import new_key
+
+    made = new_key()
+    console = Console(as_json)
+    if as_json:
+        console.json({"LAKELOGIC_PII_KEY": made})
+    else:
+        console.print(f"export LAKELOGIC_PII_KEY='{made}'")
+        if sys.stdout.isatty():
+            console.note("Keep it in your secret store: what is encrypted with it cannot be read without it.")
+    return 0
+
+
+@cli.command()
+@json_flag
+@guarded
+def doctor(as_json: bool) -> int:
+    """Look at what is installed, what is missing, and what to do."""
+    from lakelogic.actions.doctor import doctor as look
+
+    console = Console(as_json)
+    findings = look()
+    broken = any(finding.ok is False for finding in findings)
+    if as_json:
+        rows = [{"what": f.what, "found": f.found, "ok": f.ok, "fix": f.fix} for f in findings]
+        console.json({"ok": not broken, "findings": rows})
+    else:
+        marks = {True: "ok", False: "WRONG", None: "-"}
+        console.table(("", "what", "found", "to do"), [(marks[f.ok], f.what, f.found, f.fix or "") for f in findings])
+    return 4 if broken else 0
+
+
+@cli.group()
+def setup() -> None:
+    """Prepare what is fetched or made once."""
+
+
+@setup.command("spark")
+@json_flag
+@guarded
+def setup_spark(as_json: bool) -> int:
+    """Fetch Spark's Delta jars and make the archive that lets sessions start fast."""
+    from lakelogic.actions.setup import setup_spark as prepare
+
+    console = Console(as_json)
+    report = prepare(console.note)
+    if as_json:
+        console.json(report)
+    else:
+        console.print("\n".join(f"{name}: {value}" for name, value in report.items()))
+    return 0
+
+
+@cli.group(invoke_without_command=True)
+@click.option("--dataset", help="Only runs of this dataset.")
+@click.option("--status", help="succeeded, failed, gated, no_new_data, …")
+@click.option("--layer", help="bronze, silver, gold, …")
+@click.option("--limit", default=20, show_default=True, help="How many, newest first.")
+@json_flag
+@click.pass_context
+@guarded
+def runs(context: click.Context, dataset: str | None, status: str | None, layer: str | None, limit: int, as_json: bool) -> int:
+    """The ledger: what ran, when, and how it came out."""
+    if context.invoked_subcommand is not None:
+        return 0
+    from lakelogic.actions.ledger import list_runs
+
+    console = Console(as_json)
+    found = list_runs(dataset, status, layer, limit)
+    if as_json:
+        console.json({"runs": found})
+    elif not found:
+        console.print("No run yet. `lakelogic run contract.yaml` makes the first.")
+    else:
+        heads = ("run", "started", "dataset", "engine", "status", "read", "good", "bad", "seconds")
+        columns = (
+            "run_id", "started_at", "dataset", "engine", "status", "counts_source", "counts_good", "counts_quarantined",
+            "duration_seconds",
+        )  # fmt: skip
+        console.table(heads, [tuple(_cell(row[c]) for c in columns) for row in found])
+    return 0
+
+
+@runs.command("show")
+@click.argument("run_id")
+@json_flag
+@guarded
+def runs_show(run_id: str, as_json: bool) -> int:
+    """One run with its account."""
+    from lakelogic.actions.ledger import show_run
+
+    console = Console(as_json)
+    found = show_run(run_id)
+    if as_json:
+        console.json(found)
+    else:
+        console.table(("", ""), [(name, _cell(value)) for name, value in found.items() if value is not None])
+    return 0
+
+
+@cli.group()
+def ledger() -> None:
+    """The ledger itself."""
+
+
+@ledger.command("publish")
+@click.option("--target", default="lakelogic.ledger.runs", show_default=True, help="Table name or path.")
+@json_flag
+@guarded
+def ledger_publish(target: str, as_json: bool) -> int:
+    """Write the runs as a Delta table that anything can query."""
+    from lakelogic.actions.ledger import publish_ledger
+
+    done = publish_ledger(target)
+    console = Console(as_json)
+    if as_json:
+        console.json({"table": done.table, "location": done.location, "runs": done.runs})
+    else:
+        console.print(f"Wrote {done.runs} runs to {done.table} ({done.location})")
+    return 0
+
+
+@cli.command()
+@click.argument("table")
+@click.option("--limit", default=20, show_default=True, help="How many rows.")
+@json_flag
+@guarded
+def preview(table: str, limit: int, as_json: bool) -> int:
+    """Show rows of a table, by name or path."""
+    from lakelogic.actions.preview import preview as look
+
+    console = Console(as_json)
+    found = look(table, limit)
+    if as_json:
+        console.json(
+            {
+                "table": found.table, "location": found.location, "version": found.version, "total": found.total,
+                "columns": list(found.columns), "rows": list(found.rows),
+            }
+        )  # fmt: skip
+    else:
+        console.table(found.columns, [tuple(_cell(row[c]) for c in found.columns) for row in found.rows])
+        console.note(f"{len(found.rows)} of {found.total} rows, version {found.version}")
+    return 0
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, dict | list):
+        return jsonlib.dumps(value, ensure_ascii=False, default=str)
+    return str(value)
+
+
+def main() -> None:
+    """The entry point: exit codes are those of the documentation."""
+    cli.main(prog_name="lakelogic")
