@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal, cast
 
 from lakelogic.contract.base import (
     Duration,
@@ -51,6 +51,12 @@ def format_of(path: str) -> Format | None:
     for ending in _COMPRESSED:
         name = name.removesuffix(ending)
     return SUFFIXES.get(name.rsplit(".", 1)[1]) if "." in name else None
+
+
+LinkType = Literal[
+    "landing", "table", "database",
+    "csv", "tsv", "json", "ndjson", "parquet", "avro", "orc", "xml", "excel", "fixed_width", "delta", "iceberg",
+]  # fmt: skip
 
 
 class FixedColumn(Section):
@@ -200,7 +206,7 @@ class Link(Section):
     name: Text = Key(description="What steps and rules call it.")
     path: Place | None = Key(None, description="File, folder or URI.")
     table: Place | None = Key(None, description="Table name.")
-    type: Text | None = Key(None, description="Another word for `format`, or a source type.")
+    type: LinkType | None = Key(None, description="Another word for `format`, or a source type.")
     format: Format | None = Key(None, description="Told by the suffix when absent.")
     columns: tuple[Text, ...] = Key((), description="The columns kept.")
     filter: Sql | None = Key(None, description="The rows kept; judged before `columns`.")
@@ -212,9 +218,8 @@ class Link(Section):
         """The format as written under either word, or as the suffix tells; tables are Delta."""
         if self.format is not None:
             return self.format
-        known: Any = self.type
-        if known in SUFFIXES.values() or known in ("delta", "iceberg"):
-            return known  # type: ignore[no-any-return]
+        if self.type not in (None, "landing", "table", "database"):
+            return cast("Format", self.type)
         if self.path and not is_table_name(self.path):
             return format_of(self.path)
         return "delta"

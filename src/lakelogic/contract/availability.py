@@ -1,0 +1,303 @@
+"""Which keys and values have their effect today: every key is declared here, so nothing is silently ignored.
+
+A key is *available* (it changes what a run does), *documentation* (it changes nothing and is meant to), or
+*not yet*: modelled, checked, and refused when it is used. Lists are written `model.fields[]`; a declaration
+holds for everything below it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+from lakelogic.contract import codes
+from lakelogic.contract.document import Contract
+from lakelogic.contract.load import Loaded
+from lakelogic.contract.shape import KeyShape, Shape, common_keys, keys_of, parameter_keys
+from lakelogic.contract.tree import Branch, Leaf, Node, walk
+from lakelogic.errors import Diagnostic
+
+Status = Literal["available", "documentation", "not yet"]
+
+
+def _declared(sections: dict[str, str]) -> frozenset[str]:
+    """Section → its keys, as the set of whole paths."""
+    return frozenset(f"{at}.{key}" if at else key for at, keys in sections.items() for key in keys.split())
+
+
+_AVAILABLE: frozenset[str] = _declared(
+    {
+        "": "version dialect engine dataset primary_key environments tier layer target_layer lineage",
+        "info": "dataset table_name entity version title target_layer domain system",
+        "source": "type path format pattern load_mode empty_behavior identity watermark_strategy",
+        "source.options": "delimiter quote_char has_header null_values encoding",
+        "server": "type path format mode schema_policy",
+        "links[]": "name path table type format columns filter",
+        "model.fields[]": "name type required pii phi sensitive masking masking_format "
+        "accepted_values min max min_length max_length pattern",
+        "schema_policy": "evolution unknown_fields",
+        "transformations[]": "phase name sql select drop rename derive cast filter trim lower upper coalesce "
+        "map_values deduplicate deduplicate_by_latest lookup join rollup",
+        "quality": "enforce_required fail_pipeline_on_dataset_error max_quarantine_ratio",
+        "quality.row_rules[]": "name category severity phase nulls label "
+        "sql not_null accepted_values regex_match range length compare referential_integrity not_future",
+        "quality.dataset_rules[]": "name category severity label "
+        "unique null_ratio row_count_between distinct_count mean_between sum_between",
+        "quarantine": "enabled target table location fail_on_quarantine max_ratio",
+        "materialization": "strategy primary_key sequence_by target_path format",
+        "service_levels": "freshness_hours freshness completeness row_count on_breach",
+    }
+)
+
+_DOCUMENTATION: frozenset[str] = _declared(
+    {
+        "info": "description owner contact status classification data_product tags",
+        "": "metadata extensions compliance ownership tags upstream downstream",
+        "upstream_sources[]": "dataset description",
+        "model": "grain",
+        "model.fields[]": "description classification",
+        "quality.row_rules[]": "description",
+        "quality.dataset_rules[]": "description",
+    }
+)
+
+_NOT_YET: dict[str, str] = {
+    "metadata.policy_pack": "Write the pack's rules into the contract for now.",
+    "source.query": "Read the whole table, and filter it with a step.",
+    "source.flatten_nested": "Take nested values out with a `sql` step.",
+    "source.partition": "Name the folders in `source.path`, with `*` where they vary.",
+    "source.partition_filters": "Name the folders in `source.path`.",
+    "source.post_ingestion": "Files stay where they landed.",
+    "source.watermark_field": "`load_mode: incremental` reads the files that are new.",
+    "source.lookback": "`load_mode: incremental` reads the files that are new.",
+    "source.from_date": "Filter the rows with a step.",
+    "source.to_date": "Filter the rows with a step.",
+    "source.cdc_op_field": "Use `load_mode: incremental` with `strategy: merge`.",
+    "source.cdc_delete_values": "Use `load_mode: incremental` with `strategy: merge`.",
+    "source.cdc_timestamp_field": "Use `materialization.sequence_by`.",
+    "source.options.compression": "Compression is told by the suffix of the file.",
+    "source.options.date_formats": "Write dates as `YYYY-MM-DD`, or cast them in a `sql` step.",
+    "source.options.decimal_comma": "Replace the comma in a `sql` step.",
+    "source.options.implied_decimals": "Divide in a `sql` step.",
+    "source.options.skip_rows": "Remove the lines before the header.",
+    "source.options.comment_prefix": "Remove the comments.",
+    "source.options.sheet_name": "Save the sheet as CSV.",
+    "source.options.header_row": "Save the sheet as CSV.",
+    "source.options.skip_footer": "Save the sheet as CSV.",
+    "source.options.multiline": "Write one JSON document per line (`format: ndjson`), or one array per file.",
+    "source.options.row_tag": "Convert the file to JSON or CSV.",
+    "source.options.columns": "Convert the file to CSV.",
+    "source.options.url": "Land the table as files.",
+    "source.options.connection": "Land the table as files.",
+    "source.options.table": "Land the table as files.",
+    "source.options.fetch_size": "Land the table as files.",
+    "source.options.partition_column": "Land the table as files.",
+    "source.options.partition_num": "Land the table as files.",
+    "source.options.brokers": "Land the stream as files.",
+    "source.options.topic": "Land the stream as files.",
+    "source.options.group_id": "Land the stream as files.",
+    "source.options.starting_offsets": "Land the stream as files.",
+    "source.options.checkpoint": "Land the stream as files.",
+    "source.options.trigger": "Land the stream as files.",
+    "source.options.security": "Land the stream as files.",
+    "server.cast_to_string": "Declare the fields as `string`.",
+    "links[].broadcast": "Leave it out: small links are sent to every worker anyway.",
+    "links[].query": "Use `columns` and `filter`.",
+    "model.fields[].security_groups": "Mask the field with `masking`.",
+    "model.fields[].unique": "Write a dataset rule: `- unique: <field>`.",
+    "model.fields[].foreign_key": "Write a row rule: `- referential_integrity: {field, reference, key}`.",
+    "model.fields[].rules": "Write the rules under `quality.row_rules`.",
+    "model.fields[].default": "Write a step: `- coalesce: {field, default}`.",
+    "model.fields[].generated": "Write a step: `- derive: {field, sql}`.",
+    "model.fields[].milestone": "Leave it out.",
+    "model.fields[].extraction_task": "Leave it out.",
+    "transformations[].engine": "Choose one engine for the whole run.",
+    "transformations[].dialect": "Set `dialect` at the root.",
+    "transformations[].bucket": "Write a `derive` step with CASE WHEN.",
+    "transformations[].split": "Land the values in separate columns.",
+    "transformations[].explode": "Land one row per element.",
+    "transformations[].json_extract": "Land the value in its own column.",
+    "transformations[].date_diff": "Write a `derive` step with `datediff`.",
+    "transformations[].date_range_explode": "Join a link that holds the dates.",
+    "transformations[].pivot": "Write a `rollup` step with CASE WHEN in its aggregations.",
+    "transformations[].unpivot": "Land the values as rows.",
+    "quality.row_rules[].dialect": "Set `dialect` at the root.",
+    "quality.row_rules[].lifecycle_window": "Join the window with a step, and compare in a `sql` rule.",
+    "quality.row_rules[].freshness": "Promise it under `service_levels.freshness`.",
+    "quality.dataset_rules[].dialect": "Set `dialect` at the root.",
+    "quality.dataset_rules[].phase": "Dataset rules see the rows that would be published.",
+    "quality.dataset_rules[].nulls": "Leave it out: absent values count as each shorthand says.",
+    "quality.dataset_rules[].sql": "Use `unique`, `null_ratio`, `row_count_between`, `distinct_count`, `mean_between` "
+    "or `sum_between`.",
+    "quality.dataset_rules[].reconcile": "Use `row_count_between` or `sum_between`.",
+    "quality.dataset_rules[].must_be": "Use a shorthand with its own bounds.",
+    "quality.dataset_rules[].must_be_between": "Use a shorthand with `min` and `max`.",
+    "quality.dataset_rules[].must_be_less_than": "Use a shorthand with `max`.",
+    "quality.dataset_rules[].must_be_greater_than": "Use a shorthand with `min`.",
+    "quality.dataset_rules[].must_be_at_least": "Use a shorthand with `min`.",
+    "quality.dataset_rules[].must_be_at_most": "Use a shorthand with `max`.",
+    "quarantine.format": "Bad rows are kept as a Delta table.",
+    "quarantine.retention": "Bad rows are kept until you remove them.",
+    "quarantine.notifications": "Read the run's report or the ledger.",
+    "materialization.partition_by": "Leave it out.",
+    "materialization.cluster_by": "Leave it out.",
+    "materialization.overwrite_scope": "`strategy: overwrite` replaces the table.",
+    "materialization.reprocess_policy": "Leave it out.",
+    "materialization.reprocess_date_column": "Leave it out.",
+    "materialization.table_properties": "Set them with your own tool.",
+    "materialization.compaction": "Compact with your own tool.",
+    "materialization.soft_delete_column": "Leave it out.",
+    "materialization.soft_delete_value": "Leave it out.",
+    "materialization.soft_delete_time_column": "Leave it out.",
+    "materialization.soft_delete_reason_column": "Leave it out.",
+    "materialization.deletion": "Use `strategy: overwrite` with full loads.",
+    "materialization.unknown_member": "Leave it out.",
+    "materialization.secondary_targets": "Write a second contract that reads the first one's table.",
+    "materialization.fact": "Choose the strategy yourself.",
+    "materialization.scd1": "Use `strategy: merge`.",
+    "materialization.scd2": "Use `strategy: merge`.",
+    "service_levels.availability": "Leave it out.",
+    "service_levels.anomaly": "Use `service_levels.row_count`.",
+    "service_levels.schedule": "Use `service_levels.freshness`.",
+    "upstream_sources[].max_age": "Leave it out.",
+    "upstream_sources[].grace": "Leave it out.",
+    "upstream_sources[].required": "Leave it out.",
+    "external_logic": "Write it as steps.",
+    "extraction": "Land the extracted fields.",
+    "schedule": "Call `lakelogic run` from your scheduler.",
+    "notifications": "Act on the exit code, the report or the ledger.",
+    "exports": "Read the table with the other system.",
+    "soft_deletes": "Leave it out.",
+    "cost": "Leave it out.",
+}
+
+# Of a closed set, the values that have their effect; for others, the reason why and what to do instead.
+_FORMATS = ("csv", "tsv", "json", "ndjson", "parquet", "delta")
+_AVAILABLE_VALUES: dict[str, tuple[tuple[str, ...], str]] = {
+    "source.type": (("landing", "table", "delta"), "Land the rows as files, or read a Delta table."),
+    "source.format": (_FORMATS, "Convert the files to CSV, JSON or Parquet."),
+    "source.load_mode": (("full", "incremental"), "Use `load_mode: incremental` with `strategy: merge`."),
+    "source.watermark_strategy": (("pipeline_log",), "Use `pipeline_log`: the ledger knows what was read."),
+    "source.identity": (("mtime",), "A file is path, size and time of change."),
+    "source.options.encoding": (("utf-8", "UTF-8", "utf8"), "Save the files as UTF-8."),
+    "server.format": (_FORMATS, "Convert the files to CSV, JSON or Parquet."),
+    "links[].format": (_FORMATS, "Convert the files to CSV, JSON or Parquet."),
+    "links[].type": (("landing", "table", *_FORMATS), "Convert the files to CSV, JSON or Parquet."),
+    "schema_policy": (("allow", "quarantine"), "Use `{unknown_fields: fail}`."),
+    "schema_policy.evolution": (("allow", "append", "merge"), "Use `allow`, which adds columns."),
+    "transformations[].join.type": (("left", "inner"), "Swap the sides and use `left`."),
+    "materialization.strategy": (("append", "overwrite", "merge"), "Use `merge`, `append` or `overwrite`."),
+    "materialization.format": (("delta",), "Use `delta`."),
+}
+
+_INDEX = re.compile(r"\[\d+\]")
+
+
+def status(path: str) -> Status:
+    """What becomes of a key: `model.fields[].masking` → available. Raises KeyError for a key that is not declared."""
+    at = _INDEX.sub("[]", path)
+    while at:
+        if at in _NOT_YET:
+            return "not yet"
+        if at in _AVAILABLE:
+            return "available"
+        if at in _DOCUMENTATION:
+            return "documentation"
+        at = at[: max(at.rfind("."), at.rfind("["), 0)]
+    raise KeyError(path)
+
+
+def unavailable_keys() -> list[tuple[str, str]]:
+    """Every key and value that is not available yet, with what to do instead; values as `key: value`."""
+    keys = list(_NOT_YET.items())
+    for path, (words, note) in _AVAILABLE_VALUES.items():
+        keys += [(f"{path}: {word}", note) for word in closed_words(path) if word not in words]
+    return sorted(keys)
+
+
+def available_words(path: str) -> tuple[str, ...] | None:
+    """The values of a closed set that have their effect; None when all have."""
+    found = _AVAILABLE_VALUES.get(_INDEX.sub("[]", path))
+    return found[0] if found else None
+
+
+def closed_words(path: str) -> tuple[str, ...]:
+    """The closed set of a key; nothing for a key that is open or a plain-word short form."""
+    shape = dict(all_keys()).get(path)
+    return shape.shape.words if shape else ()
+
+
+def check(loaded: Loaded) -> list[Diagnostic]:
+    """Every use of a key or value that has no effect yet, at its line."""
+    return not_available(loaded.contract, loaded)
+
+
+def not_available(contract: Contract, loaded: Loaded) -> list[Diagnostic]:
+    """Every use of a key or value that has no effect yet; a key set to its default asks for nothing."""
+    defaults = {path: key.default for path, key in all_keys()}
+    found: list[Diagnostic] = []
+    for path, spot, node in walk(loaded.tree):
+        if path.startswith("environments"):
+            continue
+        pattern = _INDEX.sub("[]", path)
+        if pattern in _NOT_YET and not _is_default(node, defaults.get(pattern)):
+            message = f"`{path}` is not available yet."
+            found.append(Diagnostic(codes.KEY_NOT_YET, message, spot.at(path), _NOT_YET[pattern]))
+        elif pattern in _AVAILABLE_VALUES and isinstance(node, Leaf) and isinstance(node.value, str):
+            words, hint = _AVAILABLE_VALUES[pattern]
+            if node.value not in words:
+                message = f"`{path}: {node.value}` is not available yet."
+                found.append(Diagnostic(codes.VALUE_NOT_YET, message, node.spot.at(path), hint))
+    return found + _told_by_suffix(contract, loaded)
+
+
+def _told_by_suffix(contract: Contract, loaded: Loaded) -> list[Diagnostic]:
+    """Formats that nobody wrote down and a file's suffix tells."""
+    hint = _AVAILABLE_VALUES["source.format"][1]
+    told: list[tuple[str, str | None]] = []
+    if contract.source.path and contract.source.format is None and contract.source.type is None:
+        told.append(("source.path", contract.source.resolved_format))
+    for index, link in enumerate(contract.links):
+        if link.path and link.format is None and link.type is None:
+            told.append((f"links[{index}].path", link.resolved_format))
+    return [
+        Diagnostic(
+            codes.VALUE_NOT_YET, f"The format `{form}` of `{path}` is not available yet.", loaded.where(path), hint
+        )
+        for path, form in told
+        if form is not None and form not in _FORMATS
+    ]
+
+
+def _is_default(node: Node, default: object) -> bool:
+    if isinstance(node, Leaf):
+        return type(node.value) is type(default) and node.value == default
+    return isinstance(node, Branch) and not node.entries
+
+
+def all_keys() -> Iterator[tuple[str, KeyShape]]:
+    """Every key of a contract by its pattern (`model.fields[].name`), from the models."""
+    yield from _keys(keys_of(Contract).values(), "")
+
+
+def _keys(keys: Iterable[KeyShape], at: str) -> Iterator[tuple[str, KeyShape]]:
+    for key in keys:
+        path = f"{at}.{key.name}" if at else key.name
+        yield path, key
+        if path != "environments":
+            yield from _below(key.shape, path)
+
+
+def _below(shape: Shape, at: str) -> Iterator[tuple[str, KeyShape]]:
+    if shape.kind == "section" and shape.model is not None:
+        yield from _keys(keys_of(shape.model).values(), at)
+    elif shape.kind == "list" and shape.item is not None:
+        yield from _below(shape.item, f"{at}[]")
+    elif shape.kind == "tagged":
+        yield from _keys(common_keys(shape.kinds).values(), at)
+        for kind in shape.kinds:
+            own = KeyShape(kind.KIND, Shape("section", model=kind), False, None, (kind.__doc__ or "").strip())
+            yield f"{at}.{kind.KIND}", own
+            if not kind.BARE:
+                yield from _keys(parameter_keys(kind).values(), f"{at}.{kind.KIND}")
