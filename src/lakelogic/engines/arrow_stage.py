@@ -1,0 +1,113 @@
+"""The staging pass of the engines that run in this process: Arrow batches in, masked Parquet files by side out.
+
+One pass, bounded memory. Every batch is counted by fate, split by side, masked, brought to the exact
+Arrow types and appended to the open file of its side.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from lakelogic.engines.arrow_input import conform
+from lakelogic.engines.base import DataFile, Staged
+from lakelogic.errors import EngineError
+from lakelogic.names import BAD_SIDE, FATE, GOOD_SIDE, SIDE
+from lakelogic.plan.nodes import Mask, Published
+from lakelogic.privacy.keys import Keys
+from lakelogic.sql.types import to_arrow
+
+MOST_ROWS = 1_000_000
+MOST_BYTES = 128 << 20
+
+
+class _Side:
+    """The files of one side: opened when the first row comes, rolled over when they are full."""
+
+    def __init__(self, folder: Path, columns: Sequence[Published]) -> None:
+        self._folder = folder
+        self._columns = tuple(columns)
+        self._schema = pa.schema([pa.field(column.name, to_arrow(column.type)) for column in columns])
+        self._writer: Any = None
+        self._path = folder
+        self._rows = 0
+        self.files: list[DataFile] = []
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Append rows; the batch has at least the columns of this side, masked."""
+        from pyarrow import parquet
+
+        arrays = [conform(batch.column(column.name), column.type) for column in self._columns]
+        if self._writer is None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._path = self._folder / f"part-{len(self.files):05d}.parquet"
+            self._writer = parquet.ParquetWriter(
+                self._path,
+                self._schema,
+                compression="zstd",
+                coerce_timestamps="us",
+                allow_truncated_timestamps=False,
+                write_statistics=True,
+            )
+        self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
+        self._rows += batch.num_rows
+        if self._rows >= MOST_ROWS or self._path.stat().st_size >= MOST_BYTES:
+            self.close()
+
+    def close(self) -> None:
+        """Finish the open file."""
+        if self._writer is None:
+            return
+        self._writer.close()
+        self.files.append(DataFile(str(self._path), self._rows, self._path.stat().st_size))
+        self._writer, self._rows = None, 0
+
+
+def stage(
+    batches: Iterable[pa.RecordBatch], columns: Sequence[Published], masks: Sequence[Mask], keys: Keys, place: str
+) -> Staged:
+    """Write both sides under `place`; what a crashed attempt left there is removed first. `scanned` is left open."""
+    root = Path(place).absolute()
+    if root.exists():
+        shutil.rmtree(root)
+    root.mkdir(parents=True)
+    good = _Side(root / f"{SIDE}={GOOD_SIDE}", [column for column in columns if column.on_good])
+    bad = _Side(root / f"{SIDE}={BAD_SIDE}", [column for column in columns if column.on_bad])
+    fates: Counter[int] = Counter()
+    for batch in batches:
+        for side, rows in _by_side(batch, fates).items():
+            target = {GOOD_SIDE: good, BAD_SIDE: bad}.get(side)
+            if target is None:
+                raise EngineError(f"A row went to the side `{side}`, which does not exist: this is a defect.")
+            target.write(_masked(rows, masks, keys))
+    good.close()
+    bad.close()
+    return Staged(tuple(good.files), tuple(bad.files), None, dict(sorted(fates.items())))
+
+
+def _by_side(batch: pa.RecordBatch, fates: Counter[int]) -> dict[str, pa.RecordBatch]:
+    """The rows of each side; rows without one are counted by their fate."""
+    sides = batch.column(SIDE)
+    found = {value for value in (sides.unique() if len(sides) else sides).to_pylist() if value is not None}
+    if not sides.null_count and len(found) == 1:
+        return {found.pop(): batch}
+    from pyarrow import compute
+
+    if sides.null_count:
+        lost = compute.filter(batch.column(FATE), compute.is_null(sides))
+        for number, count in Counter(lost.to_pylist()).items():
+            fates[int(number or 0)] += count
+    return {side: batch.filter(compute.equal(sides, side)) for side in sorted(found)}
+
+
+def _masked(batch: pa.RecordBatch, masks: Sequence[Mask], keys: Keys) -> pa.RecordBatch:
+    if not masks:
+        return batch
+    from lakelogic.privacy.masks import apply_masks
+
+    return apply_masks(batch, masks, keys)

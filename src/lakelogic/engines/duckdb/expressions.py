@@ -1,0 +1,246 @@
+"""Canonical expressions → DuckDB SQL text, by a table: one builder per function of the catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+from lakelogic.engines.duckdb.convert import to_type, wall_clock
+from lakelogic.engines.duckdb.literals import cast, literal, quoted, text, try_cast
+from lakelogic.engines.patterns import like_escaped, like_parts
+from lakelogic.errors import UnsupportedError
+from lakelogic.sql.expressions import Call, Column, Expression, Literal
+from lakelogic.sql.types import DOUBLE, Type, decimal
+
+# Exact column name → the identifier it has in SQL. DuckDB's identifiers have no case, ours have.
+Names: TypeAlias = Mapping[str, str]
+Builder: TypeAlias = Callable[[Call, Sequence[str]], str]
+
+# Characters whose lower or upper case is longer than one, or depends on what stands around them: DuckDB maps
+# characters one by one, so texts that hold one of these go through Python.
+SPECIAL_LOWER = "[İΣ]"
+SPECIAL_UPPER = "[ßŉǰΐΰևẖ-ẚὐὒὔὖᾀ-ᾯᾲ-ᾴᾶᾷᾼῂ-ῄῆῇῌῒΐῖῗῢ-ῤῦῧῲ-ῴῶῷῼﬀ-ﬆﬓ-ﬗ]"
+LOWER_FUNCTION = "ll_lower"
+UPPER_FUNCTION = "ll_upper"
+
+_DATES = "CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE)"
+
+
+def expression_sql(expression: Expression, names: Names) -> str:
+    """The SQL text of an expression over columns that are known by `names`."""
+    if isinstance(expression, Column):
+        return quoted(names[expression.name])
+    if isinstance(expression, Literal):
+        return literal(expression)
+    args = [expression_sql(argument, names) for argument in expression.args]
+    builder = BUILDERS.get(expression.function)
+    if builder is None:
+        raise UnsupportedError(f"DuckDB has no function `{expression.function}`.")
+    return builder(expression, args)
+
+
+def _constant(call: Call, index: int) -> object:
+    argument = call.args[index]
+    assert isinstance(argument, Literal)
+    return argument.value
+
+
+def _infix(operator: str) -> Builder:
+    return lambda _call, args: "(" + f" {operator} ".join(args) + ")"
+
+
+def _plain(name: str) -> Builder:
+    return lambda _call, args: f"{name}({', '.join(args)})"
+
+
+def _one_of(_call: Call, args: Sequence[str]) -> str:
+    return f"({args[0]} IN ({', '.join(args[1:])}))"
+
+
+def _case(_call: Call, args: Sequence[str]) -> str:
+    branches = " ".join(
+        f"WHEN {condition} THEN {value}" for condition, value in zip(args[:-1:2], args[1::2], strict=False)
+    )
+    return f"CASE {branches} ELSE {args[-1]} END" if len(args) % 2 else f"CASE {branches} END"
+
+
+def _arithmetic(operator: str) -> Builder:
+    def build(call: Call, args: Sequence[str]) -> str:
+        to = call.type
+        if to.kind != "decimal":
+            wide = DOUBLE if to.kind in ("float", "double") else to
+            sides = [_as(sql, argument.type, wide) for sql, argument in zip(args, call.args, strict=True)]
+            found = f" {operator} ".join(sides)
+            return f"({found})" if to.kind == "double" else f"TRY({found})"
+        scales = [argument.type.scale if operator == "*" else to.scale for argument in call.args]
+        sides = [cast(sql, decimal(38, scale)) for sql, scale in zip(args, scales, strict=True)]
+        return try_cast(f"TRY({f' {operator} '.join(sides)})", to)
+
+    return build
+
+
+def _as(sql: str, source: Type, to: Type) -> str:
+    return sql if source == to else cast(sql, to)
+
+
+def _divide(call: Call, args: Sequence[str]) -> str:
+    left, right = (_as(sql, argument.type, DOUBLE) for sql, argument in zip(args, call.args, strict=True))
+    return f"({left} / NULLIF({right}, CAST(0 AS DOUBLE)))"
+
+
+def _modulo(call: Call, args: Sequence[str]) -> str:
+    left, right = (to_type(sql, argument.type, call.type) for sql, argument in zip(args, call.args, strict=True))
+    return try_cast(f"TRY({left} % NULLIF({right}, {cast('0', call.type)}))", call.type)
+
+
+def _round(call: Call, args: Sequence[str]) -> str:
+    value, digits = args[0], _constant(call, 1) if len(args) > 1 else 0
+    assert isinstance(digits, int)
+    if call.type.kind == "decimal":
+        return try_cast(f"round({value}, {min(digits, call.type.scale)})", call.type)
+    if digits == 0:
+        return f"round({value})"
+    if digits > 20:
+        return value
+    # A double is rounded as it is written: 1.005 to two digits is 1.01, although its binary value is below.
+    exact = cast(cast(cast(value, "VARCHAR"), decimal(38, digits)), call.type)
+    return f"CASE WHEN abs({value}) < 1e15 THEN {exact} ELSE {value} END"
+
+
+def _whole(name: str) -> Builder:
+    return lambda _call, args: try_cast(f"{name}({args[0]})", "BIGINT")
+
+
+def _folded(name: str, special: str, function: str) -> Builder:
+    def build(_call: Call, args: Sequence[str]) -> str:
+        (value,) = args
+        matched = f"regexp_matches({value}, {text(special)})"
+        return f"CASE WHEN {matched} THEN {function}({value}) ELSE {name}({value}) END"
+
+    return build
+
+
+_lower = _folded("lower", SPECIAL_LOWER, LOWER_FUNCTION)
+
+
+def _like(call: Call, args: Sequence[str]) -> str:
+    pattern = like_escaped(like_parts(str(_constant(call, 1))))
+    if call.function == "ilike":
+        return f"({_lower(call, args[:1])} LIKE {text(pattern.lower())} ESCAPE {text(chr(92))})"
+    return f"({args[0]} LIKE {text(pattern)} ESCAPE {text(chr(92))})"
+
+
+def _regexp_replace(call: Call, args: Sequence[str]) -> str:
+    plain = str(_constant(call, 2)).replace("\\", "\\\\")
+    return f"regexp_replace({args[0]}, {args[1]}, {text(plain)}, 'g')"
+
+
+def _pad(name: str) -> Builder:
+    def build(call: Call, args: Sequence[str]) -> str:
+        # The native padding counts columns on a screen, not characters.
+        value, size, fill = args[0], _constant(call, 1), str(_constant(call, 2))
+        assert isinstance(size, int)
+        missing = f"greatest({size} - length({value}), 0)"
+        filling = f"left(repeat({text(fill)}, {missing}), {missing})"
+        cut = f"left({value}, {size})"
+        return f"({filling} || {cut})" if name == "lpad" else f"({cut} || {filling})"
+
+    return build
+
+
+def _date_part(name: str) -> Builder:
+    return lambda call, args: cast(f"{name}({wall_clock(args[0], call.args[0].type)})", call.type)
+
+
+def _date_add(_call: Call, args: Sequence[str]) -> str:
+    later = f"TRY({args[0]} + {cast(args[1], 'INTEGER')})"
+    return f"CASE WHEN {later} BETWEEN {_DATES} THEN {later} END"
+
+
+def _bits(_call: Call, args: Sequence[str]) -> str:
+    parts = [f"CASE WHEN {flag} THEN {1 << bit} ELSE 0 END" for bit, flag in enumerate(args)]
+    return cast(" | ".join(f"CAST({part} AS BIGINT)" for part in parts) or "0", "BIGINT")
+
+
+def _texts_where(_call: Call, args: Sequence[str]) -> str:
+    flags, texts = args[::2], args[1::2]
+    items = ", ".join(f"CASE WHEN {flag} THEN {value} END" for flag, value in zip(flags, texts, strict=True))
+    found = f"list_filter([{items}], lambda x: x IS NOT NULL)"
+    return f"CASE WHEN {' OR '.join(flags)} THEN {found} END"
+
+
+def _entries_where(_call: Call, args: Sequence[str]) -> str:
+    triples = list(zip(args[::3], args[1::3], args[2::3], strict=True))
+    items = ", ".join(
+        f"CASE WHEN {flag} THEN {{'k': {key}, 'v': {cast(value, 'VARCHAR')}}} END" for flag, key, value in triples
+    )
+    found = f"map_from_entries(list_filter([{items}], lambda x: x IS NOT NULL))"
+    return f"CASE WHEN {' OR '.join(flag for flag, _, _ in triples)} THEN {found} END"
+
+
+BUILDERS: dict[str, Builder] = {
+    "eq": _infix("="),
+    "ne": _infix("<>"),
+    "lt": _infix("<"),
+    "le": _infix("<="),
+    "gt": _infix(">"),
+    "ge": _infix(">="),
+    "same": _infix("IS NOT DISTINCT FROM"),
+    "in": _one_of,
+    "and": _infix("AND"),
+    "or": _infix("OR"),
+    "not": lambda _call, args: f"(NOT {args[0]})",
+    "is_null": lambda _call, args: f"({args[0]} IS NULL)",
+    "coalesce": _plain("coalesce"),
+    "nullif": _plain("nullif"),
+    "case": _case,
+    "add": _arithmetic("+"),
+    "subtract": _arithmetic("-"),
+    "multiply": _arithmetic("*"),
+    "divide": _divide,
+    "modulo": _modulo,
+    "negate": lambda call, args: try_cast(f"TRY(- {args[0]})", call.type),
+    "abs": lambda call, args: try_cast(f"TRY(abs({args[0]}))", call.type),
+    "round": _round,
+    "floor": _whole("floor"),
+    "ceil": _whole("ceil"),
+    "greatest": _plain("greatest"),
+    "least": _plain("least"),
+    "lower": _lower,
+    "upper": _folded("upper", SPECIAL_UPPER, UPPER_FUNCTION),
+    "trim": lambda _call, args: f"trim({args[0]}, ' ')",
+    "ltrim": lambda _call, args: f"ltrim({args[0]}, ' ')",
+    "rtrim": lambda _call, args: f"rtrim({args[0]}, ' ')",
+    "length": lambda call, args: cast(f"length({args[0]})", call.type),
+    "substring": _plain("substring"),
+    "left": _plain("left"),
+    "right": _plain("right"),
+    "concat": _infix("||"),
+    "concat_ws": _plain("concat_ws"),
+    "replace": _plain("replace"),
+    # `reverse` itself turns user-perceived characters around, not code points.
+    "reverse": lambda _call, args: f"array_to_string(list_reverse(string_split({args[0]}, '')), '')",
+    "starts_with": _plain("starts_with"),
+    "ends_with": _plain("ends_with"),
+    "contains": _plain("contains"),
+    "like": _like,
+    "ilike": _like,
+    "matches": _plain("regexp_matches"),
+    "regexp_replace": _regexp_replace,
+    "lpad": _pad("lpad"),
+    "rpad": _pad("rpad"),
+    "year": _date_part("year"),
+    "month": _date_part("month"),
+    "day": _date_part("day"),
+    "hour": _date_part("hour"),
+    "days_between": lambda call, args: cast(f"date_diff('day', {args[1]}, {args[0]})", call.type),
+    "date_add": _date_add,
+    "md5": _plain("md5"),
+    "sha256": _plain("sha256"),
+    "convert": lambda call, args: to_type(args[0], call.args[0].type, call.type),
+    "bits": _bits,
+    "texts_where": _texts_where,
+    "entries_where": _entries_where,
+    "row_json": lambda _call, args: cast(f"json_object({', '.join(args)})", "VARCHAR"),
+    "bit_is_set": lambda call, args: f"(({args[0]} & {1 << int(str(_constant(call, 1)))}) <> 0)",
+}

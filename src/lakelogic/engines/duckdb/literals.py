@@ -1,0 +1,81 @@
+"""Contract types, identifiers and constants as DuckDB SQL text; the only place that quotes anything."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+from lakelogic.sql.expressions import Literal
+from lakelogic.sql.types import Type
+
+_NAMES = {
+    "null": "VARCHAR", "string": "VARCHAR", "json": "VARCHAR", "boolean": "BOOLEAN",
+    "tinyint": "TINYINT", "smallint": "SMALLINT", "int": "INTEGER", "bigint": "BIGINT",
+    "float": "FLOAT", "double": "DOUBLE", "date": "DATE", "binary": "BLOB",
+    "timestamp": "TIMESTAMPTZ", "timestamp_ntz": "TIMESTAMP",
+}  # fmt: skip
+
+
+def type_name(type_: Type) -> str:
+    """The DuckDB type that holds the values of a contract type."""
+    match type_.kind:
+        case "decimal":
+            return f"DECIMAL({type_.precision},{type_.scale})"
+        case "array":
+            assert type_.element is not None
+            return f"{type_name(type_.element)}[]"
+        case "map":
+            assert type_.key is not None
+            assert type_.element is not None
+            return f"MAP({type_name(type_.key)}, {type_name(type_.element)})"
+        case "struct":
+            return "STRUCT(" + ", ".join(f"{quoted(name)} {type_name(field)}" for name, field in type_.fields) + ")"
+    return _NAMES[type_.kind]
+
+
+def quoted(name: str) -> str:
+    """An identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def text(value: str) -> str:
+    """A text constant. DuckDB's parser ends at a NUL, so that character is put in by a function."""
+    pieces = ["'" + piece.replace("'", "''") + "'" for piece in value.split("\0")]
+    return pieces[0] if len(pieces) == 1 else "(" + " || chr(0) || ".join(pieces) + ")"
+
+
+def cast(sql: str, type_: Type | str) -> str:
+    """A cast that must succeed."""
+    return f"CAST({sql} AS {type_ if isinstance(type_, str) else type_name(type_)})"
+
+
+def try_cast(sql: str, type_: Type | str) -> str:
+    """A cast that gives NULL where it fails."""
+    return f"TRY_CAST({sql} AS {type_ if isinstance(type_, str) else type_name(type_)})"
+
+
+def literal(constant: Literal) -> str:
+    """A constant of its type."""
+    value, type_ = constant.value, constant.type
+    if value is None:
+        return cast("NULL", type_)
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, int):
+        return str(value) if type_.kind == "int" and value >= 0 else cast(str(value), type_)
+    if isinstance(value, float):
+        return cast(text("nan" if math.isnan(value) else repr(value)), type_)
+    if isinstance(value, Decimal):
+        return cast(text(format(value, "f")), type_)
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, bytes):
+        return f"unhex('{value.hex()}')"
+    if isinstance(value, datetime):
+        if type_.kind == "timestamp":
+            utc = value.astimezone(UTC).replace(tzinfo=None)
+            return cast(text(utc.isoformat(" ", "microseconds") + "+00"), "TIMESTAMPTZ")
+        return cast(text(value.isoformat(" ", "microseconds")), "TIMESTAMP")
+    assert isinstance(value, date)
+    return cast(text(value.isoformat()), "DATE")

@@ -1,0 +1,108 @@
+"""Files, and what people hand in, as queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from lakelogic.engines.arrow_input import adopt_arrow, landed_of
+from lakelogic.engines.base import Pinned
+from lakelogic.engines.duckdb.literals import quoted, text, try_cast
+from lakelogic.engines.duckdb.nodes import Query, fresh
+from lakelogic.engines.parquet_files import footers
+from lakelogic.engines.text_reader import TEXT_FORMATS, TextScan, local_path
+from lakelogic.names import BROKEN, FILE, NUMBER, TEXT
+from lakelogic.plan.nodes import Landed, Plan, Read
+from lakelogic.sql.types import Type
+
+
+def scan(read: Read, pinned: Pinned) -> Query:
+    """The landed columns and the four about where a row came from."""
+    identifiers = fresh([*(column.name for column in read.columns), FILE, NUMBER, TEXT, BROKEN], {})
+    if read.format in TEXT_FORMATS:
+        stream = TextScan(read, pinned)
+        renamed = Renamed(stream, list(identifiers.values()))
+        return stream_query(read.name, identifiers, renamed, lambda: stream.scanned)
+    found = footers(pinned.files)
+    columns = {identifiers[column.name]: (column.name, column.type) for column in read.columns}
+    about = {
+        identifiers[FILE]: '"filename"',
+        identifiers[NUMBER]: '"file_row_number" + 1',
+        identifiers[TEXT]: "CAST(NULL AS VARCHAR)",
+        identifiers[BROKEN]: "CAST(NULL AS VARCHAR)",
+    }
+    sql = parquet_sql(pinned.files, columns, about)
+    start = Query("", {}, scanned=lambda: found.rows, prefix=prefix_of(read.name))
+    return start.then(f"read {read.name}", sql, identifiers)
+
+
+def prefix_of(name: str) -> str:
+    """What the names of CTEs over a link begin with; the source's own need nothing."""
+    return "" if name == Plan.SOURCE else f"{name}_"
+
+
+def stream_query(name: str, identifiers: dict[str, str], stream: Any, scanned: Callable[[], int | None]) -> Query:
+    """A query over an Arrow stream that is known by `name`."""
+    start = Query(name, identifiers, (), {name: stream}, scanned, prefix_of(name))
+    return start.then(f"read {name}", f"SELECT * FROM {quoted(name)}", identifiers)
+
+
+class Renamed:
+    """An Arrow stream under other column names, which can be opened again and again."""
+
+    def __init__(self, stream: TextScan, names: list[str]) -> None:
+        self._stream = stream
+        self._names = names
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """A new pass."""
+        schema = pa.schema(
+            [field.with_name(name) for field, name in zip(self._stream.schema, self._names, strict=True)]
+        )
+        batches = (pa.RecordBatch.from_arrays(batch.columns, schema=schema) for batch in self._stream.batches())
+        return pa.RecordBatchReader.from_batches(schema, batches).__arrow_c_stream__(requested_schema)
+
+
+def parquet_sql(files: Sequence[str], columns: dict[str, tuple[str, Type]], about: dict[str, str] | None = None) -> str:
+    """Parquet files with the columns wanted: identifier → (name in the files, type). What a file lacks is NULL."""
+    about = about or {}
+    if not files:
+        nothing = [
+            *(f"{try_cast('NULL', type_)} AS {quoted(name)}" for name, (_, type_) in columns.items()),
+            *(f"{'CAST(NULL AS BIGINT)' if sql.endswith('1') else 'CAST(NULL AS VARCHAR)'} AS {quoted(name)}"
+              for name, sql in about.items()),
+        ]  # fmt: skip
+        return "SELECT " + ",\n       ".join(nothing) + "\nWHERE FALSE"
+    known = footers(files).names
+    items = []
+    for identifier, (name, type_) in columns.items():
+        held = known.get(name) or known.get(name.casefold())
+        items.append(f"{try_cast(quoted(held) if held else 'NULL', type_)} AS {quoted(identifier)}")
+    items += [f"{sql} AS {quoted(identifier)}" for identifier, sql in about.items()]
+    paths = ", ".join(text(local_path(file)) for file in files)
+    options = "union_by_name = true, hive_partitioning = false"
+    if about:
+        options += ", filename = true, file_row_number = true"
+    return "SELECT " + ",\n       ".join(items) + f"\nFROM read_parquet([{paths}], {options})"
+
+
+def adopt(data: Any, read: Read | None, name: str) -> tuple[Query, tuple[Landed, ...]]:
+    """A frame that somebody hands in, as a query."""
+    table = adopt_arrow(data, read is not None)
+    identifiers = fresh(table.schema.names, {})
+    landed = landed_of(table.schema)
+    renamed = table.rename_columns(list(identifiers.values()))
+    return stream_query(name, identifiers, Whole(renamed), lambda: table.num_rows), landed
+
+
+class Whole:
+    """An Arrow table as a stream; DuckDB reads this interface without looking for Arrow's dataset module."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """A new pass."""
+        return self._table.__arrow_c_stream__(requested_schema)

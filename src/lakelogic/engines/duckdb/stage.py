@@ -1,0 +1,101 @@
+"""Run statements: staged files, measures, duplicates, and Arrow tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from lakelogic.engines import arrow_stage
+from lakelogic.engines.arrow_input import conform
+from lakelogic.engines.base import Staged
+from lakelogic.engines.duckdb.aggregates import summary
+from lakelogic.engines.duckdb.expressions import expression_sql
+from lakelogic.engines.duckdb.literals import quoted
+from lakelogic.engines.duckdb.nodes import Query, fresh
+from lakelogic.engines.duckdb.scan import parquet_sql
+from lakelogic.errors import EngineError
+from lakelogic.plan.nodes import Mask, Measure, Published
+from lakelogic.privacy.keys import Keys
+from lakelogic.sql.types import from_arrow
+
+BATCH = 100_000
+
+
+def stream(connection: Any, query: Query) -> pa.RecordBatchReader:
+    """The rows of a query, batch by batch, on a cursor of its own."""
+    cursor = connection.cursor()
+    try:
+        for name, data in query.inputs.items():
+            cursor.register(name, data)
+        return cursor.sql(query.sql).to_arrow_reader(BATCH)
+    except duckdb.Error as error:
+        raise failure(error) from error
+
+
+def failure(error: Exception) -> EngineError:
+    """A native error in our words."""
+    return EngineError(f"DuckDB could not do its work: {str(error).strip().splitlines()[0]}")
+
+
+def stage(
+    connection: Any, query: Query, columns: Sequence[Published], masks: Sequence[Mask], keys: Keys, place: str
+) -> Staged:
+    """One pass over the lowered rows into staged files."""
+    try:
+        staged = arrow_stage.stage(stream(connection, query), columns, masks, keys, place)
+    except (duckdb.Error, pa.ArrowException) as error:
+        raise failure(error) from error
+    return replace(staged, scanned=query.scanned())
+
+
+def measure(
+    connection: Any, files: Sequence[str], columns: Sequence[Published], measures: Sequence[Measure]
+) -> dict[str, Any]:
+    """All measures in one statement over staged files."""
+    if not measures:
+        return {}
+    held = [column for column in columns if column.on_good]
+    names = fresh((column.name for column in held), {})
+    source = parquet_sql(files, {names[column.name]: (column.name, column.type) for column in held})
+    inner, outer = [], []
+    for index, one in enumerate(measures):
+        value = None if one.value is None else expression_sql(one.value, names)
+        where = None if one.where is None else expression_sql(one.where, names)
+        found = summary(one.function, f"m{index}", value, None if one.value is None else one.value.type, where)
+        inner += [f"{sql} AS {quoted(name)}" for name, sql in found.inner.items()]
+        outer.append(f"{found.outer} AS {quoted(f'm{index}')}")
+    sql = f"SELECT {', '.join(outer)} FROM (SELECT {', '.join(inner)} FROM ({source}))"
+    try:
+        row = connection.cursor().sql(sql).to_arrow_table().to_pylist()[0]
+    except duckdb.Error as error:
+        raise failure(error) from error
+    return {one.name: row[f"m{index}"] for index, one in enumerate(measures)}
+
+
+def duplicates(connection: Any, query: Query, keys: Sequence[str]) -> int:
+    """How many different keys occur more than once."""
+    listed = ", ".join(quoted(query.columns[key]) for key in keys)
+    present = " AND ".join(f"{quoted(query.columns[key])} IS NOT NULL" for key in keys)
+    inside = f"SELECT {listed} FROM {quoted(query.name)} WHERE {present} GROUP BY {listed} HAVING count(*) > 1"
+    counted = query.then("duplicates", f"SELECT count(*) AS n FROM (\n  {inside}\n)", {"n": "n"})
+    return int(stream(connection, counted).read_all().column("n")[0].as_py())
+
+
+def collect(connection: Any, query: Query, limit: int | None) -> pa.Table:
+    """The rows as an Arrow table of contract types."""
+    if limit is not None:
+        query = query.then("limit", f"SELECT * FROM {quoted(query.name)} LIMIT {int(limit)}", query.columns)
+    try:
+        return tidy(stream(connection, query).read_all())
+    except (duckdb.Error, pa.ArrowException) as error:
+        raise failure(error) from error
+
+
+def tidy(table: pa.Table) -> pa.Table:
+    """A table with the Arrow types of its contract types."""
+    columns = [conform(column, from_arrow(column.type)) for column in table.columns]
+    return pa.Table.from_arrays(columns, names=table.schema.names)
