@@ -57,7 +57,7 @@ def test_the_reference_finds_trouble_of_every_kind() -> None:
 
 @pytest.mark.parametrize("path", CONTRACTS, ids=lambda path: f"{path.parent.name}_{path.stem}")
 def test_a_contract_loads_and_is_called_as_its_file_says(path: Path) -> None:
-    contract = load(path)
+    contract = load(path).contract
     assert contract.info is not None
     assert contract.info.dataset == f"{path.parent.name}_{path.stem}"
     assert contract.materialization is not None
@@ -65,4 +65,4 @@ def test_a_contract_loads_and_is_called_as_its_file_says(path: Path) -> None:
 
 
 def test_the_contract_of_the_home_page_loads() -> None:
-    assert load(ROOT / "examples" / "home" / "contract.yaml").source is not None
+    assert load(ROOT / "examples" / "home" / "contract.yaml").contract.source is not None
