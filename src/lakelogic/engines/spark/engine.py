@@ -1,0 +1,157 @@
+"""The Engine protocol on Spark."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from lakelogic.engines.base import Capabilities, Frame, Pinned, Staged
+from lakelogic.engines.spark import nodes, scan, stage
+from lakelogic.engines.spark import session as sessions
+from lakelogic.engines.spark.expressions import AGGREGATES, FUNCTIONS, aggregate, sql
+from lakelogic.engines.spark.frames import adopted, arrow_frame, empty_frame, landed_columns, parquet_frame, to_table
+from lakelogic.engines.spark.text import name
+from lakelogic.errors import MissingExtra
+from lakelogic.plan.nodes import Account, Landed, Link, Mask, Measure, Published, Read
+from lakelogic.privacy.keys import Keys
+
+
+class SparkEngine:
+    """Plans on Spark: a session handed in, a Connect server, a cluster's master, or a local one that we start.
+
+    `spark` is never changed: we work in a session of our own beside it. `fast_start` (local sessions; default on,
+    `LAKELOGIC_SPARK_FAST_START=0` turns it off) starts in a third of the time and is slower on large inputs.
+    `settings` are Spark settings for our own session. `delta` loads Delta's own reader and writer.
+    """
+
+    name = "spark"
+    capabilities = Capabilities(
+        name="spark",
+        functions=frozenset(FUNCTIONS) | AGGREGATES,
+        formats=frozenset({"csv", "tsv", "json", "ndjson", "parquet", "delta"}),
+        masks=frozenset({"nullify", "hash", "redact", "partial", "encrypt", "encrypt_deterministic"}),
+        distributed=True,
+    )
+
+    def __init__(
+        self,
+        spark: Any = None,
+        master: str | None = None,
+        remote: str | None = None,
+        *,
+        fast_start: bool | None = None,
+        settings: Mapping[str, str] | None = None,
+        delta: bool = False,
+    ) -> None:
+        try:
+            import pyspark
+        except ImportError as error:
+            raise MissingExtra("spark", "The engine `spark`") from error
+        self._version: str = pyspark.__version__
+        self._given = spark
+        self._master = master
+        self._remote = remote or (None if master or spark is not None else os.environ.get("SPARK_REMOTE"))
+        self._fast_start = fast_start
+        self._settings = dict(settings or {})
+        self._delta = delta
+        self._session: Any = None
+
+    @property
+    def version(self) -> str:
+        """The version of pyspark."""
+        return self._version
+
+    @property
+    def session(self) -> Any:
+        """Our own session, started when it is first needed."""
+        if self._session is None:
+            if self._given is not None:
+                self._session = sessions.beside(self._given, self._settings)
+            elif self._remote is not None:
+                self._session = sessions.connect(self._remote, self._settings)
+            else:
+                self._session = sessions.start(self, self._master, self._fast_start, self._settings, self._delta)
+        return self._session
+
+    def discover(self, read: Read, pinned: Pinned) -> tuple[Landed, ...]:
+        """The keys of all ndjson objects."""
+        return scan.discover(lambda: self.session, read, pinned)
+
+    def scan(self, read: Read, pinned: Pinned) -> Frame:
+        """The landed columns and where each row came from."""
+        return scan.scan(self.session, read, pinned)
+
+    def adopt(self, data: Any, read: Read | None = None) -> tuple[Frame, tuple[Landed, ...]]:
+        """A frame that somebody hands in, and its columns."""
+        frame, session = adopted(lambda: self.session, data)
+        if session is not None:
+            self._session = session
+        columns = landed_columns(frame)
+        return (scan.marked(frame, columns) if read is not None else frame), columns
+
+    def lower(self, frame: Frame, accounts: Sequence[Account], links: Mapping[str, Frame]) -> Frame:
+        """What the accounts publish."""
+        return nodes.lower(frame, accounts, links)
+
+    def link(self, link: Link, pinned: Pinned) -> Frame:
+        """The rows of a link that count."""
+        frame = nodes.apply(self.scan(link.read, pinned), link.nodes, {})
+        return frame.where(sql(link.keep)) if link.keep is not None else frame
+
+    def stage(
+        self, frame: Frame, columns: Sequence[Published], masks: Sequence[Mask], keys: Keys, place: str
+    ) -> Staged:
+        """One pass: mask, count, write both sides."""
+        return stage.stage(frame, columns, masks, keys, place)
+
+    def measure(
+        self, files: Sequence[str], columns: Sequence[Published], measures: Sequence[Measure]
+    ) -> dict[str, Any]:
+        """All measures over the staged good files, in one query."""
+        if not measures:
+            return {}
+        wanted = [(column.name, column.type) for column in columns if column.on_good]
+        frame = parquet_frame(self.session, files, wanted) if files else empty_frame(self.session, wanted)
+        # `selectExpr` over aggregates is one global aggregation, and answers one row even over nothing.
+        from lakelogic.sql.bind import aggregate_type
+
+        written = [
+            f"{aggregate(m.function, m.value, aggregate_type(m.function, m.value), m.where)} AS {name(f'm{i}')}"
+            for i, m in enumerate(measures)
+        ]
+        row = frame.selectExpr(*written).toArrow().to_pylist()[0]
+        return {measure.name: row[f"m{i}"] for i, measure in enumerate(measures)}
+
+    def duplicates(self, frame: Frame, keys: Sequence[str]) -> int:
+        """How many key values occur more than once."""
+        present = " AND ".join(f"{name(key)} IS NOT NULL" for key in keys)
+        kept = frame.where(present).selectExpr(*(name(key) for key in keys))
+        repeated = kept.groupBy(*(kept[name(key)] for key in keys)).count().where("count > 1")
+        return int(repeated.count())
+
+    def open(self, files: Sequence[str], columns: Sequence[tuple[str, pa.DataType]]) -> Frame:
+        """Parquet files as a frame."""
+        from lakelogic.sql.types import from_arrow
+
+        wanted = [(column, from_arrow(kind)) for column, kind in columns]
+        return parquet_frame(self.session, files, wanted) if files else empty_frame(self.session, wanted)
+
+    def wrap(self, table: pa.Table) -> Frame:
+        """A small Arrow table as a frame."""
+        return arrow_frame(self.session, table)
+
+    def collect(self, frame: Frame, limit: int | None = None) -> pa.Table:
+        """The rows as an Arrow table."""
+        return to_table(frame if limit is None else frame.limit(limit))
+
+    def close(self) -> None:
+        """Stop what we started."""
+        session, self._session = self._session, None
+        if session is None:
+            return
+        if self._remote is not None and self._given is None:
+            session.stop()
+        sessions.release(self)

@@ -1,0 +1,382 @@
+"""Canonical expressions as Spark SQL text: one row per function of the catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from lakelogic.engines.spark.conversions import conversion
+from lakelogic.engines.spark.patterns import java_pattern, java_replacement, like_pattern
+from lakelogic.engines.spark.text import constant, name, quoted, type_name
+from lakelogic.errors import UnsupportedError
+from lakelogic.sql.expressions import Call, Column, Expression, Literal
+from lakelogic.sql.types import Type
+
+Builder = Callable[[Call], str]
+
+
+def sql(expression: Expression) -> str:
+    """Spark SQL for an expression."""
+    if isinstance(expression, Column):
+        return name(expression.name)
+    if isinstance(expression, Literal):
+        return constant(expression)
+    build = FUNCTIONS.get(expression.function)
+    if build is None:
+        raise UnsupportedError(f"The function `{expression.function}` is not available on Spark.")
+    return build(expression)
+
+
+def _args(call: Call) -> list[str]:
+    return [sql(argument) for argument in call.args]
+
+
+def _text_of(argument: Expression) -> str:
+    if isinstance(argument, Literal) and isinstance(argument.value, str):
+        return argument.value
+    raise UnsupportedError("A pattern must be a constant text.")
+
+
+def _whole_of(argument: Expression) -> int:
+    if isinstance(argument, Literal) and isinstance(argument.value, int):
+        return argument.value
+    raise UnsupportedError("This argument must be a constant whole number.")
+
+
+def _operator(symbol: str) -> Builder:
+    def build(call: Call) -> str:
+        left, right = _args(call)
+        return f"({left} {symbol} {right})"
+
+    return build
+
+
+def _function(spark_name: str) -> Builder:
+    return lambda call: f"{spark_name}({', '.join(_args(call))})"
+
+
+def _chain(symbol: str) -> Builder:
+    def operands(call: Call) -> Iterator[Expression]:
+        # A long AND is a deep tree; Spark's parser makes a balanced one of a flat text.
+        pending: list[Expression] = [call]
+        while pending:
+            part = pending.pop()
+            if isinstance(part, Call) and part.function == call.function:
+                pending.extend(reversed(part.args))
+            else:
+                yield part
+
+    return lambda call: "(" + f" {symbol} ".join(sql(part) for part in operands(call)) + ")"
+
+
+def _in(call: Call) -> str:
+    value, *options = _args(call)
+    return f"({value} IN ({', '.join(options)}))"
+
+
+def _case(call: Call) -> str:
+    *pairs, otherwise = _args(call)
+    branches = " ".join(f"WHEN {pairs[i]} THEN {pairs[i + 1]}" for i in range(0, len(pairs), 2))
+    return f"CASE {branches} ELSE {otherwise} END"
+
+
+# numbers
+
+
+def _arithmetic(spark_name: str) -> Builder:
+    def build(call: Call) -> str:
+        kind = type_name(call.type)
+        if call.type.kind == "decimal":
+            return f"try_cast({spark_name}({', '.join(_args(call))}) AS {kind})"
+        left, right = (_as(argument, call.type) for argument in call.args)
+        return f"{spark_name}({left}, {right})"
+
+    return build
+
+
+def _as(argument: Expression, to: Type) -> str:
+    written = sql(argument)
+    return written if argument.type == to else f"CAST({written} AS {type_name(to)})"
+
+
+def _divide(call: Call) -> str:
+    left, right = (f"CAST({argument} AS DOUBLE)" for argument in _args(call))
+    return f"try_divide({left}, {right})"
+
+
+def _modulo(call: Call) -> str:
+    left, right = (_as(argument, call.type) for argument in call.args)
+    return f"({left} % nullif({right}, CAST(0 AS {type_name(call.type)})))"
+
+
+def _negate(call: Call) -> str:
+    (value,) = _args(call)
+    if call.type.is_integer:
+        return f"try_cast(try_subtract(0L, CAST({value} AS BIGINT)) AS {type_name(call.type)})"
+    return f"negative({value})"
+
+
+def _abs(call: Call) -> str:
+    (value,) = _args(call)
+    if call.type.is_integer:
+        opposite = f"try_cast(try_subtract(0L, CAST({value} AS BIGINT)) AS {type_name(call.type)})"
+        return f"CASE WHEN {value} < 0 THEN {opposite} ELSE {value} END"
+    return f"abs({value})"
+
+
+def _round(call: Call) -> str:
+    value, digits = sql(call.args[0]), _whole_of(call.args[1]) if len(call.args) > 1 else 0
+    if call.type.is_integer:
+        return value
+    if call.type.kind == "decimal":
+        return f"try_cast(round({value}, {digits}) AS {type_name(call.type)})"
+    if digits == 0:
+        return f"CAST(round(CAST({value} AS DOUBLE)) AS {type_name(call.type)})"
+    # Scaled in binary, as other engines do: Spark's own rounds the decimal text of the number.
+    scale = f"1e{digits}D"
+    scaled = f"(CAST({value} AS DOUBLE) * {scale})"
+    whole = f"CASE WHEN abs({scaled}) < CAST('Infinity' AS DOUBLE) THEN round({scaled}) / {scale} ELSE {value} END"
+    return f"CAST({whole} AS {type_name(call.type)})"
+
+
+def _to_whole(spark_name: str) -> Builder:
+    def build(call: Call) -> str:
+        (value,) = _args(call)
+        kind = call.args[0].type
+        if kind.is_integer:
+            return f"CAST({value} AS BIGINT)"
+        if kind.kind == "decimal":
+            return f"try_cast({spark_name}({value}) AS BIGINT)"
+        wide = f"CAST({value} AS DOUBLE)"
+        inside = f"{wide} >= -9223372036854775808D AND {wide} < 9223372036854775808D"
+        return f"CASE WHEN {inside} THEN {spark_name}({wide}) END"
+
+    return build
+
+
+def _date_add(call: Call) -> str:
+    day, days = _args(call)
+    moved = f"date_add({day}, try_cast({days} AS INT))"
+    return f"CASE WHEN {moved} BETWEEN DATE'0001-01-01' AND DATE'9999-12-31' THEN {moved} END"
+
+
+# text
+
+
+def _like(symbol: str) -> Builder:
+    def build(call: Call) -> str:
+        subject, pattern = call.args
+        return f"({sql(subject)} {symbol} {quoted(like_pattern(_text_of(pattern)))})"
+
+    return build
+
+
+def _matches(call: Call) -> str:
+    subject, pattern = call.args
+    return f"({sql(subject)} RLIKE {quoted(java_pattern(_text_of(pattern)))})"
+
+
+def _regexp_replace(call: Call) -> str:
+    subject, pattern, to = call.args
+    found, new = quoted(java_pattern(_text_of(pattern))), quoted(java_replacement(_text_of(to)))
+    return f"regexp_replace({sql(subject)}, {found}, {new})"
+
+
+def _sha256(call: Call) -> str:
+    return f"sha2({sql(call.args[0])}, 256)"
+
+
+# made by the plan
+
+
+def _bits(call: Call) -> str:
+    parts = [f"CASE WHEN {flag} THEN {1 << i}L ELSE 0L END" for i, flag in enumerate(_args(call))]
+    while len(parts) > 1:
+        parts = [f"({' | '.join(parts[i : i + 2])})" for i in range(0, len(parts), 2)]
+    return parts[0] if parts else "0L"
+
+
+def _bit_is_set(call: Call) -> str:
+    return f"(({sql(call.args[0])} & {1 << _whole_of(call.args[1])}L) <> 0L)"
+
+
+def _texts_where(call: Call) -> str:
+    flags, texts = call.args[0::2], call.args[1::2]
+    if not flags:
+        return "CAST(NULL AS ARRAY<STRING>)"
+    packed = _packed_texts(flags, texts)
+    if packed is not None:
+        return packed
+    written = [sql(flag) for flag in flags]
+    chosen = ", ".join(f"CASE WHEN {flag} THEN {sql(text)} END" for flag, text in zip(written, texts, strict=True))
+    # Rows without any reason pay for the flags only.
+    return f"CASE WHEN {' OR '.join(written)} THEN array_compact(array({chosen})) END"
+
+
+def _packed_texts(flags: tuple[Expression, ...], texts: tuple[Expression, ...]) -> str | None:
+    """Constant texts behind bits of verdict columns: one look at each column for a row without reasons."""
+    groups: list[tuple[str, list[int], list[str]]] = []
+    for flag, text in zip(flags, texts, strict=True):
+        if not (
+            isinstance(flag, Call)
+            and flag.function == "bit_is_set"
+            and isinstance(flag.args[0], Column)
+            and isinstance(text, Literal)
+            and isinstance(text.value, str)
+        ):
+            return None
+        verdict, bit = name(flag.args[0].name), _whole_of(flag.args[1])
+        if not groups or groups[-1][0] != verdict:
+            groups.append((verdict, [], []))
+        groups[-1][1].append(bit)
+        groups[-1][2].append(quoted(text.value))
+    found, guards = [], []
+    for verdict, bits, reasons in groups:
+        guards.append(f"({verdict} & {sum(1 << bit for bit in set(bits))}L) <> 0L")
+        position = (
+            "ll_i" if bits == list(range(len(bits))) else f"element_at(array({', '.join(map(str, bits))}), ll_i + 1)"
+        )
+        found.append(
+            f"filter(array({', '.join(reasons)}), (ll_x, ll_i) -> (shiftright({verdict}, {position}) & 1L) = 1L)"
+        )
+    together = found[0] if len(found) == 1 else f"concat({', '.join(found)})"
+    return f"CASE WHEN {' OR '.join(guards)} THEN {together} END"
+
+
+def _entries_where(call: Call) -> str:
+    triples = [call.args[i : i + 3] for i in range(0, len(call.args), 3)]
+    if not triples:
+        return "CAST(NULL AS MAP<STRING,STRING>)"
+    flags = [sql(flag) for flag, _, _ in triples]
+    entries = ", ".join(
+        f"CASE WHEN {flag} THEN named_struct('key', {sql(key)}, 'value', {sql(value)}) END"
+        for flag, (_, key, value) in zip(flags, triples, strict=True)
+    )
+    return f"CASE WHEN {' OR '.join(flags)} THEN map_from_entries(array_compact(array({entries}))) END"
+
+
+def _row_json(call: Call) -> str:
+    if not call.args:
+        return "'{}'"
+    return f"to_json(named_struct({', '.join(_args(call))}), map('ignoreNullFields', 'false'))"
+
+
+FUNCTIONS: dict[str, Builder] = {
+    "eq": _operator("="),
+    "ne": _operator("<>"),
+    "lt": _operator("<"),
+    "le": _operator("<="),
+    "gt": _operator(">"),
+    "ge": _operator(">="),
+    "same": _operator("<=>"),
+    "in": _in,
+    "and": _chain("AND"),
+    "or": _chain("OR"),
+    "not": lambda call: f"(NOT {sql(call.args[0])})",
+    "is_null": lambda call: f"({sql(call.args[0])} IS NULL)",
+    "coalesce": _function("coalesce"),
+    "nullif": _function("nullif"),
+    "case": _case,
+    "add": _arithmetic("try_add"),
+    "subtract": _arithmetic("try_subtract"),
+    "multiply": _arithmetic("try_multiply"),
+    "divide": _divide,
+    "modulo": _modulo,
+    "negate": _negate,
+    "abs": _abs,
+    "round": _round,
+    "floor": _to_whole("floor"),
+    "ceil": _to_whole("ceil"),
+    "greatest": _function("greatest"),
+    "least": _function("least"),
+    "lower": _function("lower"),
+    "upper": _function("upper"),
+    "trim": _function("trim"),
+    "ltrim": _function("ltrim"),
+    "rtrim": _function("rtrim"),
+    "length": _function("length"),
+    "substring": _function("substring"),
+    "left": _function("left"),
+    "right": _function("right"),
+    "concat": _function("concat"),
+    "concat_ws": _function("concat_ws"),
+    "replace": _function("replace"),
+    "reverse": _function("reverse"),
+    "starts_with": _function("startswith"),
+    "ends_with": _function("endswith"),
+    "contains": _function("contains"),
+    "like": _like("LIKE"),
+    "ilike": _like("ILIKE"),
+    "matches": _matches,
+    "regexp_replace": _regexp_replace,
+    "lpad": _function("lpad"),
+    "rpad": _function("rpad"),
+    "year": _function("year"),
+    "month": _function("month"),
+    "day": _function("day"),
+    "hour": _function("hour"),
+    "days_between": _function("datediff"),
+    "date_add": _date_add,
+    "md5": _function("md5"),
+    "sha256": _sha256,
+    "convert": lambda call: conversion(sql(call.args[0]), call.args[0].type, call.type),
+    "bits": _bits,
+    "texts_where": _texts_where,
+    "entries_where": _entries_where,
+    "row_json": _row_json,
+    "bit_is_set": _bit_is_set,
+}
+
+
+# aggregates
+
+
+def aggregate(function: str, value: Expression | None, type_: Type, where: Expression | None = None) -> str:
+    """An aggregate of the catalogue over a value, by the rows where `where` is TRUE, as `type_`."""
+    written = sql(value) if value is not None else ""
+    kept = f" FILTER (WHERE {sql(where)})" if where is not None else ""
+    match function:
+        case "count_all":
+            return f"count(1){kept}"
+        case "count":
+            return f"count({written}){kept}"
+        case "count_distinct":
+            return f"count(DISTINCT {written}){kept}"
+        case "sum":
+            summed = "sum" if type_.kind == "double" else "try_sum"
+            return f"{summed}(CAST({written} AS {type_name(type_)})){kept}"
+        case "avg":
+            return _average(written, value, kept)
+        case "min" | "max":
+            return f"{function}({written}){kept}"
+        case "any_true":
+            return f"bool_or({written}){kept}"
+        case "every_true":
+            return f"bool_and({written}){kept}"
+        case "collect_list" | "collect_set":
+            return f"sort_array({function}({written}){kept})"
+    raise UnsupportedError(f"The aggregate `{function}` is not available on Spark.")
+
+
+def _average(written: str, value: Expression | None, kept: str) -> str:
+    kind = value.type if value is not None else None
+    if kind is not None and kind.is_number and kind.kind not in ("float", "double"):
+        wide = f"CAST({written} AS DECIMAL(38,{kind.scale}))"
+        return f"try_divide(CAST(try_sum({wide}){kept} AS DOUBLE), CAST(count({written}){kept} AS DOUBLE))"
+    return f"avg(CAST({written} AS DOUBLE)){kept}"
+
+
+AGGREGATES = frozenset(
+    {
+        "count_all",
+        "count",
+        "count_distinct",
+        "sum",
+        "avg",
+        "min",
+        "max",
+        "any_true",
+        "every_true",
+        "collect_list",
+        "collect_set",
+    }
+)

@@ -1,0 +1,193 @@
+"""PySpark frames out of files, Arrow tables and other people's frames, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from lakelogic.engines.base import Frame
+from lakelogic.engines.spark.session import is_connect
+from lakelogic.engines.spark.text import name, type_name
+from lakelogic.errors import SourceError, UsageError
+from lakelogic.plan.nodes import Landed
+from lakelogic.sql.types import Type, array, decimal, from_arrow, to_arrow
+
+_KINDS = {
+    "void": "null",
+    "string": "string",
+    "varchar": "string",
+    "char": "string",
+    "boolean": "boolean",
+    "byte": "tinyint",
+    "short": "smallint",
+    "integer": "int",
+    "long": "bigint",
+    "float": "float",
+    "double": "double",
+    "date": "date",
+    "timestamp": "timestamp",
+    "timestamp_ntz": "timestamp_ntz",
+    "binary": "binary",
+}
+
+# What a frame on somebody else's Connect session must be computed with; elsewhere our own session has it.
+_NEEDED = {
+    "spark.sql.session.timeZone": ("UTC", "Etc/UTC", "Z", "GMT"),
+    "spark.sql.parquet.outputTimestampType": ("TIMESTAMP_MICROS",),
+    "spark.sql.decimalOperations.allowPrecisionLoss": ("false",),
+    "spark.sql.parser.escapedStringLiterals": ("false",),
+}
+
+
+def ddl(columns: Sequence[tuple[str, Type]]) -> str:
+    """A schema as Spark reads it."""
+    return ", ".join(f"{name(column)} {type_name(kind)}" for column, kind in columns)
+
+
+def type_of(spark_type: Any) -> Type | None:
+    """The contract type of a Spark type; None for one that contracts do not have."""
+    kind = spark_type.typeName()
+    if kind == "decimal":
+        return decimal(spark_type.precision, spark_type.scale)
+    if kind == "array":
+        element = type_of(spark_type.elementType)
+        return array(element) if element else None
+    if kind == "map":
+        key, element = type_of(spark_type.keyType), type_of(spark_type.valueType)
+        return Type("map", key=key, element=element) if key and element else None
+    if kind == "struct":
+        fields = tuple((field.name, type_of(field.dataType)) for field in spark_type.fields)
+        known = tuple((field, inner) for field, inner in fields if inner is not None)
+        return Type("struct", fields=known) if len(known) == len(fields) else None
+    found = _KINDS.get(kind.partition("(")[0])
+    return Type(found) if found else None  # type: ignore[arg-type]
+
+
+def typed_columns(frame: Frame) -> list[tuple[str, Type]]:
+    """The columns of a frame with their contract types; what contracts do not have counts as text."""
+    return [(field.name, type_of(field.dataType) or Type("string")) for field in frame.schema.fields]
+
+
+def landed_columns(frame: Frame) -> tuple[Landed, ...]:
+    """The columns of a frame that somebody handed in."""
+    return tuple(Landed(column, kind) for column, kind in typed_columns(frame))
+
+
+def parquet_frame(session: Any, files: Sequence[str], columns: Sequence[tuple[str, Type]]) -> Frame:
+    """Parquet files with exactly these columns; a column that a file does not have is NULL."""
+    read = file_reader(session, files).schema(ddl(columns)).parquet(*files)
+    return read.selectExpr(*(name(column) for column, _ in columns))
+
+
+def file_reader(session: Any, files: Sequence[str]) -> Any:
+    """A reader that takes paths as they are: no wildcards, no columns out of folder names."""
+    hidden = [file for file in files if file.rsplit("/", 1)[-1][:1] in ("_", ".")]
+    if hidden:
+        raise SourceError(
+            f"Spark never reads files whose names begin with `_` or `.`: {hidden[0]}",
+            hint="Rename the file, or leave it out of the source's path pattern.",
+        )
+    return session.read.option("__globPaths__", "false").option("recursiveFileLookup", "true")
+
+
+def empty_frame(session: Any, columns: Sequence[tuple[str, Type]]) -> Frame:
+    """No rows, with these columns."""
+    return session.createDataFrame([], ddl(columns))
+
+
+def arrow_frame(session: Any, table: pa.Table) -> Frame:
+    """An Arrow table as a frame, with the types of contracts."""
+    kinds = [(field.name, from_arrow(field.type)) for field in table.schema]
+    wanted = pa.schema([(column, to_arrow(kind)) for column, kind in kinds])
+    try:
+        plain = pa.Table.from_arrays(
+            [_plain(table.column(i), field.type) for i, field in enumerate(wanted)], schema=wanted
+        )
+    except pa.ArrowInvalid as error:
+        raise UsageError(f"The table holds values that its columns cannot keep exactly: {error}") from error
+    if plain.num_rows == 0:
+        return empty_frame(session, kinds)
+    # The schema goes along: without it a wall-clock time would become an instant.
+    return session.createDataFrame(plain, ddl(kinds))
+
+
+def _plain(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    if column.type == kind:
+        return column
+    if pa.types.is_null(column.type):
+        return pa.chunked_array([pa.nulls(len(column), kind)])
+    return column.cast(kind)
+
+
+def to_table(frame: Frame) -> pa.Table:
+    """The rows as an Arrow table with the types of contracts."""
+    table = frame.toArrow()
+    kinds = [to_arrow(kind) for _, kind in typed_columns(frame)]
+    columns = [_plain(table.column(i), kind) for i, kind in enumerate(kinds)]
+    return pa.Table.from_arrays(columns, schema=pa.schema(list(zip(frame.columns, kinds, strict=True))))
+
+
+def adopted(session: Callable[[], Any], data: Any) -> tuple[Frame, Any]:
+    """The data as a frame we can work on, and the session we must go over to for it (None: ours will do)."""
+    module = type(data).__module__
+    if module.startswith("pyspark."):
+        return _spark_frame(session, data)
+    return arrow_frame(session(), _as_arrow(data, module)), None
+
+
+def _spark_frame(session: Callable[[], Any], data: Frame) -> tuple[Frame, Any]:
+    theirs = data.sparkSession
+    if is_connect(data):
+        if theirs is session():
+            return data, None
+        wrong = [
+            f'spark.conf.set("{key}", "{fine[0]}")'
+            for key, fine in _NEEDED.items()
+            if str(theirs.conf.get(key, "")) not in fine
+        ]
+        if wrong:
+            raise UsageError(
+                "A frame of Spark Connect is computed with the settings of its own session, and these do not fit.",
+                hint="Set them before the frame is written: " + "; ".join(wrong),
+            )
+        return data, theirs
+    ours = session()
+    odd = [field.name for field in data.schema.fields if type_of(field.dataType) is None]
+    if odd:
+        data = data.selectExpr(
+            *(f"CAST({name(c)} AS STRING) AS {name(c)}" if c in odd else name(c) for c in data.columns)
+        )
+    if is_connect(ours):
+        raise UsageError("The frame belongs to a classic session, and the engine works on a Connect server.")
+    if theirs is ours:
+        return data, None
+    # An empty frame of ours in front makes the whole a frame of ours; Spark plans it away.
+    return ours.createDataFrame([], data.schema).union(data), None
+
+
+def _as_arrow(data: Any, module: str) -> pa.Table:
+    if isinstance(data, pa.Table):
+        return data
+    if isinstance(data, pa.RecordBatch):
+        return pa.Table.from_batches([data])
+    if isinstance(data, pa.RecordBatchReader):
+        return data.read_all()
+    if isinstance(data, list | tuple) and all(isinstance(row, dict) for row in data):
+        return pa.Table.from_pylist(list(data))
+    if module.startswith("pandas."):
+        return pa.Table.from_pandas(data, preserve_index=False)
+    if hasattr(data, "collect") and module.startswith("polars."):
+        data = data.collect()
+    if hasattr(data, "to_arrow"):
+        return data.to_arrow()
+    if hasattr(data, "arrow"):
+        found = data.arrow()
+        return found if isinstance(found, pa.Table) else found.read_all()
+    if hasattr(data, "__arrow_c_stream__"):
+        return pa.table(data)
+    raise UsageError(
+        f"A {type(data).__name__} cannot be read as rows.",
+        hint="Hand in a frame of PySpark, Polars, pandas or DuckDB, an Arrow table, or a list of dicts.",
+    )

@@ -1,0 +1,283 @@
+"""Spark sessions: the ones we start, and our own beside one that somebody hands us."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from lakelogic.engines.spark import installation
+from lakelogic.errors import EngineError, LakeLogicError
+
+MASTER_VARIABLE = "LAKELOGIC_SPARK_MASTER"
+FAST_START_VARIABLE = "LAKELOGIC_SPARK_FAST_START"
+
+# Settings of our own session; what we write and how we compute depends on them, so none is left to chance.
+OURS: dict[str, str] = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.timestampType": "TIMESTAMP_LTZ",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.variable.substitute": "false",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.decimalOperations.allowPrecisionLoss": "false",
+    "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
+    # INT96, the default, cannot hold the years 0001 to 9999 for most readers.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+    # HotSpot never compiles a method above 8,000 bytes; Spark's own limit is 65,535.
+    "spark.sql.codegen.hugeMethodLimit": "8000",
+    # Both sides are open at once, so no task sorts its rows before it writes them.
+    "spark.sql.maxConcurrentOutputFileWriters": "8",
+    # Listing a few hundred given files is no work for a job of its own.
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000",
+}
+# Good for one machine, wrong for a cluster that somebody has set up.
+LOCAL: dict[str, str] = {
+    "spark.sql.shuffle.partitions": "4",
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
+DELTA: dict[str, str] = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+
+_lock = threading.RLock()
+_holders: set[int] = set()  # engines that use the session this process started
+_started: Any = None
+
+
+def is_connect(thing: Any) -> bool:
+    """A session or frame of Spark Connect, which has no JVM in this process."""
+    return ".connect." in type(thing).__module__
+
+
+def functions_of(thing: Any) -> Any:
+    """The module of functions that fits a session or frame; classic and Connect may live in one process."""
+    if is_connect(thing):
+        from pyspark.sql.connect import functions as connect_functions
+
+        return connect_functions
+    from pyspark.sql import functions as classic_functions
+
+    return classic_functions
+
+
+def observation_for(frame: Any) -> Any:
+    """A fresh counter that fits a frame."""
+    if is_connect(frame):
+        from pyspark.sql.connect.observation import Observation as ConnectObservation
+
+        return ConnectObservation()
+    from pyspark.sql.observation import Observation
+
+    return Observation()
+
+
+def beside(session: Any, settings: Mapping[str, str]) -> Any:
+    """A session of our own that shares everything with the given one but its settings."""
+    if not is_connect(session):
+        ours = session.newSession()
+    elif hasattr(session, "cloneSession"):
+        ours = session.cloneSession()
+    else:
+        from pyspark.sql.connect.session import SparkSession as ConnectSession
+
+        ours = ConnectSession(connection=session.client._builder)
+    configure(ours, {**OURS, **settings})
+    return ours
+
+
+def configure(session: Any, settings: Mapping[str, str]) -> None:
+    """Put settings on a session that is ours."""
+    for key, value in settings.items():
+        session.conf.set(key, value)
+
+
+def connect(url: str, settings: Mapping[str, str]) -> Any:
+    """A session of our own on a Spark Connect server."""
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
+
+    try:
+        session = ConnectSession(connection=url)
+        configure(session, {**OURS, **settings})
+    except LakeLogicError:
+        raise
+    except Exception as error:
+        raise EngineError(
+            f"The Spark Connect server at {_without_secrets(url)} cannot be reached.",
+            hint="Check the address (sc://host:port) and that the server runs.",
+        ) from error
+    return session
+
+
+def _without_secrets(url: str) -> str:
+    return url.partition(";")[0]
+
+
+def fast_start_wanted(asked: bool | None) -> bool:
+    """Whether a local session starts with the archive and the quick compiler; the environment may say no."""
+    if asked is not None:
+        return asked
+    return os.environ.get(FAST_START_VARIABLE, "1").lower() not in ("0", "false", "no", "off")
+
+
+def start(holder: object, master: str | None, fast_start: bool | None, settings: Mapping[str, str], delta: bool) -> Any:
+    """The session of this process, started if there is none; `holder` keeps it until it lets go."""
+    global _started  # noqa: PLW0603 - one process has one Spark, whoever asks first starts it
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    with _lock:
+        if _started is not None and _started._sc._jsc is not None:
+            _holders.add(id(holder))
+            return beside(_started, settings)
+        if SparkContext._active_spark_context is not None:
+            # Somebody else's: a notebook's, a platform's.
+            return beside(SparkSession.builder.getOrCreate(), settings)
+        _started = _launch(master or os.environ.get(MASTER_VARIABLE) or "local[*]", fast_start, settings, delta)
+        _holders.add(id(holder))
+        return _started
+
+
+def release(holder: object) -> None:
+    """Let go of the started session; the last one stops it."""
+    global _started  # noqa: PLW0603
+    with _lock:
+        if id(holder) not in _holders:
+            return
+        _holders.discard(id(holder))
+        if not _holders and _started is not None:
+            stop(_started)
+            _started = None
+
+
+def stop(session: Any) -> None:
+    """Stop a session that we started, and its JVM; returns when the JVM is gone."""
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway
+    session.stop()
+    if gateway is None:
+        return
+    process = getattr(gateway, "proc", None)
+    gateway.shutdown()
+    SparkContext._gateway = None
+    SparkContext._jvm = None
+    if process is not None and process.stdin is not None:
+        process.stdin.close()
+        process.wait(timeout=60)
+
+
+def _launch(master: str, fast_start: bool | None, settings: Mapping[str, str], delta: bool) -> Any:
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    installation.require_java()
+    local = master.startswith("local")
+    fast = local and fast_start_wanted(fast_start)
+    wanted = _settings(master, local=local, fast=fast, settings=settings, delta=delta)
+    conf = SparkConf(loadDefaults=False)
+    for key, value in wanted.items():
+        conf.set(key, value)
+    # A JVM writes to these for as long as it lives: warnings about modules, errors of tasks.
+    log = tempfile.TemporaryFile("a+b")  # noqa: SIM115
+    try:
+        with _launcher_options(fast):
+            gateway = launch_gateway(conf=conf, popen_kwargs={"stdout": log, "stderr": log})
+        context = SparkContext(conf=conf, gateway=gateway)
+    except Exception as error:
+        raise EngineError(
+            f"Spark could not be started on {master}.",
+            hint="\n".join(_last_lines(log)) or "`lakelogic doctor` looks at what is installed.",
+        ) from error
+    _quiet_exit(gateway)
+    return SparkSession(context)
+
+
+def _settings(master: str, *, local: bool, fast: bool, settings: Mapping[str, str], delta: bool) -> dict[str, str]:
+    jars = installation.jars()
+    log4j = Path(__file__).with_name("log4j2.properties")
+    options = [f'"-Dlog4j2.configurationFile={log4j.as_uri()}"', "-Xlog:disable"]
+    if fast:
+        options += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"]
+        archive = installation.archive()
+        if archive.is_file():
+            options.append(f'"-XX:SharedArchiveFile={archive}"')
+    wanted = {
+        "spark.master": master,
+        "spark.app.name": "lakelogic",
+        "spark.submit.deployMode": "client",
+        # Otherwise workers start the machine's `python3` and miss our packages.
+        "spark.pyspark.python": sys.executable,
+        "spark.pyspark.driver.python": sys.executable,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        **OURS,
+    }
+    if local:
+        wanted |= LOCAL | {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        wanted["spark.driver.memory"] = _memory()
+    if jars:
+        # On the class path and not only in `spark.jars`, so that the archive holds their classes too.
+        wanted["spark.driver.extraClassPath"] = os.pathsep.join(str(jar) for jar in jars)
+        if not local:
+            wanted["spark.jars"] = ",".join(jar.as_uri() for jar in jars)
+        if delta:
+            wanted |= DELTA
+    extra = settings.get("spark.driver.extraJavaOptions")
+    wanted |= settings
+    wanted["spark.driver.extraJavaOptions"] = " ".join([*options, *([extra] if extra else [])])
+    return wanted
+
+
+def _memory() -> str:
+    """The most heap a local session may grow to: it does all the work in one JVM."""
+    try:
+        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
+    except (ValueError, OSError, AttributeError):
+        return "1g"
+    return f"{min(4096, max(1024, machine // 4))}m"
+
+
+@contextmanager
+def _launcher_options(fast: bool) -> Iterator[None]:
+    """Spark starts a small JVM to work out how to start the large one."""
+    name = "SPARK_LAUNCHER_OPTS"
+    if not fast or name in os.environ:
+        yield
+        return
+    os.environ[name] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
+    try:
+        yield
+    finally:
+        del os.environ[name]
+
+
+def _last_lines(log: IO[bytes], count: int = 12) -> list[str]:
+    log.seek(0)
+    lines = log.read().decode("utf-8", "replace").splitlines()
+    return [line for line in lines if line.strip()][-count:]
+
+
+def _quiet_exit(gateway: Any) -> None:
+    """A process that ends without `close()` ends its JVM too, and waits until it is gone."""
+    process = getattr(gateway, "proc", None)
+    if process is None:
+        return
+
+    def end() -> None:
+        if process.poll() is None and process.stdin is not None and not process.stdin.closed:
+            process.stdin.close()
+
+    atexit.register(end)

@@ -1,0 +1,109 @@
+"""Evaluate a plan once: mask, count on the way, write both sides; nothing is visible in any table yet."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from lakelogic import names
+from lakelogic.engines.base import DataFile, Frame, Staged
+from lakelogic.engines.spark import counting
+from lakelogic.engines.spark.masks import masked
+from lakelogic.engines.spark.session import functions_of, observation_for
+from lakelogic.engines.spark.text import name
+from lakelogic.errors import EngineError, UnsupportedError
+from lakelogic.plan.nodes import Mask, Published
+from lakelogic.privacy.keys import Keys
+
+_SIDE, _FATE = name(names.SIDE), name(names.FATE)
+_OTHER = "other"
+
+
+def stage(frame: Frame, columns: Sequence[Published], masks: Sequence[Mask], keys: Keys, place: str) -> Staged:
+    """Write both sides under `place`, and tell what was written and counted."""
+    root = _emptied(place)
+    notes = counting.notes_of(frame)
+    counter = observation_for(frame)
+    observed = frame.observe(counter, *(functions_of(frame).expr(text) for text in _counts(notes.fates)))
+    kept = masked(observed, columns, masks, keys).where(f"{_SIDE} IS NOT NULL").drop(names.FATE)
+    try:
+        (
+            kept.write.mode("append")
+            .partitionBy(names.SIDE)
+            .option("compression", "snappy")
+            .option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
+            .parquet(root.as_uri())
+        )
+    except Exception as error:
+        raise EngineError(
+            f"Spark could not evaluate the plan: {_first_line(error)}",
+            hint=f"Nothing was published; staged under {place}.",
+        ) from error
+    _tidy(root)
+    good, bad = _written(root, names.GOOD_SIDE), _written(root, names.BAD_SIDE)
+    return Staged(good, bad, counting.scanned(notes.scan), _fates(frame, notes, counter))
+
+
+def _counts(fates: Sequence[int]) -> list[str]:
+    lost = f"{_SIDE} IS NULL"
+    known = ", ".join(str(number) for number in fates)
+    other = f"{lost} AND ({_FATE} IS NULL OR {_FATE} NOT IN ({known}))" if known else lost
+    return [
+        *(f"count_if({lost} AND {_FATE} = {number}) AS fate{number}" for number in fates),
+        f"count_if({other}) AS {_OTHER}",
+    ]
+
+
+def _fates(frame: Frame, notes: counting.Notes, counter: Any) -> Mapping[int, int]:
+    """Lost rows by fate: as observed, or counted again where the observation cannot tell."""
+    if notes.empty or notes.scan == 0:
+        return {}
+    seen = counting.read(counter)
+    if seen is not None and not seen.get(_OTHER):
+        return {number: int(seen[f"fate{number}"] or 0) for number in notes.fates if seen.get(f"fate{number}")}
+    lost = frame.where(f"{_SIDE} IS NULL").groupBy(_FATE).count().collect()
+    return {int(row[0]): int(row[1]) for row in lost if row[0] is not None}
+
+
+def _emptied(place: str) -> Path:
+    """The folder, without what a crashed attempt left there."""
+    path = place.removeprefix("file://")
+    if "://" in path:
+        raise UnsupportedError(f"Staging under {place} is not available yet; a local or mounted folder is.")
+    root = Path(path).absolute()
+    if root.exists():
+        shutil.rmtree(root)
+    root.mkdir(parents=True)
+    return root
+
+
+def _tidy(root: Path) -> None:
+    """Remove what Hadoop leaves beside data: checksums and markers."""
+    for leftover in [*root.rglob("*.crc"), *root.rglob("_SUCCESS")]:
+        leftover.unlink(missing_ok=True)
+
+
+def _written(root: Path, side: str) -> tuple[DataFile, ...]:
+    files = []
+    for path in sorted((root / f"{names.SIDE}={side}").glob("*.parquet")):
+        footer = pq.read_metadata(path)
+        # Only years 1678 to 2262 survive INT96 in other readers, so such a file must never reach a table.
+        if any(footer.schema.column(i).physical_type == "INT96" for i in range(len(footer.schema))):
+            raise EngineError(
+                f"Spark wrote timestamps as INT96 in {path.name}.",
+                hint='Set spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS").',
+            )
+        if footer.num_rows == 0:
+            path.unlink()
+            continue
+        files.append(DataFile(str(path), footer.num_rows, path.stat().st_size))
+    return tuple(files)
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(error).strip()
+    return text.splitlines()[0][:300] if text else type(error).__name__
