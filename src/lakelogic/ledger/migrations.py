@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, func, insert, select, text
-
 from lakelogic import clock
 from lakelogic.errors import LedgerError
-from lakelogic.ledger.tables import migrations
+from lakelogic.ledger.cells import Dialect
+from lakelogic.ledger.database import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +23,7 @@ class Migration:
     statements: tuple[str, ...]
 
 
-_TYPES = {
+_TYPES: dict[Dialect, dict[str, str]] = {
     "sqlite": {"instant": "DATETIME", "json": "TEXT"},
     "postgresql": {"instant": "TIMESTAMP WITH TIME ZONE", "json": "JSON"},
 }
@@ -86,8 +85,9 @@ NEWEST = MIGRATIONS[-1].number
 
 
 def version(connection: Connection) -> int:
-    """The number of the last step this ledger has seen; fails where there is no table of migrations yet."""
-    return connection.scalar(select(func.max(migrations.c.number))) or 0
+    """The number of the last step this ledger has seen; `MissingTable` where there is no ledger yet."""
+    last: int | None = connection.rows("SELECT max(number) AS number FROM lakelogic_migrations")[0]["number"]
+    return last or 0
 
 
 def check(found: int, name: str) -> None:
@@ -102,19 +102,20 @@ def check(found: int, name: str) -> None:
 
 def migrate(connection: Connection, name: str) -> None:
     """Bring the ledger up to date, in the transaction of the caller, who alone may write now."""
-    types = _TYPES[connection.dialect.name]
-    connection.execute(
-        text(
-            "CREATE TABLE IF NOT EXISTS lakelogic_migrations (number BIGINT NOT NULL PRIMARY KEY, "
-            f"title TEXT NOT NULL, applied_at {types['instant']} NOT NULL)"
-        )
+    types = _TYPES[connection.dialect]
+    connection.run(
+        "CREATE TABLE IF NOT EXISTS lakelogic_migrations (number BIGINT NOT NULL PRIMARY KEY, "
+        f"title TEXT NOT NULL, applied_at {types['instant']} NOT NULL)"
     )
     found = version(connection)
     check(found, name)
     for migration in MIGRATIONS:
         if migration.number > found:
             for statement in migration.statements:
-                connection.execute(text(statement.format(**types)))
-            connection.execute(
-                insert(migrations).values(number=migration.number, title=migration.title, applied_at=clock.now())
+                connection.run(statement.format(**types))
+            connection.run(
+                "INSERT INTO lakelogic_migrations (number, title, applied_at) VALUES (:number, :title, :applied_at)",
+                number=migration.number,
+                title=migration.title,
+                applied_at=clock.now(),
             )

@@ -5,28 +5,29 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
-
 from lakelogic import clock
 from lakelogic.errors import Blocked, LedgerError, UsageError
-from lakelogic.ledger import migrations, tables
-from lakelogic.ledger.database import Database, is_missing_table
+from lakelogic.ledger import migrations
+from lakelogic.ledger.database import Connection, Database, MissingTable, open_database
 from lakelogic.ledger.records import PUBLISHED, RUN_COLUMNS, InputFile, Intent, Lease, RunRecord
+
+_PUBLISHED = "status IN (" + ", ".join(f"'{status}'" for status in sorted(PUBLISHED)) + ")"
+_NEWEST_FIRST = "ORDER BY started_at DESC, run_id DESC"
 
 
 def open_ledger(place: str | os.PathLike[str]) -> Ledger:
     """Open the ledger at a database URL, or in a SQLite file given as a `Path`; makes or upgrades it as needed."""
-    database = Database(place)
+    database = open_database(place)
     try:
         with database.read() as connection:
             found = migrations.version(connection)
     except LedgerError as error:
         # A SQLite file in a folder that is not there yet cannot be opened; `create` says why if it is worse.
-        if not is_missing_table(error) and (database.file is None or database.file.exists()):
+        if not isinstance(error, MissingTable) and (database.file is None or database.file.exists()):
             raise
         database.create()
         found = 0
@@ -66,14 +67,12 @@ class Ledger:
         The tables know the numbers they have seen; `at_least` carries that knowledge to a ledger that was lost.
         """
         with self._database.write(f"dataset:{dataset}") as connection:
-            last: int | None = connection.scalar(
-                select(tables.sequences.c.last_n).where(tables.sequences.c.dataset == dataset)
-            )
-            if last is None:
-                connection.execute(insert(tables.sequences).values(dataset=dataset, last_n=at_least))
+            found = connection.rows("SELECT last_n FROM sequences WHERE dataset = :dataset", dataset=dataset)
+            if not found:
+                connection.run(_insert("sequences", "dataset", "last_n"), dataset=dataset, last_n=at_least)
                 return at_least
-            n = max(last + 1, at_least)
-            connection.execute(update(tables.sequences).where(tables.sequences.c.dataset == dataset).values(last_n=n))
+            n: int = max(found[0]["last_n"] + 1, at_least)
+            connection.run("UPDATE sequences SET last_n = :last_n WHERE dataset = :dataset", dataset=dataset, last_n=n)
             return n
 
     def begin(self, intent: Intent) -> Intent:
@@ -84,32 +83,25 @@ class Ledger:
         begun = replace(intent, created_at=clock.now(), state="open")
         with self._database.write(f"dataset:{intent.dataset}") as connection:
             self._close_intents(connection, intent.dataset, "abandoned")
-            connection.execute(insert(tables.intents).values(asdict(begun)))
+            connection.run(_insert("intents", *_names(Intent)), **_values(begun))
         return begun
 
     def open_intent(self, dataset: str) -> Intent | None:
         """What a run of this dataset began and no run has finished: a crash, to be rolled forward."""
-        query = (
-            select(tables.intents)
-            .where(tables.intents.c.dataset == dataset, tables.intents.c.state == "open")
-            .order_by(tables.intents.c.n.desc())
-            .limit(1)
-        )
         with self._database.read() as connection:
-            row = connection.execute(query).first()
-        return None if row is None else Intent(**row._asdict())
+            found = connection.rows(
+                "SELECT * FROM intents WHERE dataset = :dataset AND state = 'open' ORDER BY n DESC LIMIT 1",
+                dataset=dataset,
+            )
+        return Intent(**found[0]) if found else None
 
     def abandon(self, intent: Intent) -> None:
         """Nothing of this intent was committed and nobody will finish it."""
         with self._database.write(f"dataset:{intent.dataset}") as connection:
-            connection.execute(
-                update(tables.intents)
-                .where(
-                    tables.intents.c.dataset == intent.dataset,
-                    tables.intents.c.n == intent.n,
-                    tables.intents.c.state == "open",
-                )
-                .values(state="abandoned")
+            connection.run(
+                "UPDATE intents SET state = 'abandoned' WHERE dataset = :dataset AND n = :n AND state = 'open'",
+                dataset=intent.dataset,
+                n=intent.n,
             )
 
     # What a run did
@@ -125,16 +117,15 @@ class Ledger:
         with self._database.write(f"dataset:{record.dataset}") as connection:
             self._put_run(connection, replace(record, batch_id=batch_id))
             self._put_inputs(connection, record.dataset, inputs, batch_id, at)
-            connection.execute(delete(tables.batches).where(tables.batches.c.batch_id == batch_id))
-            connection.execute(
-                insert(tables.batches).values(
-                    batch_id=batch_id,
-                    dataset=record.dataset,
-                    contract_fingerprint=record.contract_fingerprint,
-                    finished_at=record.finished_at or at,
-                    run_id=record.run_id,
-                    status=record.status,
-                )
+            connection.run("DELETE FROM batches WHERE batch_id = :batch_id", batch_id=batch_id)
+            connection.run(
+                _insert("batches", "batch_id", "dataset", "contract_fingerprint", "finished_at", "run_id", "status"),
+                batch_id=batch_id,
+                dataset=record.dataset,
+                contract_fingerprint=record.contract_fingerprint,
+                finished_at=record.finished_at or at,
+                run_id=record.run_id,
+                status=record.status,
             )
             self._close_intents(connection, record.dataset, "done", batch_id)
 
@@ -147,48 +138,36 @@ class Ledger:
 
     def seen(self, dataset: str) -> set[tuple[str, int, int]]:
         """The files that finished batches have read: path, size and modification time in nanoseconds."""
-        columns = tables.inputs.c
         with self._database.read() as connection:
-            rows = connection.execute(
-                select(columns.path, columns.size, columns.mtime_ns).where(columns.dataset == dataset)
-            )
-            return {(path, size, mtime_ns) for path, size, mtime_ns in rows}
+            found = connection.rows("SELECT path, size, mtime_ns FROM inputs WHERE dataset = :dataset", dataset=dataset)
+        return {(file["path"], file["size"], file["mtime_ns"]) for file in found}
 
     def batch_done(self, batch_id: str) -> bool:
         """Whether the good rows of this batch have been published."""
-        query = select(tables.batches.c.status).where(tables.batches.c.batch_id == batch_id)
         with self._database.read() as connection:
-            return connection.scalar(query) in PUBLISHED
+            return bool(
+                connection.rows(
+                    f"SELECT run_id FROM batches WHERE batch_id = :batch_id AND {_PUBLISHED}", batch_id=batch_id
+                )
+            )
 
     def last_published(self, dataset: str) -> RunRecord | None:
         """The newest run of the dataset that published its good rows."""
-        columns = tables.runs.c
-        query = (
-            select(tables.runs)
-            .where(columns.dataset == dataset, columns.status.in_(sorted(PUBLISHED)))
-            .order_by(columns.started_at.desc(), columns.run_id.desc())
-            .limit(1)
-        )
         with self._database.read() as connection:
-            row = connection.execute(query).first()
-        return None if row is None else _run(row)
+            found = connection.rows(
+                f"SELECT * FROM runs WHERE dataset = :dataset AND {_PUBLISHED} {_NEWEST_FIRST} LIMIT 1", dataset=dataset
+            )
+        return RunRecord(**found[0]) if found else None
 
     def watermark(self, dataset: str) -> str | None:
         """The highest point that published runs have reached, as the newest of them that had one says."""
-        columns = tables.runs.c
-        query = (
-            select(columns.watermark)
-            .where(
-                columns.dataset == dataset,
-                columns.status.in_(sorted(PUBLISHED)),
-                columns.watermark.is_not(None),
-            )
-            .order_by(columns.started_at.desc(), columns.run_id.desc())
-            .limit(1)
-        )
         with self._database.read() as connection:
-            found: str | None = connection.scalar(query)
-        return found
+            found = connection.rows(
+                f"SELECT watermark FROM runs WHERE dataset = :dataset AND {_PUBLISHED} AND watermark IS NOT NULL "
+                f"{_NEWEST_FIRST} LIMIT 1",
+                dataset=dataset,
+            )
+        return found[0]["watermark"] if found else None
 
     def runs(
         self,
@@ -200,34 +179,33 @@ class Ledger:
         before: datetime | None = None,
     ) -> list[RunRecord]:
         """Runs, newest first; `before` leaves out what started at that instant or later. No limit gives all."""
-        columns = tables.runs.c
-        query = select(tables.runs).order_by(columns.started_at.desc(), columns.run_id.desc()).limit(limit)
-        for column, wanted in ((columns.dataset, dataset), (columns.status, status), (columns.layer, layer)):
-            if wanted is not None:
-                query = query.where(column == wanted)
-        if before is not None:
-            query = query.where(columns.started_at < before)
+        chosen = {"dataset": dataset, "status": status, "layer": layer, "started_at": before}
+        values: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
+        wanted = [f"{name} {'<' if name == 'started_at' else '='} :{name}" for name in values]
+        query = f"SELECT * FROM runs {'WHERE ' if wanted else ''}{' AND '.join(wanted)} {_NEWEST_FIRST}"
+        if limit is not None:
+            query, values = f"{query} LIMIT :limit", values | {"limit": limit}
         with self._database.read() as connection:
-            return [_run(row) for row in connection.execute(query)]
+            return [RunRecord(**row) for row in connection.rows(query, **values)]
 
     def run(self, run_id: str) -> RunRecord:
         """One run, by its id or the beginning of it where only one run begins so."""
-        column = tables.runs.c.run_id
         with self._database.read() as connection:
-            exact = connection.execute(select(tables.runs).where(column == run_id)).first()
-            if exact is not None:
-                return _run(exact)
+            exact = connection.rows("SELECT * FROM runs WHERE run_id = :run_id", run_id=run_id)
             # Not LIKE: it has signs of its own, and SQLite's does not mind case.
-            begins = func.substr(column, 1, len(run_id)) == run_id
-            found = connection.execute(select(tables.runs).where(begins).order_by(column).limit(6)).all()
+            found = exact or connection.rows(
+                "SELECT * FROM runs WHERE substr(run_id, 1, :length) = :run_id ORDER BY run_id LIMIT 6",
+                run_id=run_id,
+                length=len(run_id),
+            )
         if not run_id or not found:
             raise UsageError(
                 f"There is no run `{run_id}` in the ledger {self.name}.", hint="`lakelogic runs` lists the newest."
             )
         if len(found) > 1:
-            names = ", ".join(row.run_id for row in found[:5]) + (", …" if len(found) > 5 else "")
+            names = ", ".join(row["run_id"] for row in found[:5]) + (", …" if len(found) > 5 else "")
             raise UsageError(f"Several runs begin with `{run_id}`: {names}.", hint="Type more of the id.")
-        return _run(found[0])
+        return RunRecord(**found[0])
 
     # Who may write to a target
 
@@ -239,8 +217,8 @@ class Ledger:
             held = self._lease(connection, target)
             if held is not None and held.expires_at > now:
                 raise _blocked(held)
-            connection.execute(delete(tables.leases).where(tables.leases.c.target == target))
-            connection.execute(insert(tables.leases).values(asdict(lease)))
+            connection.run("DELETE FROM leases WHERE target = :target", target=target)
+            connection.run(_insert("leases", *_names(Lease)), **_values(lease))
         return lease
 
     def renew(self, lease: Lease, ttl: timedelta) -> Lease:
@@ -254,10 +232,10 @@ class Ledger:
                     + (f"{held.owner} has held it since {_at(held.acquired_at)}." if held else "it was released."),
                     hint="It expired before it was renewed. Run again; what is committed is not repeated.",
                 )
-            connection.execute(
-                update(tables.leases)
-                .where(tables.leases.c.target == lease.target)
-                .values(expires_at=renewed.expires_at)
+            connection.run(
+                "UPDATE leases SET expires_at = :expires_at WHERE target = :target",
+                expires_at=renewed.expires_at,
+                target=lease.target,
             )
         return renewed
 
@@ -267,7 +245,7 @@ class Ledger:
             held = self._lease(connection, lease.target)
             if held is None or held.token != lease.token:
                 return False
-            connection.execute(delete(tables.leases).where(tables.leases.c.target == lease.target))
+            connection.run("DELETE FROM leases WHERE target = :target", target=lease.target)
         return True
 
     def lease(self, target: str) -> Lease | None:
@@ -279,42 +257,49 @@ class Ledger:
 
     @staticmethod
     def _put_run(connection: Connection, run: RunRecord) -> None:
-        connection.execute(delete(tables.runs).where(tables.runs.c.run_id == run.run_id))
-        connection.execute(insert(tables.runs).values({name: getattr(run, name) for name in RUN_COLUMNS}))
+        connection.run("DELETE FROM runs WHERE run_id = :run_id", run_id=run.run_id)
+        connection.run(_insert("runs", *RUN_COLUMNS), **_values(run))
 
     @staticmethod
     def _put_inputs(
         connection: Connection, dataset: str, inputs: Sequence[InputFile], batch_id: str, at: datetime
     ) -> None:
-        if not inputs:
-            return
-        columns = tables.inputs.c
-        files = [asdict(file) for file in dict.fromkeys(inputs)]
+        files = [_values(file) | {"dataset": dataset} for file in dict.fromkeys(inputs)]
         # A file may have been read before (a full load reads all again): the newest batch counts.
-        again = delete(tables.inputs).where(
-            columns.dataset == dataset,
-            columns.path == bindparam("path"),
-            columns.size == bindparam("size"),
-            columns.mtime_ns == bindparam("mtime_ns"),
+        connection.many(
+            "DELETE FROM inputs WHERE dataset = :dataset AND path = :path AND size = :size AND mtime_ns = :mtime_ns",
+            files,
         )
-        connection.execute(again, files)
-        about = {"dataset": dataset, "batch_id": batch_id, "recorded_at": at}
-        connection.execute(insert(tables.inputs), [{**about, **file} for file in files])
+        connection.many(
+            _insert("inputs", "dataset", "path", "size", "mtime_ns", "batch_id", "recorded_at"),
+            [file | {"batch_id": batch_id, "recorded_at": at} for file in files],
+        )
 
     @staticmethod
     def _close_intents(connection: Connection, dataset: str, state: str, batch_id: str | None = None) -> None:
-        columns = tables.intents.c
-        close = update(tables.intents).where(columns.dataset == dataset, columns.state == "open").values(state=state)
-        connection.execute(close if batch_id is None else close.where(columns.batch_id == batch_id))
+        close = "UPDATE intents SET state = :state WHERE dataset = :dataset AND state = 'open'"
+        if batch_id is None:
+            connection.run(close, state=state, dataset=dataset)
+        else:
+            connection.run(f"{close} AND batch_id = :batch_id", state=state, dataset=dataset, batch_id=batch_id)
 
     @staticmethod
     def _lease(connection: Connection, target: str) -> Lease | None:
-        row = connection.execute(select(tables.leases).where(tables.leases.c.target == target)).first()
-        return None if row is None else Lease(**row._asdict())
+        found = connection.rows("SELECT * FROM leases WHERE target = :target", target=target)
+        return Lease(**found[0]) if found else None
 
 
-def _run(row: Row[Any]) -> RunRecord:
-    return RunRecord(**row._asdict())
+def _insert(table: str, *columns: str) -> str:
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES (:{', :'.join(columns)})"
+
+
+def _names(record: type[Intent | Lease]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(record))
+
+
+def _values(record: RunRecord | Intent | Lease | InputFile) -> dict[str, Any]:
+    # Not asdict: it would copy the JSON values, which may be any mapping.
+    return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
 def _blocked(held: Lease) -> Blocked:
