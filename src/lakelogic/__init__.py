@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lakelogic.version import VERSION as __version__
+from lakelogic import version as _version
 
 if TYPE_CHECKING:
     from lakelogic.contract.document import Contract
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from lakelogic.run.result import Result
 
 __all__ = ["Contract", "DataProcessor", "Result", "__version__", "load_contract"]
+
+__version__ = _version.VERSION
 
 _HOMES = {
     "DataProcessor": ("lakelogic.run.processor", "DataProcessor"),

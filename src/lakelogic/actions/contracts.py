@@ -23,11 +23,18 @@ class Validation:
 
 
 def validate(contract: str, *, env: str | None = None, overrides: tuple[str, ...] = ()) -> Validation:
-    """Load and compile a contract, and say everything that is wrong with it at once."""
+    """Load and compile a contract, and say everything that is wrong with it at once.
+
+    Where the source can be seen, its column names are looked at (headers, footers, keys), never its rows.
+    """
     from lakelogic.plan.compile import compile_contract
+    from lakelogic.run.inspect import source_columns
 
     try:
-        compiled = compile_contract(load(contract, env=env, overrides=overrides))
+        loaded = load(contract, env=env, overrides=overrides)
+        compiled = compile_contract(loaded)
+        if (found := source_columns(loaded)) is not None:
+            compiled = compile_contract(loaded, *found)
     except ContractError as error:
         return Validation(contract, error.diagnostics)
     return Validation(contract, compiled.warnings)
@@ -42,7 +49,12 @@ class Explained:
 
 
 def explain(
-    contract: str, *, env: str | None = None, overrides: tuple[str, ...] = (), engine: str | None = None, sql: bool = False
+    contract: str,
+    *,
+    env: str | None = None,
+    overrides: tuple[str, ...] = (),
+    engine: str | None = None,
+    sql: bool = False,
 ) -> Explained:
     """The plan of a contract. With `sql`, as the statement or frames that an engine will run, over the real source."""
     from lakelogic.plan.compile import compile_contract
@@ -75,11 +87,16 @@ def origin(contract: str, path: str, *, env: str | None = None, overrides: tuple
     value: Any = loaded.contract
     for part in path.replace("[", ".").replace("]", "").split("."):
         try:
-            value = value[int(part)] if part.isdigit() else value[part] if isinstance(value, dict) else getattr(value, part)
+            if part.isdigit():
+                value = value[int(part)]
+            else:
+                value = value[part] if isinstance(value, dict) else getattr(value, part)
         except (AttributeError, KeyError, IndexError, TypeError):
-            raise UsageError(f"There is no key `{path}` in the contract.", hint="`lakelogic schema` lists all keys.") from None
+            raise UsageError(f"There is no key `{path}`.", hint="`lakelogic schema` lists all keys.") from None
     if hasattr(value, "model_dump"):
         value = value.model_dump(mode="json", exclude_defaults=True)
     found = loaded.origins.get(path)
-    place = "default" if found is None else f"{found.file or 'the contract'}:{found.line}" if found.line else str(found.file)
+    place = "default"
+    if found is not None:
+        place = f"{found.file or 'the contract'}:{found.line}" if found.line else str(found.file)
     return Origin(path, value, place)

@@ -57,7 +57,6 @@ class DemoReport:
     samples: tuple[Sample, ...]
     seconds: float
     exit_code: int
-    key_file: str
 
     def as_dict(self) -> dict[str, Any]:
         """As one JSON object."""
@@ -123,9 +122,8 @@ def run_demo(engine: str | None, warehouse: str | None, sinks: tuple[Sink, ...] 
         demo.engine.close()
     codes = {"succeeded": 0, "no_new_data": 0, "gated": 1}
     exit_code = max(codes.get(row.status, 4) for row in rows)
-    return DemoReport(
-        name, str(place), tuple(rows), tuple(demo.samples[:_SAMPLES]), time.monotonic() - started, exit_code, str(key_file)
-    )
+    samples = tuple(demo.samples[:_SAMPLES])
+    return DemoReport(name, str(place), tuple(rows), samples, time.monotonic() - started, exit_code)
 
 
 def _now() -> Any:
@@ -177,9 +175,8 @@ def _samples(result: Any, dataset: str, key: Sequence[str]) -> list[Sample]:
     found = []
     for row in table.slice(0, 3).to_pylist():
         told = [str(row[name]) for name in key if row.get(name) is not None]
-        line = f"line {row[names.LINE]}" if row.get(names.LINE) else None
-        file = Path(str(row.get(names.SOURCE) or "")).name
-        first = next((str(v) for k, v in row.items() if v is not None and not k.startswith("_lakelogic")), "")
-        where = " ".join(told) or " ".join(part for part in (file, line) if part) if line else " ".join(told) or first
+        if row[names.LINE] is not None:
+            told = [f"{Path(str(row[names.SOURCE])).name} line {row[names.LINE]}"]
+        where = " ".join(told) or f"row {row[names.ROW_ID][:8]}"
         found.append(Sample(dataset, where, tuple(row[names.ERRORS])))
     return found

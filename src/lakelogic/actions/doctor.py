@@ -45,15 +45,16 @@ def doctor() -> list[Finding]:
             findings.append(Finding(package, version(package), True))
         except PackageNotFoundError:
             findings.append(Finding(package, f"not installed ({purpose})", None, f"pip install 'lakelogic[{extra}]'"))
-    findings += [_java(), *_spark(), _warehouse(), _ledger(), _key("LAKELOGIC_PII_KEY", "encrypt"), _key("LAKELOGIC_PII_SALT", "hash")]
-    return findings
+    secrets = [_secret("LAKELOGIC_PII_KEY", "encrypt"), _secret("LAKELOGIC_PII_SALT", "hash")]
+    return [*findings, _java(), *_spark(), _warehouse(), _ledger(), *secrets]
 
 
 def _java() -> Finding:
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if not java or not Path(java).exists():
-        return Finding("java", "not found (the Spark engine needs 17 or later)", None, "apt-get install openjdk-17-jre-headless")
+        fix = "apt-get install openjdk-17-jre-headless"
+        return Finding("java", "not found (the Spark engine needs 17 or later)", None, fix)
     told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False, timeout=30)
     lines = (told.stderr or told.stdout).splitlines()
     return Finding("java", lines[0] if lines else java, told.returncode == 0)
@@ -83,7 +84,8 @@ def _warehouse() -> Finding:
         with tempfile.TemporaryFile(dir=folder):
             return Finding("warehouse", f"{place} (can be written)", True)
     except OSError as error:
-        return Finding("warehouse", f"{place}: {error.strerror}", False, "set LAKELOGIC_WAREHOUSE to a folder you can write")
+        fix = "set LAKELOGIC_WAREHOUSE to a folder you can write"
+        return Finding("warehouse", f"{place}: {error.strerror}", False, fix)
 
 
 def _ledger() -> Finding:
@@ -99,7 +101,7 @@ def _ledger() -> Finding:
         return Finding("ledger", error.message, False, error.hint)
 
 
-def _key(variable: str, mask: str) -> Finding:
+def _secret(variable: str, mask: str) -> Finding:
     if os.environ.get(variable):
         return Finding(variable, "set", True)
     return Finding(variable, f"not set (contracts that mask with `{mask}` need it)", None, "lakelogic keys new")

@@ -99,15 +99,19 @@ def grid(heads: Sequence[str], rows: Sequence[Sequence[str]], limit: int = 60) -
     """A plain table with aligned columns; numbers to the right."""
     cells = [[_cut(str(cell), limit) for cell in row] for row in rows]
     widths = [max([len(head), *(len(row[i]) for row in cells)]) for i, head in enumerate(heads)]
-    right = [bool(cells) and all(row[i].replace(".", "", 1).replace(",", "").isdigit() or not row[i] for row in cells) for i in range(len(heads))]
+    right = [bool(cells) and all(_is_number(row[i]) for row in cells) for i in range(len(heads))]
 
     def line(row: Sequence[str]) -> str:
-        parts = [text.rjust(w) if to_right else text.ljust(w) for text, w, to_right in zip(row, widths, right, strict=True)]
-        return "  ".join(parts).rstrip()
+        aligned = zip(row, widths, right, strict=True)
+        return "  ".join(text.rjust(w) if to_right else text.ljust(w) for text, w, to_right in aligned).rstrip()
 
     ruler = "  ".join("─" * width for width in widths)
     head = [line(heads), ruler] if any(heads) else []
     return "\n".join([*head, *(line(row) for row in cells)])
+
+
+def _is_number(text: str) -> bool:
+    return not text or text.replace(".", "", 1).isdigit()
 
 
 def _cut(text: str, limit: int) -> str:
@@ -126,7 +130,8 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
             code = command(*args, **kwargs)
         except LakeLogicError as error:
             if as_json:
-                click.echo(json.dumps({"status": "error", "exit_code": error.exit_code, "error": error.as_dict()}, default=str))
+                told = {"status": "error", "exit_code": error.exit_code, "error": error.as_dict()}
+                click.echo(json.dumps(told, ensure_ascii=False, default=str))
             else:
                 click.echo(str(error), err=True)
             code = error.exit_code

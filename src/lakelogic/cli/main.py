@@ -15,7 +15,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 json_flag = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout instead of text.")
 env_option = click.option("--env", help="Environment of the contract (or LAKELOGIC_ENV).")
 engine_option = click.option("--engine", help="spark, duckdb or polars (or LAKELOGIC_ENGINE).")
-set_option = click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a key of the contract.")
+set_option = click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override one key.")
 
 
 @click.group(context_settings=CONTEXT)
@@ -49,7 +49,8 @@ def run(
     report = run_contract(request, console.sinks())
     console.clear()
     if as_json:
-        console.json({**report.report, "status": report.status, "exit_code": report.exit_code, "reasons": list(report.reasons)})
+        outcome = {"status": report.status, "exit_code": report.exit_code, "reasons": list(report.reasons)}
+        console.json({**report.report, **outcome})
     elif report.text is not None:
         console.print(report.text)
     else:
@@ -75,7 +76,11 @@ def validate(contracts: tuple[str, ...], env: str | None, overrides: tuple[str, 
             {
                 "valid": all(one.is_valid for one in found),
                 "contracts": [
-                    {"contract": one.contract, "valid": one.is_valid, "diagnostics": [d.as_dict() for d in one.diagnostics]}
+                    {
+                        "contract": one.contract,
+                        "valid": one.is_valid,
+                        "diagnostics": [diagnostic.as_dict() for diagnostic in one.diagnostics],
+                    }
                     for one in found
                 ],
             }
@@ -248,7 +253,9 @@ def setup_spark(as_json: bool) -> int:
 @json_flag
 @click.pass_context
 @guarded
-def runs(context: click.Context, dataset: str | None, status: str | None, layer: str | None, limit: int, as_json: bool) -> int:
+def runs(
+    context: click.Context, dataset: str | None, status: str | None, layer: str | None, limit: int, as_json: bool
+) -> int:
     """The ledger: what ran, when, and how it came out."""
     if context.invoked_subcommand is not None:
         return 0

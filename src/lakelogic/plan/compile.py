@@ -16,8 +16,8 @@ from lakelogic.plan import judge, publish, shape, steps
 from lakelogic.plan.datasets import Checks, checks
 from lakelogic.plan.links import known_links
 from lakelogic.plan.nodes import Landed, Order, Plan, Read
-from lakelogic.plan.state import Flag, State, Trouble, both, present
-from lakelogic.sql.expressions import Column, Expression, Literal, call, convert, text
+from lakelogic.plan.state import Flag, State, Trouble, present
+from lakelogic.sql.expressions import Column, Expression, Literal, call, convert
 from lakelogic.sql.types import BIGINT, STRING, Type
 
 TEXT_FORMATS = ("csv", "tsv", "json", "ndjson")
@@ -58,7 +58,8 @@ def compile_contract(
     """
     contract = loaded.contract
     stamps = stamps or publish.Stamps("run", None, datetime(1970, 1, 1, tzinfo=UTC), "source")
-    trouble = Trouble(loaded.where, landed_is_known=source is not None)
+    closed = contract.model.fields and contract.schema_policy.unknown_fields in ("drop", "fail")
+    trouble = Trouble(loaded.where, landed_is_known=source is not None or bool(closed))
     trouble.found += not_available(loaded)
     types = shape.declared_types(contract, trouble)
     state = State(contract.dataset_name, stamps.at, trouble, contract.dialect)
@@ -68,10 +69,8 @@ def compile_contract(
     _links(state, contract, links)
     unknown = shape.land(state, contract, assumed.columns)
     landed_scope = dict(state.scope)
-    if source is None and not types:
-        trouble.landed_is_known = False
     is_text = assumed.format in TEXT_FORMATS
-    _check_keys(contract, types, trouble)
+    _check_settings(contract, trouble)
 
     post = [(index, step) for index, step in enumerate(contract.transformations) if step.phase == "post"]
     for index, step in enumerate(contract.transformations):
@@ -92,7 +91,7 @@ def compile_contract(
     rows.has_raw = not personal or can_encrypt
     rows.encrypts_raw = personal and can_encrypt
     good = _good_columns(state, contract, types)
-    made = publish.publish(state, contract, types, good, stamps, rows)
+    made = publish.publish(state, contract, good, stamps, rows)
     dataset_rules = checks(contract, made.columns, trouble)
     if trouble.errors:
         raise CompileError(_distinct(trouble.found))
@@ -119,7 +118,11 @@ def _links(state: State, contract: Contract, links: Mapping[str, SourceColumns] 
     state.unread_links = frozenset(link.name for link in contract.links) - frozenset(looked_at)
 
 
-def _check_keys(contract: Contract, types: Mapping[str, Type], trouble: Trouble) -> None:
+def _check_settings(contract: Contract, trouble: Trouble) -> None:
+    source = contract.source
+    if source.load_mode == "incremental" and source.path and source.resolved_type in ("table", "delta"):
+        message = "load_mode incremental over a table is not available yet."
+        trouble.add("LL-C207", message, "source.load_mode", "leave it out: a table that is unchanged is not read again")
     if contract.materialization.strategy == "merge" and not contract.key:
         trouble.add(
             BAD_KEY,
@@ -167,14 +170,9 @@ def _judge_before(
 def _model_flags(state: State, contract: Contract, fields: Sequence[Field], silence: judge.Silence) -> list[Flag]:
     index = {f.name: position for position, f in enumerate(contract.model.fields)}
     merge_keys = frozenset(contract.key) if contract.materialization.strategy == "merge" else frozenset()
-    flags: list[Flag] = []
-    if contract.quality.enforce_required:
-        flags += judge.required_flags(state, list(fields), silence, merge_keys)
-    elif merge_keys:
-        keyed = [f for f in fields if f.name in merge_keys]
-        flags += judge.required_flags(
-            state, [f.model_copy(update={"required": True}) for f in keyed], silence, merge_keys
-        )
+    enforced = contract.quality.enforce_required
+    required = [f.name for f in fields if (f.required and enforced) or f.name in merge_keys]
+    flags = judge.required_flags(state, required, silence)
     flags += judge.constraint_flags(state, list(fields), silence, index)
     return flags
 
@@ -196,7 +194,7 @@ def _judge_after(
     flags: list[Flag] = []
     changed = [f for f in contract.model.fields if f.name in state.scope and state.scope[f.name] != settled.get(f.name)]
     merge_keys = contract.key if contract.materialization.strategy == "merge" else ()
-    unjudged = [Field(name=key, required=True) for key in merge_keys if _undeclared(state, contract, key)]
+    unjudged = [key for key in merge_keys if _undeclared(state, contract, key)]
     for key in merge_keys:
         if state.spelled(key) is None and state.trouble.landed_is_known:
             state.column(key, "materialization.primary_key" if contract.materialization.primary_key else "primary_key")
@@ -205,7 +203,8 @@ def _judge_after(
         for flag, (condition, name, _) in zip(cast_flags, originals, strict=True):
             silence.over(state.scope[name], condition)
             flags.append(flag)
-        flags += _model_flags(state, contract, [*changed, *unjudged], silence)
+        flags += judge.required_flags(state, (state.spelled(key) or key for key in unjudged), silence)
+        flags += _model_flags(state, contract, changed, silence)
     for index, rule in enumerate(contract.quality.row_rules):
         if type(rule) not in judge.BUILD and rule.kind != "not_null":
             continue
@@ -259,6 +258,3 @@ def _good_columns(state: State, contract: Contract, types: Mapping[str, Type]) -
         if name not in good and not name.startswith(names.INTERNAL):
             good[name] = value
     return good
-
-
-__all__ = ["Compiled", "SourceColumns", "both", "compile_contract", "text"]

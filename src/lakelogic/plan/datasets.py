@@ -104,7 +104,7 @@ def _bounds(low: Any, high: Any) -> str:
     return f"at least {low}" if low is not None else f"at most {high}"
 
 
-def _row_count(rule: written.RowCountBetween, path: str, good: Good, trouble: Trouble) -> Made | None:
+def _row_count(rule: written.RowCountBetween, _path: str, _good: Good, _trouble: Trouble) -> Made | None:
     expected = _bounds(rule.min, rule.max)
     return Check(rule.name or "row_count_between", rule.severity, expected, ROWS.name, None, rule.min, rule.max), [ROWS]
 

@@ -63,7 +63,7 @@ def as_text(plan: Plan, checks: Checks, target: str | None = None, strategy: str
     shown = ", ".join(f"{column.name} {column.type}" for column in plan.read.columns)
     lines += _node("Read", f"{plan.read.format}: {shown or 'columns are not known yet'}", ())
     for name, link in plan.links.items():
-        lines += _node("Link", f"{link.read.name} as {name}", (f"by {', '.join(link.key)}",))
+        lines += _node("Link", f"{link.reference} as {name}", (f"by {', '.join(link.key)}",))
     for account in plan.accounts:
         lines += _account(account)
     if plan.masks:
@@ -106,7 +106,7 @@ def as_data(plan: Plan, checks: Checks) -> dict[str, Any]:
             "format": plan.read.format,
             "columns": [{"name": c.name, "type": str(c.type)} for c in plan.read.columns],
         },
-        "links": {name: {"reads": link.read.name, "key": list(link.key)} for name, link in plan.links.items()},
+        "links": {name: {"reads": link.reference, "key": list(link.key)} for name, link in plan.links.items()},
         "accounts": [
             {
                 "rollup": list(account.rollup.detail) if account.rollup else None,

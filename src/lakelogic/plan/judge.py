@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ from lakelogic.contract.fields import Field
 from lakelogic.plan.links import found_in
 from lakelogic.plan.state import Flag, State, both, fails, present
 from lakelogic.sql.coerce import unify
-from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, columns_of, convert, text
+from lakelogic.sql.expressions import Call, Expression, Literal, call, columns_of, convert, text
 from lakelogic.sql.problems import NO_COLUMN, SqlProblems
 from lakelogic.sql.signatures import matches
 from lakelogic.sql.types import BOOLEAN, INT, STRING, TIMESTAMP
@@ -48,20 +48,16 @@ class Silence:
         return both(*(call("not", cause) for cause in unique), failed)
 
 
-def required_flags(state: State, fields: list[Field], silence: Silence, also: frozenset[str]) -> list[Flag]:
-    """Required fields and merge keys must have a value; what is missing silences rules that read it."""
+def required_flags(state: State, required: Iterable[str], silence: Silence) -> list[Flag]:
+    """These columns must have a value; what is missing silences rules that read it."""
     flags, causes = [], []
-    for declared in fields:
-        if not (declared.required or declared.name in also):
-            continue
-        value = state.scope.get(declared.name)
+    for name in required:
+        value = state.scope.get(name)
         if value is None:
             continue
         absent = call("is_null", value)
         failed = silence.quiet(absent, columns_of(value))
-        flags.append(
-            Flag(failed, f"Rule failed: {declared.name} is required", "completeness", f"{declared.name}_required")
-        )
+        flags.append(Flag(failed, f"Rule failed: {name} is required", "completeness", f"{name}_required"))
         causes.append((value, absent))
     for value, absent in causes:
         silence.over(value, absent)
@@ -309,6 +305,3 @@ def reads_only_known(state: State, rule: Any) -> bool:
     probe.scope, probe.used, probe.links = dict(state.scope), set(state.used), dict(state.links)
     rule_flag(probe, rule, "", Silence())
     return not any(diagnostic.code == NO_COLUMN for diagnostic in probe.trouble.found)
-
-
-__all__ = ["Column", "Silence", "constraint_flags", "reads_only_known", "required_flags", "rule_flag"]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lakelogic.plan.nodes import Assignment, Join, Landed, Link, Read, RowWise
-from lakelogic.plan.state import State
+from lakelogic.plan.nodes import Assignment, Join, Landed, Link, Node, Order, Rank, Read, RowWise
+from lakelogic.plan.state import State, holds
 from lakelogic.sql.bind import Binder, condition, scope_of
 from lakelogic.sql.coerce import unify
-from lakelogic.sql.expressions import Column, Expression
+from lakelogic.sql.expressions import Column, Expression, Literal, call, columns_of
 from lakelogic.sql.parse import parse_expression
 from lakelogic.sql.problems import NO_COLUMN, SqlProblems, nearest
-from lakelogic.sql.types import BOOLEAN, Type
+from lakelogic.sql.types import BIGINT, BOOLEAN
 
 NO_LINK = "LL-C212"
 
@@ -98,8 +98,8 @@ def match(
         wanted[column.name] = column
     keys: list[tuple[Expression, str]] = []
     converted: list[Assignment] = []
-    for position, (value, name) in enumerate(on):
-        column = spelled[name.lower()]
+    for position, (value, key_name) in enumerate(on):
+        column = spelled[key_name.lower()]
         try:
             (left, right), _ = unify((value, Column(column.name, column.type)), f"{reference}.{column.name}:")
         except SqlProblems as trouble:
@@ -108,14 +108,24 @@ def match(
         key = f"~key{position}"
         converted.append(Assignment(key, right))
         keys.append((left, key))
-    read_too = [c for c in link.columns if c.name in wanted or (link.filter and c.name in _columns(link.filter))]
+    read_too = [c for c in link.columns if c.name in wanted or (link.filter and c.name in columns_of(link.filter))]
     name = f"{reference}~{len(state.links)}"
+    nodes: list[Node] = [RowWise("key", tuple(converted))]
+    kept = link.filter
+    if distinct:
+        # One row per key, so that a row never finds two.
+        counted = [] if kept is None else [holds(kept)]
+        columns = [Column(assignment.name, assignment.value.type) for assignment in converted]
+        nodes.append(Rank("rank", (*columns, *counted), tuple(Order(column) for column in columns), "~rank"))
+        first = call("eq", Column("~rank", BIGINT), Literal(1, BIGINT))
+        kept = first if kept is None else call("and", holds(kept), first)
     state.links[name] = Link(
-        Read(reference, link.format, tuple(read_too), link.options),  # type: ignore[arg-type]
-        (RowWise("key", tuple(converted)),),
-        link.filter,
+        Read(name, link.format, tuple(read_too), link.options),  # type: ignore[arg-type]
+        tuple(nodes),
+        kept,
+        reference,
         tuple(key for _, key in keys),
-        distinct,
+        is_checked=not distinct,
     )
     taken = {column: state.fresh(f"~{reference}.{column}") for column in (spelled[name.lower()].name for name in take)}
     found = state.fresh(f"~found.{reference}")
@@ -126,20 +136,9 @@ def match(
     )
 
 
-def _columns(expression: Expression) -> frozenset[str]:
-    from lakelogic.sql.expressions import columns_of
-
-    return columns_of(expression)
-
-
 def found_in(state: State, value: Expression, reference: str, key: str, path: str) -> Expression | None:
     """Whether the value is found in a column of a link; duplicates there do not multiply rows."""
     matched = match(
         state, reference, [(value, key)], [], path, label="reference", distinct=True, detail=(f"{reference}.{key}",)
     )
     return matched.found if matched else None
-
-
-def type_of(link: KnownLink, column: str) -> Type | None:
-    """The type of a link's column."""
-    return next((found.type for found in link.columns if found.name.lower() == column.lower()), None)

@@ -133,8 +133,9 @@ class Link:
     read: Read
     nodes: tuple[Node, ...]
     keep: Expression | None  # rows of the link that count; None for all
+    reference: str = ""  # the name in the contract; `read.name` is unique in the plan
     key: tuple[str, ...] = ()  # the columns a Join matches by
-    distinct: bool = False  # only the different values of `key` count; otherwise the key must be unique
+    is_checked: bool = True  # the key must be unique, and the run measures that; otherwise the nodes see to it
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,6 @@ def stamp_values(contract: Contract, stamps: Stamps, file: Expression) -> dict[s
 def publish(
     state: State,
     contract: Contract,
-    types: Mapping[str, Type],
     good: Mapping[str, Expression],
     stamps: Stamps,
     rows: Rows,

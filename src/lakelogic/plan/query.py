@@ -57,11 +57,11 @@ def select(state: State, text: str, path: str, name: str, dialect: str) -> None:
             raise SqlProblems([Problem(NOT_YET, f"{', '.join(missing)} in a SELECT is not available yet.", instead)])
         where = tree.args.get("where")
         kept = condition(Binder(scope).bind(where.this), "WHERE") if where is not None else None
-        values = _projection(state, scope, tree)
+        values = _projection(scope, tree)
     except SqlProblems as trouble:
         state.trouble.sql(trouble.problems, path)
         return
-    if kept is not None:
+    if kept is not None and where is not None:
         state.lose("filtered", name, fails(kept), (f"keep {where.this.sql(dialect='spark')}",))
     state.scope = {column: value for column, value in state.scope.items() if column.startswith("~")}
     state.derive("select", values, (" ".join(text.split()),))
@@ -83,14 +83,14 @@ def _from(state: State, tree: exp.Select) -> Scope:
     return Scope(scope.columns, aliases, scope.now)
 
 
-def _projection(state: State, scope: Scope, tree: exp.Select) -> dict[str, Expression]:
+def _projection(scope: Scope, tree: exp.Select) -> dict[str, Expression]:
     values: dict[str, Expression] = {}
     problems: list[Problem] = []
     for item in tree.expressions:
         star = item.this if isinstance(item, exp.Column) and isinstance(item.this, exp.Star) else item
         if isinstance(star, exp.Star):
             try:
-                values |= _star(state, scope, star)
+                values |= _star(scope, star)
             except SqlProblems as trouble:
                 problems += trouble.problems
             continue
@@ -105,7 +105,7 @@ def _projection(state: State, scope: Scope, tree: exp.Select) -> dict[str, Expre
     return values
 
 
-def _star(state: State, scope: Scope, star: exp.Star) -> dict[str, Expression]:
+def _star(scope: Scope, star: exp.Star) -> dict[str, Expression]:
     left_out = {column.name.lower() for column in (star.args.get("except_") or star.args.get("except") or [])}
     known = {name.lower() for name in scope.columns}
     for name in sorted(left_out - known):

@@ -110,9 +110,8 @@ class Trouble:
             where = self.where(path)
             if problem.line is not None and problem.line > 1 and where.line is not None:
                 where = Where(where.file, where.line + problem.line - 1, None, where.path)
-            guess = problem.hint or ""
-            # Without a look at the source, a column that nothing resembles may still land.
-            unsure = problem.code == NO_COLUMN and not self.landed_is_known and not guess.startswith("did you mean")
+            # Without a look at the source, a column that nobody declares may still land.
+            unsure = problem.code == NO_COLUMN and not self.landed_is_known
             severity: OneOf["error", "warning"] = "warning" if unsure else "error"
             self.found.append(Diagnostic(problem.code, problem.message, where, problem.hint, severity))
 
@@ -136,7 +135,7 @@ class State:
     links: dict[str, Link] = field(default_factory=dict)
     reasons: list[Reason] = field(default_factory=list)
     fates: list[Fate] = field(default_factory=list)
-    fate: Expression = Literal(0, INT)
+    fate: Expression = field(default_factory=lambda: Literal(0, INT))
     verdicts: list[str] = field(default_factory=list)  # error masks of the open account
     notes: list[str] = field(default_factory=list)  # warning and info masks of the open account
     snapshots: list[Snapshot] = field(default_factory=list)  # how rows looked at each judgement of the open account

@@ -13,7 +13,7 @@ from lakelogic.plan.nodes import Order, Rank
 from lakelogic.plan.rollup import rollup
 from lakelogic.plan.state import Flag, State, both, fails, holds, present
 from lakelogic.sql.coerce import unify
-from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Literal, call, convert
+from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Literal, call
 from lakelogic.sql.parse import is_select
 from lakelogic.sql.problems import NO_COLUMN, SqlProblems, nearest
 from lakelogic.sql.signatures import cast as checked_cast
@@ -309,6 +309,3 @@ def makes(step: Any) -> set[str]:
                 name.lower() for name in (*step.group_by, *step.aggregations, *(trace for trace in traces if trace))
             }
     return set()
-
-
-__all__ = ["apply", "convert", "makes"]

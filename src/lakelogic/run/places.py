@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.catalogs.local import LocalCatalog, is_path
 from lakelogic.contract.document import Contract
 from lakelogic.errors import UsageError
 
@@ -36,5 +36,7 @@ def places(contract: Contract, catalog: LocalCatalog, target: str | None = None)
             hint="Add target_path: catalog.schema.table (or a folder), or run with materialize=False.",
         )
     chosen = None if target else contract.quarantine.place
-    quarantine = chosen or catalog.quarantine_name(written, contract.layer, contract.entity)
+    # Named after the table rather than the entity alone, so that two systems never share a quarantine.
+    entity = contract.entity if is_path(written) else written.rpartition(".")[2]
+    quarantine = chosen or catalog.quarantine_name(written, contract.layer, entity)
     return Places(written, catalog.resolve(written), quarantine, catalog.resolve(quarantine))

@@ -186,7 +186,7 @@ def _decoded(
         if wanted.name in columns:
             arrays.append(columns[wanted.name])
         else:
-            staged = given.get(BAD_PREFIX + wanted.name, given.get(wanted.name))
+            staged = given[BAD_PREFIX + wanted.name if BAD_PREFIX + wanted.name in given else wanted.name]
             arrays.append(staged.cast(wanted.type))
     return pa.Table.from_arrays(arrays, schema=side.schema)
 

@@ -104,10 +104,10 @@ class Result:
         return "\n".join(
             [
                 "result.good (passed the rules, personal data masked)",
-                *_grid(good.select(plain).slice(0, limit)),
+                *_grid(_sorted(good.select(plain)).slice(0, limit)),
                 "",
                 "result.bad (quarantined)",
-                *_grid(bad.select(shown).slice(0, limit)),
+                *_grid(_sorted(bad.select(shown)).slice(0, limit)),
             ]
         )
 
@@ -135,6 +135,11 @@ class Result:
         if self.sides is None:
             raise DataError(f"The run {self.run_id} ({self.status}) has no rows to show.")
         return self.sides
+
+
+def _sorted(table: pa.Table) -> pa.Table:
+    """Rows by their first column, so that two engines show the same picture."""
+    return table.sort_by(table.column_names[0]) if table.num_columns else table
 
 
 def _grid(table: pa.Table) -> list[str]:

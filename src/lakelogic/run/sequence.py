@@ -64,6 +64,8 @@ class Run:
     fingerprint: str
     batch_id: str | None = None
     slice: window.Slice | None = None
+    links: dict[str, window.Slice] = field(default_factory=dict)
+    identity: dict[str, Any] = field(default_factory=dict)
     places: Places | None = None
     keys: Keys = field(default_factory=Keys)
 
@@ -118,7 +120,9 @@ def _run(run_: Run) -> Result:
         seen = roll_forward(run_.job, run_.places, seen, run_.events)
     slice_ = window.pin_source(contract, job.catalog, seen)
     run_.slice = slice_
-    run_.batch_id = window.batch_id(contract.dataset_name, run_.fingerprint, slice_.identity())
+    run_.links = window.pin_links(contract, job.catalog)
+    run_.identity = window.identity_of(slice_, run_.links)
+    run_.batch_id = window.batch_id(contract.dataset_name, run_.fingerprint, run_.identity)
     empty = not slice_.pinned.files and slice_.pinned.table is None
     if empty and contract.source.empty_behavior == "fail":
         raise SourceError(
@@ -178,7 +182,10 @@ def _nothing_new(run_: Run) -> Result:
 
 def _judge_rows(run_: Run) -> Result:
     """Rows that were handed in: no source to pin, the batch is known by the run."""
-    run_.batch_id = window.batch_id(run_.job.loaded.contract.dataset_name, run_.fingerprint, {"run": run_.run_id})
+    contract = run_.job.loaded.contract
+    run_.links = window.pin_links(contract, run_.job.catalog)
+    run_.identity = {"run": run_.run_id}
+    run_.batch_id = window.batch_id(contract.dataset_name, run_.fingerprint, run_.identity)
     if run_.places is None or run_.job.ledger is None:
         return _evaluate_and_publish(run_, None)
     lease = run_.job.ledger.acquire(run_.places.target_location, _owner(run_.run_id), LEASE_TIME)
@@ -212,18 +219,18 @@ def _prepare(run_: Run) -> Prepared:
     else:
         assert run_.slice is not None
         source = window.look(contract, run_.slice, engine)
-    link_columns, link_slices = window.pin_links(contract, job.catalog, engine)
+    link_columns = window.look_at_links(run_.links, engine)
     compiled = compile_contract(job.loaded, source, link_columns, stamps=stamps, can_encrypt=bool(run_.keys.encryption))
     for warning in compiled.warnings:
         run_.events.tell("warning", f"{warning.where}: {warning.message}")
     plan = compiled.plan
     _refuse_unknown(run_, source)
     require(plan, engine)
-    links = {name: engine.link(link, link_slices[link.read.name].pinned) for name, link in plan.links.items()}
+    links = {name: engine.link(link, run_.links[link.reference].pinned) for name, link in plan.links.items()}
     for name, link in plan.links.items():
-        if not link.distinct and (found := engine.duplicates(links[name], link.key)):
+        if link.is_checked and (found := engine.duplicates(links[name], link.key)):
             raise DataError(
-                f"The link `{link.read.name}` has {found} key{'s' if found != 1 else ''} that occur more than once.",
+                f"The link `{link.reference}` has {found} key{'s' if found != 1 else ''} that occur more than once.",
                 hint="A lookup or join must find at most one row; deduplicate the reference first.",
             )
     if job.data is not None:
@@ -270,7 +277,7 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
     assert run_.batch_id is not None
     if run_.places is not None:
         commit = committer(job.catalog, job.ledger, contract, run_.places, run_.batch_id, run_.fingerprint)
-        commit.begin(run_.slice.identity() if run_.slice else {}, engine.name)
+        commit.begin(run_.identity, engine.name)
         place, bad_place = commit.staging, commit.quarantine_staging
     else:
         folder = tempfile.TemporaryDirectory(prefix="lakelogic-")
@@ -328,16 +335,16 @@ def _recount(run_: Run, read: Read) -> int | None:
     import pyarrow.parquet as pq
 
     if run_.slice.format in ("parquet", "delta"):
-        return sum(pq.read_metadata(path).num_rows for path in run_.slice.pinned.files)
-    from lakelogic.engines.text_reader import count_rows
+        return sum(int(pq.read_metadata(path).num_rows) for path in run_.slice.pinned.files)
+    from lakelogic.engines.text_reader import TextScan
 
-    return count_rows(read, run_.slice.pinned.files)
+    return sum(batch.num_rows for batch in TextScan(read, run_.slice.pinned).batches())
 
 
 def _refuse_bad_rows(run_: Run, counts: Counts) -> None:
     if not run_.job.loaded.contract.quarantine.enabled and counts.quarantined:
         raise DataError(
-            f"{counts.quarantined} of {counts.source} rows are bad and quarantine.enabled is false: nothing was written.",
+            f"{counts.quarantined} of {counts.source} rows are bad and quarantine.enabled is false; nothing is written.",
             hint="Mend the rows, or let them be quarantined.",
         )
 
@@ -373,8 +380,8 @@ def _measure(run_: Run, prepared: Prepared, staged: Staged) -> tuple[dict[str, A
         keys = [column.name for key in contract.key for column in good if column.name.lower() == key.lower()]
         if found := duplicates(keys):
             raise DataError(
-                f"{found} key{'s' if found != 1 else ''} of ({', '.join(keys)}) occur with different rows in one batch, "
-                "and nothing says which is newer.",
+                f"{found} key{'s' if found != 1 else ''} of ({', '.join(keys)}) occur with different rows in one "
+                "batch, and nothing says which is newer.",
                 hint="Add materialization.sequence_by: a column that tells the newer row, or a deduplicate step.",
             )
     return measured, outcomes

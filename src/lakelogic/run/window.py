@@ -51,6 +51,12 @@ class Slice:
         return {"files": [[file.path, file.size, file.mtime_ns] for file in self.files]}
 
 
+def identity_of(source: Slice, links: Mapping[str, Slice]) -> dict[str, Any]:
+    """The whole input of a run: a link that changed makes another batch, because rows may now find their match."""
+    seen = {name: found.identity() for name, found in sorted(links.items())}
+    return {**source.identity(), **({"links": seen} if seen else {})}
+
+
 def batch_id(dataset: str, fingerprint: str, identity: Mapping[str, Any]) -> str:
     """The identity of a batch: the same contract over the same input is the same batch."""
     content = json.dumps([dataset, fingerprint, identity], sort_keys=True)
@@ -83,10 +89,6 @@ def pin_source(contract: Contract, catalog: LocalCatalog, seen: set[tuple[str, i
     path = source_path(contract)
     kind = contract.source.resolved_type
     if kind in ("table", "delta"):
-        if contract.source.load_mode == "incremental":
-            raise UnsupportedError(
-                "load_mode incremental over a table is not available yet.", hint="Use load_mode: full with merge."
-            )
         return pin_table(path, catalog)
     file_format = source_format(contract)
     if file_format == "delta":
@@ -141,11 +143,8 @@ def look(contract: Contract, slice_: Slice, engine: Engine) -> SourceColumns:
     raise UnsupportedError(f"The format `{slice_.format}` is not available yet.")
 
 
-def pin_links(
-    contract: Contract, catalog: LocalCatalog, engine: Engine
-) -> tuple[dict[str, SourceColumns], dict[str, Slice]]:
-    """Reference data, pinned and looked at; a link that is not there is an error."""
-    columns: dict[str, SourceColumns] = {}
+def pin_links(contract: Contract, catalog: LocalCatalog) -> dict[str, Slice]:
+    """Reference data as it is now; a link that is not there is an error."""
     slices: dict[str, Slice] = {}
     for link in contract.links:
         place = link.table or link.path
@@ -162,8 +161,12 @@ def pin_links(
                 raise SourceError(f"The link `{link.name}` has no files at `{place}`.")
             found = pin_files(files, file_format, place)
         slices[link.name] = found
-        columns[link.name] = _look_at_link(found, engine)
-    return columns, slices
+    return slices
+
+
+def look_at_links(slices: Mapping[str, Slice], engine: Engine) -> dict[str, SourceColumns]:
+    """The columns of each link."""
+    return {name: _look_at_link(found, engine) for name, found in slices.items()}
 
 
 def _look_at_link(found: Slice, engine: Engine) -> SourceColumns:

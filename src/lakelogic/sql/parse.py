@@ -128,3 +128,8 @@ def _clauses(tree: exp.Select) -> list[str]:
 def clauses(tree: exp.Select) -> set[str]:
     """Which clauses a SELECT has, by sqlglot's names without the trailing underscore."""
     return {name.rstrip("_") for name in _clauses(tree)}
+
+
+def column_tree(name: str) -> exp.Expression:
+    """The tree of a plain column, whatever its name looks like."""
+    return cast(exp.Expression, exp.column(exp.to_identifier(name, quoted=True)))

@@ -1,0 +1,57 @@
+"""Look at a contract's source and plan without running it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.contract.load import Loaded
+from lakelogic.engines import registry
+from lakelogic.engines.base import Engine, Pinned
+from lakelogic.engines.text_reader import discover
+from lakelogic.errors import LakeLogicError, UnsupportedError
+from lakelogic.plan.compile import SourceColumns, compile_contract
+from lakelogic.plan.nodes import Landed, Read
+from lakelogic.run import window
+
+
+class _NoEngine:
+    """Finds the keys of JSON files with the reader that needs no engine."""
+
+    def discover(self, read: Read, pinned: Pinned) -> tuple[Landed, ...]:
+        return discover(read, pinned)
+
+
+def source_columns(loaded: Loaded) -> tuple[SourceColumns, dict[str, SourceColumns]] | None:
+    """The columns of the source and of the links, where all of them can be seen now; otherwise None."""
+    contract = loaded.contract
+    catalog = LocalCatalog()
+    looker: Any = _NoEngine()
+    try:
+        slice_ = window.pin_source(contract, catalog, set())
+        if not slice_.pinned.files and slice_.pinned.table is None:
+            return None
+        links = window.look_at_links(window.pin_links(contract, catalog), looker)
+        return window.look(contract, slice_, looker), links
+    except LakeLogicError:
+        return None  # not there yet, or not reachable from here: the contract is judged by what it declares
+
+
+def lowered(loaded: Loaded, engine_name: str | None) -> str:
+    """The statement (DuckDB) or the plan (Spark, Polars) that an engine would run over the real source."""
+    contract = loaded.contract
+    engine: Engine = registry.load(engine_name or contract.engine or registry.default_name())
+    try:
+        catalog = LocalCatalog()
+        slice_ = window.pin_source(contract, catalog, set())
+        source = window.look(contract, slice_, engine)
+        slices = window.pin_links(contract, catalog)
+        plan = compile_contract(loaded, source, window.look_at_links(slices, engine)).plan
+        links = {name: engine.link(link, slices[link.reference].pinned) for name, link in plan.links.items()}
+        frame = engine.lower(engine.scan(plan.read, slice_.pinned), plan.accounts, links)
+        show = getattr(engine, "sql", None)
+        if show is None:
+            raise UnsupportedError(f"The engine `{engine.name}` cannot show its plan.")
+        return str(show(frame))
+    finally:
+        engine.close()
