@@ -211,6 +211,26 @@ def test_a_merge_that_lost_a_race_is_a_commit_conflict_and_goes_through_when_don
     assert read(root)[-1] == (4, "mine", "day 2")
 
 
+def test_a_merge_that_would_change_nothing_is_judged_again_when_somebody_came_between(root, stage, monkeypatch):
+    evaluate = delta._merge
+    calls = {"n": 0}
+
+    def interrupted_once(*arguments, **options):
+        metrics = evaluate(*arguments, **options)
+        calls["n"] += 1
+        if calls["n"] == 1:
+            theirs = stage(root, rows((1, "theirs", "day 2")))
+            tables.merge(root, [theirs], SCHEMA, ["id"], CommitInfo("other", 1), compare=["email"])
+        return metrics
+
+    monkeypatch.setattr(delta, "_merge", interrupted_once)
+    same = stage(root, rows((1, "a", "day 3")))
+    with pytest.raises(CommitConflict):
+        merge(root, [same], 2)
+    assert merge(root, [same], 2).updated == 1
+    assert read(root)[0][1] == "a"
+
+
 def test_many_rows_in_many_files_are_all_merged(tmp_path, stage):
     root = str(tmp_path / "t")
     merge(root, [stage(root, rows(*((i, "old", "x") for i in range(start, start + 500)))) for start in (0, 500)], 1)

@@ -107,8 +107,11 @@ class DeltaTables:
         updated = int(metrics.get("num_target_rows_updated", 0))
         unchanged = sum(file.rows for file in staged) - inserted - updated
         if not inserted and not updated:
-            done = self._write(root, [], schema, commit, "append")
-            return Committed(done.version, unchanged=unchanged, skipped=done.skipped)
+            with _trouble(root):
+                # On the version that was compared, so that nobody's later change is taken for seen.
+                table.create_write_transaction(
+                    [], mode="append", schema=table.schema(), commit_properties=_properties(commit, retries=0)
+                )
         return Committed(_version_of(root, commit), inserted=inserted, updated=updated, unchanged=unchanged)
 
     def find_commit(self, location: str, app_id: str, n: int) -> Mapping[str, str] | None:
