@@ -1,0 +1,232 @@
+"""What Polars has no expression for, done on whole columns in Python, as rarely as possible.
+
+Each function takes and gives a series; NULL stays NULL. Where a native operation is right for most values,
+only the others are touched one by one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from decimal import Context, Decimal, InvalidOperation, Overflow
+from typing import Any, NoReturn
+
+import polars as pl
+
+_EXACT = Context(prec=100)
+_EXPONENT_FROM, _EXPONENT_TO = -4, 16
+
+
+def each(function: Callable[[Any], Any], to: Any) -> Callable[[pl.Series], pl.Series]:
+    """A function of one value, applied to every value that is not NULL."""
+
+    def apply(values: pl.Series) -> pl.Series:
+        found = [None if value is None else function(value) for value in values.to_list()]
+        return pl.Series(values.name, found, dtype=to)
+
+    return apply
+
+
+def real_text(values: pl.Series) -> pl.Series:
+    """Floating point numbers as canonical text: the shortest digits, written as Python writes them."""
+    texts = values.cast(pl.String)
+    size = values.abs()
+    odd = (size < 1e-3) | (size >= 1e15) | ~values.is_finite()
+    positions = odd.fill_null(False).arg_true()
+    if not len(positions):
+        return texts
+    rewritten = [canonical_real(texts[index]) for index in positions.to_list()]
+    return texts.scatter(positions, rewritten)
+
+
+def canonical_real(text: str) -> str:
+    """A number in any notation with its shortest digits → the notation of `repr`."""
+    low = text.lower()
+    if low in ("nan", "inf", "-inf"):
+        return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[low]
+    sign, digits, exponent = Decimal(text).as_tuple()
+    assert isinstance(exponent, int)
+    shown = "".join(str(digit) for digit in digits).rstrip("0") or "0"
+    minus = "-" if sign else ""
+    if shown.strip("0") == "":
+        return f"{minus}0.0"
+    shown = shown.lstrip("0")
+    point = Decimal(text).adjusted()  # the power of ten of the first digit
+    if _EXPONENT_FROM <= point < _EXPONENT_TO:
+        if point < 0:
+            return f"{minus}0.{'0' * (-point - 1)}{shown}"
+        padded = shown.ljust(point + 1, "0")
+        return f"{minus}{padded[: point + 1]}.{padded[point + 1 :] or '0'}"
+    fraction = f".{shown[1:]}" if len(shown) > 1 else ""
+    return f"{minus}{shown[0]}{fraction}e{'-' if point < 0 else '+'}{abs(point):02d}"
+
+
+def real_decimal(precision: int, scale: int) -> Callable[[pl.Series], pl.Series]:
+    """Floating point numbers as decimals, by their shortest text; NULL where that has too many digits."""
+
+    def one(text: str) -> Decimal | None:
+        return None if text.endswith(("NaN", "y")) else fitting(Decimal(text), precision, scale)
+
+    return lambda values: each(one, pl.Decimal(precision, scale))(real_text(values))
+
+
+def fitting(value: Decimal, precision: int, scale: int) -> Decimal | None:
+    """A decimal in so many digits, NULL when it does not fit exactly."""
+    try:
+        found = value.quantize(Decimal(1).scaleb(-scale), context=_EXACT)
+    except (InvalidOperation, Overflow):
+        return None
+    return found if found == value and abs(found) < Decimal(10) ** (precision - scale) else None
+
+
+def rounded_real(digits: int) -> Callable[[pl.Series], pl.Series]:
+    """Doubles rounded half away from zero as they are written: 1.005 to two digits is 1.01."""
+
+    def apply(values: pl.Series) -> pl.Series:
+        exact = values.cast(pl.String).cast(pl.Decimal(38, 18), strict=False)
+        found = exact.round(digits, mode="half_away_from_zero").cast(pl.String).cast(values.dtype)
+        small = (values.abs() < 1e15).fill_null(False)
+        return pl.select(pl.when(small).then(found).otherwise(values)).to_series().alias(values.name)
+
+    return apply
+
+
+def decimal_arithmetic(function: str, precision: int, scale: int) -> Callable[[pl.Series], pl.Series]:
+    """`add`, `subtract` or `multiply` of the two fields of a struct; NULL beyond the digits.
+
+    Polars stops on overflow, so a batch in which it happens is computed value by value.
+    """
+    to = pl.Decimal(precision, scale)
+    wide = pl.Decimal(38, scale)
+
+    def apply(pairs: pl.Series) -> pl.Series:
+        sides = pairs.struct.unnest()
+        left, right = sides.to_series(0), sides.to_series(1)
+        wide_left, wide_right = left.cast(wide, strict=False), right.cast(wide, strict=False)
+        if wide_left.null_count() == left.null_count() and wide_right.null_count() == right.null_count():
+            try:
+                return _native(function, wide_left, wide_right).cast(wide).cast(to, strict=False)
+            except pl.exceptions.PolarsError:
+                pass  # an overflow somewhere in the batch: the exact way below finds where
+        found = [
+            None if one is None or two is None else fitting(_exact(function, one, two), precision, scale)
+            for one, two in zip(left.to_list(), right.to_list(), strict=True)
+        ]
+        return pl.Series(pairs.name, found, dtype=to)
+
+    return apply
+
+
+def _native(function: str, left: pl.Series, right: pl.Series) -> pl.Series:
+    if function == "add":
+        return left + right
+    return left - right if function == "subtract" else left * right
+
+
+def _exact(function: str, left: Any, right: Any) -> Decimal:
+    one, two = Decimal(left), Decimal(right)
+    if function == "add":
+        return _EXACT.add(one, two)
+    return _EXACT.subtract(one, two) if function == "subtract" else _EXACT.multiply(one, two)
+
+
+def decimal_total(scale: int, split: int) -> Callable[[pl.Series], pl.Series]:
+    """The total of a sum that was split into high and low parts; NULL beyond 38 digits."""
+
+    def one(parts: dict[str, int | None]) -> Decimal | None:
+        high, low = parts.values()
+        if high is None or low is None:
+            return None
+        return fitting(Decimal(high * split + low).scaleb(-scale, _EXACT), 38, scale)
+
+    return each(one, pl.Decimal(38, scale))
+
+
+def reversed_text(values: pl.Series) -> pl.Series:
+    """Characters back to front; the native way turns what a reader sees as one character around, not code points."""
+    return each(lambda value: value[::-1], pl.String)(values)
+
+
+def decoded(values: pl.Series) -> pl.Series:
+    """Bytes as UTF-8 text; NULL where they are not."""
+
+    def one(value: bytes) -> str | None:
+        try:
+            return value.decode("utf-8")
+        except UnicodeDecodeError:
+            return None
+
+    return each(one, pl.String)(values)
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(constant)
+
+
+def _json_or_null(value: str) -> str | None:
+    try:
+        json.loads(value, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return None
+    return value
+
+
+valid_json = each(_json_or_null, pl.String)
+md5 = each(lambda value: hashlib.md5(_octets(value), usedforsecurity=False).hexdigest(), pl.String)
+sha256 = each(lambda value: hashlib.sha256(_octets(value)).hexdigest(), pl.String)
+
+
+def _octets(value: str | bytes) -> bytes:
+    return value.encode("utf-8") if isinstance(value, str) else value
+
+
+def texts_where(flags: int) -> Callable[[pl.Series], pl.Series]:
+    """Lists of the texts whose flag is TRUE, for the rows that have any: a list for every row would cost 70 times."""
+
+    def build(rows: pl.DataFrame) -> pl.Series:
+        items = [pl.when(pl.col(f"f{index}")).then(pl.col(f"t{index}")) for index in range(flags)]
+        return rows.select(pl.concat_list(items).list.drop_nulls()).to_series()
+
+    return _where_any(flags, build, pl.List(pl.String))
+
+
+def entries_where(flags: int) -> Callable[[pl.Series], pl.Series]:
+    """Maps of the entries whose flag is TRUE, for the rows that have any."""
+    to = pl.Map(pl.String, pl.String)
+
+    def build(rows: pl.DataFrame) -> pl.Series:
+        names = rows.columns
+        found = []
+        for row in rows.iter_rows():
+            value = dict(zip(names, row, strict=True))
+            found.append(
+                [
+                    {"key": value[f"t{index}"], "value": value[f"v{index}"]}
+                    for index in range(flags)
+                    if value[f"f{index}"]
+                ]
+            )
+        pair = pl.Struct({"key": pl.String, "value": pl.String})
+        return pl.Series("entries", found, dtype=pl.List(pair)).cast(to)
+
+    return _where_any(flags, build, to)
+
+
+def _where_any(flags: int, build: Callable[[pl.DataFrame], pl.Series], to: Any) -> Callable[[pl.Series], pl.Series]:
+    def apply(rows: pl.Series) -> pl.Series:
+        frame = rows.struct.unnest()
+        raised = frame.select(pl.any_horizontal(pl.col(f"f{index}") for index in range(flags)).fill_null(False))
+        mask = raised.to_series()
+        if not mask.any():
+            return (
+                pl.Series(rows.name, [None], dtype=to).new_from_index(0, len(rows))
+                if len(rows)
+                else pl.Series(rows.name, [], dtype=to)
+            )
+        built = build(frame.filter(mask))
+        place = mask.cast(pl.Int64).cum_sum() - 1
+        places = pl.select(pl.when(mask).then(place)).to_series()
+        return built.gather(places).alias(rows.name)
+
+    return apply

@@ -1,0 +1,292 @@
+"""Canonical expressions → Polars expressions, by a table: one builder per function of the catalogue."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from lakelogic.engines.patterns import like_parts, like_regex, rust_regex
+from lakelogic.engines.polars import by_value
+from lakelogic.engines.polars.convert import by_batch, to_type
+from lakelogic.engines.polars.literals import dtype, literal
+from lakelogic.errors import UnsupportedError
+from lakelogic.sql.expressions import Call, Column, Expression, Literal
+
+Args: TypeAlias = Sequence[pl.Expr]
+Builder: TypeAlias = Callable[[Call, Args], pl.Expr]
+
+_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31, in days from 1970
+
+
+def expression(value: Expression) -> pl.Expr:
+    """The Polars expression of a canonical one."""
+    if isinstance(value, Column):
+        return pl.col(value.name)
+    if isinstance(value, Literal):
+        return literal(value)
+    builder = BUILDERS.get(value.function)
+    if builder is None:
+        raise UnsupportedError(f"Polars has no function `{value.function}`.")
+    return builder(value, [expression(argument) for argument in value.args])
+
+
+def _constant(call: Call, index: int) -> Any:
+    argument = call.args[index]
+    assert isinstance(argument, Literal)
+    return argument.value
+
+
+def _fold(function: Callable[[Any, Any], Any]) -> Builder:
+    return lambda _call, args: reduce(function, args)
+
+
+def _one_of(call: Call, args: Args) -> pl.Expr:
+    subject, items = call.args[0], call.args[1:]
+    present = [item for item in items if not (isinstance(item, Literal) and item.value is None)]
+    simple = subject.type.kind in ("string", "tinyint", "smallint", "int", "bigint", "date")
+    if simple and all(isinstance(item, Literal) for item in present):
+        values = pl.Series([item.value for item in present if isinstance(item, Literal)], dtype=dtype(subject.type))
+        found = args[0].is_in(values.implode())
+    else:
+        pairs = zip(items, args[1:], strict=True)
+        found = reduce(operator.or_, [args[0] == value for item, value in pairs if item in present], pl.lit(False))
+        found = pl.when(args[0].is_not_null()).then(found)
+    return found if len(present) == len(items) else pl.when(found).then(pl.lit(True))
+
+
+def _case(call: Call, args: Args) -> pl.Expr:
+    pairs = list(zip(args[:-1:2], args[1::2], strict=False))
+    chain: Any = pl
+    for condition, value in pairs:
+        chain = chain.when(condition).then(value)
+    default = args[-1] if len(args) % 2 else pl.lit(None, dtype=dtype(call.type))
+    found: pl.Expr = chain.otherwise(default)
+    return found
+
+
+def _arithmetic(call: Call, args: Args) -> pl.Expr:
+    left, right = args
+    if call.type.kind == "decimal":
+        pair = pl.struct(_as_decimal(call, 0, left).alias("l"), _as_decimal(call, 1, right).alias("r"))
+        function = by_value.decimal_arithmetic(call.function, call.type.precision, call.type.scale)
+        return by_batch(pair, function, dtype(call.type))
+    act = {"add": operator.add, "subtract": operator.sub, "multiply": operator.mul}[call.function]
+    if call.type.is_integer:
+        wide: pl.Expr = act(left.cast(pl.Int128), right.cast(pl.Int128))
+        return wide.cast(dtype(call.type), strict=False)  # beyond the type: NULL
+    plain: pl.Expr = act(_as_double(call, 0, left), _as_double(call, 1, right))
+    return plain
+
+
+def _as_decimal(call: Call, index: int, value: pl.Expr) -> pl.Expr:
+    return value if call.args[index].type.kind == "decimal" else value.cast(pl.Decimal(38, 0))
+
+
+def _as_double(call: Call, index: int, value: pl.Expr) -> pl.Expr:
+    source = call.args[index].type
+    if source.kind == "decimal":
+        return value.cast(pl.String).cast(pl.Float64)
+    return value if source.kind == "double" else value.cast(pl.Float64)
+
+
+def _divide(call: Call, args: Args) -> pl.Expr:
+    left, right = (_as_double(call, index, value) for index, value in enumerate(args))
+    return pl.when(right != 0).then(left / right)
+
+
+def _modulo(call: Call, args: Args) -> pl.Expr:
+    left, right = (to_type(value, call.args[index].type, call.type) for index, value in enumerate(args))
+    if call.type.is_integer:
+        left, right = left.cast(pl.Int128), right.cast(pl.Int128)
+    zero = pl.lit(0).cast(dtype(call.type)) if call.type.kind == "decimal" else pl.lit(0)
+    divisor = pl.when(right != zero).then(right.abs())
+    remainder = left.abs() % divisor  # the native remainder takes the sign of the divisor
+    signed = pl.when(left < zero).then(-remainder).otherwise(remainder)
+    return signed.cast(dtype(call.type), strict=False)
+
+
+def _unsigned(act: Callable[[pl.Expr], pl.Expr]) -> Builder:
+    def build(call: Call, args: Args) -> pl.Expr:
+        if call.type.is_integer:
+            return act(args[0].cast(pl.Int128)).cast(dtype(call.type), strict=False)
+        return act(args[0]).cast(dtype(call.type))
+
+    return build
+
+
+def _round(call: Call, args: Args) -> pl.Expr:
+    digits = _constant(call, 1) if len(args) > 1 else 0
+    if call.type.kind == "decimal":
+        wide = args[0].cast(pl.Decimal(38, call.type.scale))
+        rounded = wide.round(min(digits, call.type.scale), mode="half_away_from_zero")
+        return rounded.cast(dtype(call.type), strict=False)
+    if digits == 0:
+        return args[0].round(0, mode="half_away_from_zero")
+    return args[0] if digits > 17 else by_batch(args[0], by_value.rounded_real(digits), dtype(call.type))
+
+
+def _whole(act: Callable[[pl.Expr], pl.Expr]) -> Builder:
+    def build(call: Call, args: Args) -> pl.Expr:
+        source = call.args[0].type
+        if source.kind == "decimal":
+            unit = pl.lit(10**source.scale, dtype=pl.Int128)
+            unscaled = args[0].to_physical()
+            found = unscaled // unit if call.function == "floor" else -((-unscaled) // unit)
+            return found.cast(pl.Int64, strict=False)
+        return act(args[0]).cast(pl.Int64, strict=False)
+
+    return build
+
+
+def _extreme(is_beyond: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> Builder:
+    def choose(best: pl.Expr, value: pl.Expr) -> pl.Expr:
+        return pl.when(best.is_null() | is_beyond(value, best)).then(value).otherwise(best)
+
+    return lambda _call, args: reduce(choose, args)
+
+
+def _like(call: Call, args: Args) -> pl.Expr:
+    value, pattern = args[0], str(_constant(call, 1))
+    if call.function == "ilike":
+        value, pattern = value.str.to_lowercase(), pattern.lower()
+    parts = like_parts(pattern)
+    shape = tuple(kind for kind, _ in parts)
+    texts = [text for kind, text in parts if kind == "text"]
+    if shape == ("text",):
+        return value == texts[0]
+    if shape == ("text", "any"):
+        return value.str.starts_with(texts[0])
+    if shape == ("any", "text"):
+        return value.str.ends_with(texts[0])
+    if shape == ("any", "text", "any"):
+        return value.str.contains(texts[0], literal=True)
+    return value.str.contains(like_regex(parts))
+
+
+def _replace(call: Call, args: Args) -> pl.Expr:
+    old = _constant(call, 1)
+    return args[0].str.replace_all(old, _constant(call, 2), literal=True) if old else args[0]
+
+
+def _regexp_replace(call: Call, args: Args) -> pl.Expr:
+    plain = str(_constant(call, 2)).replace("$", "$$")
+    return args[0].str.replace_all(rust_regex(_constant(call, 1)), plain)
+
+
+def _pad(call: Call, args: Args) -> pl.Expr:
+    value, size, fill = args[0], int(_constant(call, 1)), str(_constant(call, 2))
+    missing = (pl.lit(size) - value.str.len_chars().cast(pl.Int64)).clip(lower_bound=0)
+    filling = pl.lit((fill * size)[:size]).str.head(missing)
+    cut = value.str.head(size)
+    return pl.concat_str([filling, cut] if call.function == "lpad" else [cut, filling])
+
+
+def _date_add(_call: Call, args: Args) -> pl.Expr:
+    day = args[0].cast(pl.Int32).cast(pl.Int64) + args[1].cast(pl.Int64)
+    return pl.when(day.is_between(_FIRST_DAY, _LAST_DAY)).then(day).cast(pl.Int32).cast(pl.Date)
+
+
+def _days_between(call: Call, args: Args) -> pl.Expr:
+    end, start = (value.cast(pl.Int32) for value in args)
+    return (end - start).cast(dtype(call.type))
+
+
+def _part(name: str) -> Builder:
+    return lambda call, args: getattr(args[0].dt, name)().cast(dtype(call.type))
+
+
+def _bits(_call: Call, args: Args) -> pl.Expr:
+    shifted = [flag.fill_null(False).cast(pl.Int64) * pl.lit(1 << bit, dtype=pl.Int64) for bit, flag in enumerate(args)]
+    return reduce(operator.add, shifted, pl.lit(0, dtype=pl.Int64))
+
+
+def _texts_where(call: Call, args: Args) -> pl.Expr:
+    if not args:
+        return pl.lit(None, dtype=dtype(call.type))
+    fields = [value.alias(f"{'t' if index % 2 else 'f'}{index // 2}") for index, value in enumerate(args)]
+    return by_batch(pl.struct(fields), by_value.texts_where(len(args) // 2), dtype(call.type))
+
+
+def _entries_where(call: Call, args: Args) -> pl.Expr:
+    if not args:
+        return pl.lit(None, dtype=dtype(call.type))
+    fields = [value.alias(f"{'ftv'[index % 3]}{index // 3}") for index, value in enumerate(args)]
+    return by_batch(pl.struct(fields), by_value.entries_where(len(args) // 3), dtype(call.type))
+
+
+def _row_json(call: Call, args: Args) -> pl.Expr:
+    names = [str(_constant(call, index)) for index in range(0, len(args), 2)]
+    return pl.struct(value.alias(name) for name, value in zip(names, args[1::2], strict=True)).struct.json_encode()
+
+
+BUILDERS: dict[str, Builder] = {
+    "eq": _fold(operator.eq),
+    "ne": _fold(operator.ne),
+    "lt": _fold(operator.lt),
+    "le": _fold(operator.le),
+    "gt": _fold(operator.gt),
+    "ge": _fold(operator.ge),
+    "same": lambda _call, args: args[0].eq_missing(args[1]),
+    "in": _one_of,
+    "and": _fold(operator.and_),
+    "or": _fold(operator.or_),
+    "not": lambda _call, args: ~args[0],
+    "is_null": lambda _call, args: args[0].is_null(),
+    "coalesce": lambda _call, args: pl.coalesce(args),
+    "nullif": lambda _call, args: pl.when(args[0].eq_missing(args[1])).then(None).otherwise(args[0]),
+    "case": _case,
+    "add": _arithmetic,
+    "subtract": _arithmetic,
+    "multiply": _arithmetic,
+    "divide": _divide,
+    "modulo": _modulo,
+    "negate": _unsigned(lambda value: -value),
+    "abs": _unsigned(lambda value: value.abs()),
+    "round": _round,
+    "floor": _whole(lambda value: value.floor()),
+    "ceil": _whole(lambda value: value.ceil()),
+    "greatest": _extreme(lambda value, best: value > best),
+    "least": _extreme(lambda value, best: value < best),
+    "lower": lambda _call, args: args[0].str.to_lowercase(),
+    "upper": lambda _call, args: args[0].str.to_uppercase(),
+    "trim": lambda _call, args: args[0].str.strip_chars(" "),
+    "ltrim": lambda _call, args: args[0].str.strip_chars_start(" "),
+    "rtrim": lambda _call, args: args[0].str.strip_chars_end(" "),
+    "length": lambda call, args: args[0].str.len_chars().cast(dtype(call.type)),
+    "substring": lambda call, args: args[0].str.slice(
+        int(_constant(call, 1)) - 1, int(_constant(call, 2)) if len(args) > 2 else None
+    ),
+    "left": lambda call, args: args[0].str.head(int(_constant(call, 1))),
+    "right": lambda call, args: args[0].str.tail(int(_constant(call, 1))),
+    "concat": lambda _call, args: pl.concat_str(args),
+    "concat_ws": lambda call, args: pl.concat_str(args[1:], separator=str(_constant(call, 0)), ignore_nulls=True),
+    "replace": _replace,
+    "reverse": lambda _call, args: by_batch(args[0], by_value.reversed_text, pl.String),
+    "starts_with": lambda _call, args: args[0].str.starts_with(args[1]),
+    "ends_with": lambda _call, args: args[0].str.ends_with(args[1]),
+    "contains": lambda _call, args: args[0].str.contains(args[1], literal=True),
+    "like": _like,
+    "ilike": _like,
+    "matches": lambda call, args: args[0].str.contains(rust_regex(_constant(call, 1))),
+    "regexp_replace": _regexp_replace,
+    "lpad": _pad,
+    "rpad": _pad,
+    "year": _part("year"),
+    "month": _part("month"),
+    "day": _part("day"),
+    "hour": _part("hour"),
+    "days_between": _days_between,
+    "date_add": _date_add,
+    "md5": lambda _call, args: by_batch(args[0], by_value.md5, pl.String),
+    "sha256": lambda _call, args: by_batch(args[0], by_value.sha256, pl.String),
+    "convert": lambda call, args: to_type(args[0], call.args[0].type, call.type),
+    "bits": _bits,
+    "texts_where": _texts_where,
+    "entries_where": _entries_where,
+    "row_json": _row_json,
+    "bit_is_set": lambda call, args: (args[0] & (1 << int(_constant(call, 1)))) != 0,
+}

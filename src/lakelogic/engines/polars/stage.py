@@ -1,0 +1,82 @@
+"""Run lazy frames: staged files, measures, duplicates, and Arrow tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from lakelogic.engines import arrow_stage
+from lakelogic.engines.arrow_input import conform
+from lakelogic.engines.base import Staged
+from lakelogic.engines.polars.aggregates import summary
+from lakelogic.engines.polars.expressions import expression
+from lakelogic.engines.polars.nodes import Rows
+from lakelogic.engines.polars.scan import parquet
+from lakelogic.errors import EngineError
+from lakelogic.plan.nodes import Mask, Measure, Published
+from lakelogic.privacy.keys import Keys
+from lakelogic.sql.types import from_arrow
+
+BATCH = 100_000
+
+
+def failure(error: Exception) -> EngineError:
+    """A native error in our words."""
+    return EngineError(f"Polars could not do its work: {str(error).strip().splitlines()[0]}")
+
+
+def stream(rows: Rows) -> Iterator[pa.RecordBatch]:
+    """The rows, batch by batch."""
+    for part in rows.frame.collect_batches(chunk_size=BATCH, maintain_order=True, engine="streaming"):
+        yield from part.to_arrow().to_batches()
+
+
+def stage(rows: Rows, columns: Sequence[Published], masks: Sequence[Mask], keys: Keys, place: str) -> Staged:
+    """One pass over the lowered rows into staged files."""
+    try:
+        staged = arrow_stage.stage(stream(rows), columns, masks, keys, place)
+    except (pl.exceptions.PolarsError, pa.ArrowException) as error:
+        raise failure(error) from error
+    return replace(staged, scanned=rows.scanned())
+
+
+def measure(files: Sequence[str], columns: Sequence[Published], measures: Sequence[Measure]) -> dict[str, Any]:
+    """All measures in one query over staged files."""
+    if not measures:
+        return {}
+    frame, _ = parquet(files, {column.name: column.type for column in columns if column.on_good})
+    inner: list[pl.Expr] = []
+    outer: list[pl.Expr] = []
+    for index, one in enumerate(measures):
+        value = None if one.value is None else expression(one.value)
+        where = None if one.where is None else expression(one.where)
+        source = None if one.value is None else one.value.type
+        found = summary(one.function, f"m{index}", value, source, where)
+        inner += [part.alias(name) for name, part in found.inner.items()]
+        outer.append(found.outer.alias(f"m{index}"))
+    try:
+        row = frame.select(inner).select(outer).collect().row(0, named=True)
+    except pl.exceptions.PolarsError as error:
+        raise failure(error) from error
+    return {one.name: row[f"m{index}"] for index, one in enumerate(measures)}
+
+
+def duplicates(rows: Rows, keys: Sequence[str]) -> int:
+    """How many different keys occur more than once."""
+    counted = rows.frame.select(keys).drop_nulls().group_by(list(keys)).agg(pl.len().alias("~rows"))
+    return int(counted.filter(pl.col("~rows") > 1).select(pl.len()).collect().item())
+
+
+def collect(rows: Rows, limit: int | None) -> pa.Table:
+    """The rows as an Arrow table of contract types."""
+    frame = rows.frame if limit is None else rows.frame.head(limit)
+    try:
+        table = frame.collect(engine="streaming").to_arrow()
+    except pl.exceptions.PolarsError as error:
+        raise failure(error) from error
+    columns = [conform(column, from_arrow(column.type)) for column in table.columns]
+    return pa.Table.from_arrays(columns, names=table.schema.names)
