@@ -26,7 +26,7 @@ def preview(table: str, limit: int = 20) -> Preview:
     from lakelogic.tables.registry import load
 
     location = LocalCatalog().resolve(table)
-    tables: Any = load("delta")
+    tables = load("delta")
     state = tables.state(location)
     if state is None:
         raise UsageError(f"There is no table `{table}` at {location}.", hint="Check the name, or LAKELOGIC_WAREHOUSE.")

@@ -89,13 +89,13 @@ def match(
         return None
     spelled: dict[str, Landed] = {column.name.lower(): column for column in link.columns}
     wanted: dict[str, Landed] = {}
-    for name in (*(key for _, key in on), *take):
-        column = spelled.get(name.lower())
-        if column is None:
-            hint = nearest(name, [found.name for found in link.columns])
-            state.trouble.add(NO_COLUMN, f"The link `{reference}` has no column `{name}`.", path, hint)
+    for wish in (*(key for _, key in on), *take):
+        found_column = spelled.get(wish.lower())
+        if found_column is None:
+            hint = nearest(wish, [column.name for column in link.columns])
+            state.trouble.add(NO_COLUMN, f"The link `{reference}` has no column `{wish}`.", path, hint)
             return None
-        wanted[column.name] = column
+        wanted[found_column.name] = found_column
     keys: list[tuple[Expression, str]] = []
     converted: list[Assignment] = []
     for position, (value, key_name) in enumerate(on):

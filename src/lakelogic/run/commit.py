@@ -86,6 +86,11 @@ class Commit:
         state = self.tables.state(self.places.quarantine_location)
         return known_row_ids(state.files) if state else frozenset()
 
+    def quarantine_columns(self) -> pa.Schema | None:
+        """The columns that the quarantine table has, or None before it exists."""
+        state = self.tables.state(self.places.quarantine_location)
+        return state.schema if state else None
+
     def quarantine(self, bad: BadSide, facts: Mapping[str, Any]) -> Committed:
         """Bad rows first: they are safe before anything good is visible."""
         done = self.tables.append(self.places.quarantine_location, bad.files, bad.schema, self._info("bad", facts))
@@ -136,7 +141,7 @@ def committer(
     """A commit for one batch; tables that would be damaged by writing are refused here, before anything is staged."""
     tables = load_tables(contract.materialization.format)
     for place in (where.target_location, where.quarantine_location):
-        tables.check(place, removes=contract.materialization.strategy != "append" and place == where.target_location)  # type: ignore[attr-defined]
+        tables.check(place, removes=contract.materialization.strategy != "append" and place == where.target_location)
     return Commit(tables, ledger, contract, where, batch_id, fingerprint)
 
 

@@ -26,13 +26,13 @@ class DataProcessor:
 
     `contract` is a path, a dict, YAML text or a Contract. The engine is the argument's, else the contract's, else
     `LAKELOGIC_ENGINE`, else Spark where it can start, else DuckDB, else Polars. A Spark session that is handed in
-    is used as it is: its settings are never changed.
+    is used as it is: its settings are never changed. An engine that runs already can be handed in and shared.
     """
 
     def __init__(
         self,
         contract: str | os.PathLike[str] | Mapping[str, Any] | Any,
-        engine: str | None = None,
+        engine: str | Engine | None = None,
         *,
         env: str | None = None,
         spark: Any = None,
@@ -44,13 +44,19 @@ class DataProcessor:
         self._written, self._env, self._overrides = contract, env, dict(overrides or {})
         self.loaded: Loaded = load(contract, env=env, overrides=overrides)
         self.contract = self.loaded.contract
-        self.engine_name = "spark" if spark is not None else engine or self.contract.engine or registry.default_name()
+        self._engine: Engine | None = None if engine is None or isinstance(engine, str) else engine
+        self._is_ours = self._engine is None
+        if isinstance(engine, str):
+            self.engine_name = engine
+        elif self._engine is not None:
+            self.engine_name = self._engine.name
+        else:
+            self.engine_name = "spark" if spark is not None else self.contract.engine or registry.default_name()
         self.last_report: dict[str, Any] | None = None
         self.last_result: Result | None = None
         self._settings = {**(settings or {}), **({"spark": spark} if spark is not None else {})}
         self._sinks = sinks
         self._pipeline_run_id = pipeline_run_id
-        self._engine: Engine | None = None
         self._catalog = LocalCatalog()
 
     @property
@@ -78,7 +84,8 @@ class DataProcessor:
 
         as_table = is_table_name(place) or (Path(place) / "_delta_log").is_dir()
         overrides["source.type"] = "table" if as_table else "landing"
-        overrides["source.load_mode"] = "full"
+        if as_table and self.contract.source.load_mode != "full":
+            overrides |= {"source.load_mode": "full", "source.watermark_strategy": None}
         if not as_table and (found := format_of(place)):
             overrides["source.format"] = found
         elif as_table:
@@ -136,7 +143,7 @@ class DataProcessor:
 
     def close(self) -> None:
         """Stop what this processor started itself."""
-        if self._engine is not None:
+        if self._engine is not None and self._is_ours:
             self._engine.close()
             self._engine = None
 

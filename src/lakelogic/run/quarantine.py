@@ -24,6 +24,7 @@ from lakelogic.privacy.masks import reveal_text
 from lakelogic.sql.types import to_arrow
 from lakelogic.tables.base import StagedFile
 
+AS_TEXT = "__text"  # a column whose type the quarantine table keeps differently
 _TEXTS = pa.list_(pa.string())
 _INTERNAL = (names.FILE, names.NUMBER, names.BROKEN, names.RAW_ROW, names.ORIGINALS)
 
@@ -40,8 +41,23 @@ class BadSide:
     by_verdict: Counter[str] = field(default_factory=Counter)
 
 
-def quarantine_schema(plan: Plan) -> pa.Schema:
-    """The columns of the quarantine table for this plan, in the order in which people read them."""
+def quarantine_schema(plan: Plan, stored: pa.Schema | None = None) -> pa.Schema:
+    """The columns of the quarantine table for this plan, in the order in which people read them.
+
+    The quarantine never refuses a row for its schema: a column that the table keeps in another type goes, as
+    text, into a column beside it.
+    """
+    schema = _schema(plan)
+    if stored is None:
+        return schema
+    kept = {field.name: field.type for field in stored}
+    clashing = [field.name for field in schema if kept.get(field.name, field.type) != field.type]
+    return pa.schema(
+        [pa.field(field.name + AS_TEXT, pa.string()) if field.name in clashing else field for field in schema]
+    )
+
+
+def _schema(plan: Plan) -> pa.Schema:
     row = [_row_field(column) for column in plan.columns if column.on_bad and not _is_internal(column, plan)]
     stamps = [found for found in row if found.name.startswith("_lakelogic_")]
     return pa.schema(
@@ -97,9 +113,10 @@ def build(
     batch_id: str,
     contract_version: str,
     known_ids: frozenset[str] = frozenset(),
+    stored: pa.Schema | None = None,
 ) -> BadSide:
     """Write the staged bad rows again as rows of the quarantine table, under that table's own root."""
-    side = BadSide(quarantine_schema(plan))
+    side = BadSide(quarantine_schema(plan, stored))
     decoder = Decoder(plan.reasons)
     occurrences: Counter[tuple[str, str]] = Counter()
     folder = Path(place)
@@ -186,7 +203,10 @@ def _decoded(
         if wanted.name in columns:
             arrays.append(columns[wanted.name])
         else:
-            staged = given[BAD_PREFIX + wanted.name if BAD_PREFIX + wanted.name in given else wanted.name]
+            name = wanted.name.removesuffix(AS_TEXT) if wanted.name not in given else wanted.name
+            staged = given[BAD_PREFIX + name if BAD_PREFIX + name in given else name]
+            if wanted.name != name:
+                staged = pa.array([None if value is None else str(value) for value in staged.to_pylist()], pa.string())
             arrays.append(staged.cast(wanted.type))
     return pa.Table.from_arrays(arrays, schema=side.schema)
 

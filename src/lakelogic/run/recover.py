@@ -25,7 +25,7 @@ def roll_forward(job: Any, where: Places, seen: set[tuple[str, int, int]], event
     intent = job.ledger.open_intent(dataset)
     if intent is None or intent.target != where.target_location:
         return seen
-    tables: Any = load_tables(contract.materialization.format)
+    tables = load_tables(contract.materialization.format)
     found = tables.find_commit(where.target_location, application(dataset, "good"), intent.n)
     if found is None or found.get("batch_id") != intent.batch_id:
         events.tell("note", f"An earlier run of {dataset} stopped before it published; its rows are read again")

@@ -298,6 +298,7 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
         batch_id=run_.batch_id,
         contract_version=contract.contract_version,
         known_ids=known,
+        stored=commit.quarantine_columns() if commit else None,
     )
     faults.reach("after_quarantine_stage")
     counts = reconcile(plan, staged, bad.by_verdict, lambda: _recount(run_, prepared.read))
@@ -338,14 +339,14 @@ def _recount(run_: Run, read: Read) -> int | None:
         return sum(int(pq.read_metadata(path).num_rows) for path in run_.slice.pinned.files)
     from lakelogic.engines.text_reader import TextScan
 
-    return sum(batch.num_rows for batch in TextScan(read, run_.slice.pinned).batches())
+    return sum(int(batch.num_rows) for batch in TextScan(read, run_.slice.pinned).batches())
 
 
 def _refuse_bad_rows(run_: Run, counts: Counts) -> None:
     if not run_.job.loaded.contract.quarantine.enabled and counts.quarantined:
         raise DataError(
-            f"{counts.quarantined} of {counts.source} rows are bad and quarantine.enabled is false; nothing is written.",
-            hint="Mend the rows, or let them be quarantined.",
+            f"{counts.quarantined} of {counts.source} rows are bad, and quarantine.enabled is false.",
+            hint="Nothing was written. Mend the rows, or let them be quarantined.",
         )
 
 

@@ -58,6 +58,18 @@ class TableFormat(Protocol):
 
     name: str
 
+    def check(self, location: str, *, removes: bool = False) -> None:
+        """Refuse a table that writing (or, with `removes`, replacing rows) would damage; asked before staging."""
+        ...
+
+    def find_commit(self, location: str, app_id: str, n: int) -> Mapping[str, str] | None:
+        """The metadata of our commit (`app_id`, `n`), or None when the table has not seen it."""
+        ...
+
+    def preview(self, location: str, limit: int = 20) -> pa.Table:
+        """Some rows, without an engine."""
+        ...
+
     def state(self, location: str, version: int | None = None) -> TableState | None:
         """The table at a version (newest without one); None where there is no table."""
         ...
@@ -81,5 +93,5 @@ class TableFormat(Protocol):
         compare: Sequence[str],
         keep: Sequence[str] = (),
     ) -> Committed:
-        """Upsert staged rows by key. Rows equal in all `compare` columns stay as they are; `keep` columns survive updates."""
+        """Upsert by key. Rows equal in all `compare` columns stay as they are; `keep` columns survive updates."""
         ...

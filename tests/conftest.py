@@ -1,0 +1,61 @@
+"""What all tests share: engines that are started once, a warehouse of one's own, a key, a stopped clock."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+ENGINES = ("duckdb", "polars", "spark")
+
+
+@pytest.fixture(scope="session")
+def _started() -> Iterator[dict[str, Any]]:
+    started: dict[str, Any] = {}
+    yield started
+    for engine in started.values():
+        engine.close()
+
+
+@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.spark] if name == "spark" else []) for name in ENGINES])
+def engine(request: pytest.FixtureRequest, _started: dict[str, Any]) -> Any:
+    """Each engine in turn; one instance serves the whole test run."""
+    from lakelogic.engines import registry
+
+    name = request.param
+    if name not in _started:
+        _started[name] = registry.load(name)
+    return _started[name]
+
+
+@pytest.fixture
+def duckdb_engine(_started: dict[str, Any]) -> Any:
+    from lakelogic.engines import registry
+
+    if "duckdb" not in _started:
+        _started["duckdb"] = registry.load("duckdb")
+    return _started["duckdb"]
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working folder with its own warehouse, and no settings from outside."""
+    for name in list(os.environ):
+        if name.startswith("LAKELOGIC_") and name != "LAKELOGIC_CACHE":
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def home(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home page's contract with its four rows, and a key."""
+    shutil.copytree(ROOT / "examples" / "home", workspace, dirs_exist_ok=True)
+    monkeypatch.setenv("LAKELOGIC_PII_KEY", KEY)
+    return workspace
