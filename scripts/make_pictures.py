@@ -10,20 +10,26 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "pictures" / "run.svg"
-COMMANDS = ("lakelogic run contract.yaml", "lakelogic preview catalog.quarantine.silver_customers")
+COMMANDS = ("lakelogic run contract.yaml", "lakelogic run contract.yaml", "lakelogic runs")
 WIDTH = 120
+# rich's frame fetches a font from outside; a picture of ours needs nothing but the reader's own monospace.
+FRAME = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL).replace(
+    "Fira Code", "ui-monospace"
+)
 
 
 def shown(command: str, folder: Path) -> str:
@@ -58,7 +64,7 @@ def main() -> None:
             console.print(Text(f"$ {command}", style="bold"))
             console.print(Text.from_ansi(shown(command, folder)))
         PICTURE.parent.mkdir(parents=True, exist_ok=True)
-        console.save_svg(str(PICTURE), title="LakeLogic", theme=MONOKAI)
+        console.save_svg(str(PICTURE), title="LakeLogic", theme=MONOKAI, code_format=FRAME)
     print(PICTURE.relative_to(ROOT))
 
 

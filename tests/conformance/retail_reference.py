@@ -24,7 +24,7 @@ LANDING = Path(__file__).parents[2] / "examples" / "retail" / "landing"
 
 Row = dict[str, Any]
 
-BROKEN = "broken"  # a line that could not be parsed
+BROKEN = "unreadable"  # a line that could not be parsed
 BLANKS = " \t\r\n"
 NOT_BEFORE_LONG = datetime(2100, 1, 1, tzinfo=UTC)  # what the data calls the future lies beyond this
 

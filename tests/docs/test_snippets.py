@@ -10,16 +10,16 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted(p.relative_to(ROOT).as_posix() for p in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 # Pages that are run from top to bottom. A page with commands belongs here, or below with what it waits for.
-EXECUTED: tuple[str, ...] = ("docs/concepts/contract.md",)
-WAITING: dict[str, str] = {
-    "README.md": "lakelogic run",
-    "docs/start/first-contract.md": "lakelogic run, validate, preview, runs",
-    "docs/how-to/mask-personal-data.md": "lakelogic keys, run",
-    "docs/how-to/find-bad-rows.md": "lakelogic run, preview",
-    "docs/how-to/use-from-python.md": "DataProcessor",
-    "docs/concepts/engines.md": "lakelogic explain",
-    "docs/concepts/verdicts.md": "lakelogic run",
-}
+EXECUTED: tuple[str, ...] = (
+    "README.md",
+    "docs/start/first-contract.md",
+    "docs/concepts/contract.md",
+    "docs/concepts/engines.md",
+    "docs/how-to/find-bad-rows.md",
+    "docs/how-to/mask-personal-data.md",
+    "docs/how-to/use-from-python.md",
+)
+WAITING: dict[str, str] = {}
 
 
 @pytest.mark.parametrize("name", EXECUTED)
