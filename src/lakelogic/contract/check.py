@@ -97,7 +97,7 @@ _OTHER_VALUES = {
 }
 
 
-def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+def nearest(word: str, known: Iterable[str], cutoff: float = 0.66) -> str | None:
     """The known word that was most likely meant."""
     words = list(known)
     for candidate in words:
@@ -372,16 +372,14 @@ class _Walker:
             self.say(codes.WRONG_PLACE, message, spot, at, hint)
             return
         known = common if kind else (*(each.KIND for each in kinds), *common)
-        meant = nearest(name, known, 0.7)
+        other = _OTHER_WORDS.get(name)
+        meant = other if other in known else nearest(name, known, 0.7)
         elsewhere = None if meant else self.elsewhere(name)
         if elsewhere is not None:
             message = f"`{name}` does not belong in this {noun}."
             self.say(codes.WRONG_PLACE, message, spot, at, f"`{name}` belongs {elsewhere}.")
             return
         meant = meant or nearest(name, known)
-        other = _OTHER_WORDS.get(name)
-        if not meant and other in known:
-            meant = other
         hint = f"Did you mean `{meant}`?" if meant else f"Known keys: {_listed(known)}."
         what = f"There is no {noun} called `{name}`." if kind is None else f"There is no key `{name}` in a {noun}."
         self.say(codes.UNKNOWN_KEY, what, spot, at, hint)

@@ -48,7 +48,7 @@ class Contact(Section):
     @classmethod
     def expand(cls, value: Any) -> dict[str, object]:
         """A plain text: an e-mail address, or a name."""
-        return {"email" if "@" in value else "name": value}
+        return {"email" if "@" in str(value) else "name": value}
 
 
 class Info(Section):

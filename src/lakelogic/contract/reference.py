@@ -83,6 +83,8 @@ class _Page:
                     self.line(f"`{kind.KIND}: {_type(main.shape)}`. {main.description}")
                 else:
                     self.table(_HEAD, (_row(key, here) for key in parameters.values()))
+                    for key in parameters.values():
+                        self.below(key.shape, _path(here, key.name), key.name)
 
 
 def _path(at: str | None, name: str) -> str | None:

@@ -127,6 +127,7 @@ for _tag, _pattern, _first in (
     _Resolver.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", _pattern, list(_first))
 
 _TAG = "tag:yaml.org,2002:"
+_PLACEHOLDER_FIRST = re.compile(r":\s+\{\w+\}\S")
 
 
 class _Composer(yaml.reader.Reader, yaml.scanner.Scanner, yaml.parser.Parser, yaml.composer.Composer, _Resolver):
@@ -229,7 +230,7 @@ class _Builder:
                 self.problem(codes.SYNTAX, "A key must be text, not a list or a map.", spot, path, hint)
                 continue
             if key.tag == _TAG + "merge":
-                merged = self.merged(value, path) | merged
+                merged = self.merged(value, path, spot) | merged
                 continue
             name = str(key.value)
             if name in own:
@@ -245,7 +246,7 @@ class _Builder:
             own[name] = Entry(self.build(value, child(path, name)), spot)
         return {name: entry for name, entry in merged.items() if name not in own} | own
 
-    def merged(self, value: yaml.Node, path: str) -> dict[str, Entry]:
+    def merged(self, value: yaml.Node, path: str, spot: Spot) -> dict[str, Entry]:
         sources = value.value if isinstance(value, yaml.SequenceNode) else [value]
         found: dict[str, Entry] = {}
         for source in reversed(sources):
@@ -253,7 +254,6 @@ class _Builder:
             if isinstance(built, Branch):
                 found |= built.entries
             else:
-                spot = self.spot(value.start_mark)
                 self.problem(
                     codes.BAD_ANCHOR, "`<<` takes a map (or a list of maps).", spot, path, "Write `<<: *name`."
                 )
@@ -264,6 +264,8 @@ def _syntax(error: yaml.YAMLError, text: str, file: str | None) -> Diagnostic:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     context = str(getattr(error, "context", None) or "")
     problem = str(getattr(error, "problem", None) or getattr(error, "reason", None) or error)
+    if "quoted scalar" in context or "flow" in context:
+        mark = getattr(error, "context_mark", None) or mark  # where it was opened says more than where it was missed
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
     if isinstance(error, yaml.reader.ReaderError):
         before = text[: error.position] if isinstance(error.position, int) else ""
@@ -276,6 +278,9 @@ def _syntax(error: yaml.YAMLError, text: str, file: str | None) -> Diagnostic:
         return Diagnostic(
             codes.TAB, "A tab stands where YAML needs spaces.", Where(file, line, column), "Indent with two spaces."
         )
+    if _PLACEHOLDER_FIRST.search((text.splitlines() or [""])[min(line, len(text.splitlines())) - 1]):
+        message = "A value begins with a `{placeholder}`, which YAML reads as a map."
+        return Diagnostic(codes.SYNTAX, message, Where(file, line, column), "Put the whole value in quotes.")
     message, hint = _in_our_words(context, problem)
     return Diagnostic(codes.SYNTAX, message, Where(file, line, column), hint)
 
