@@ -116,7 +116,8 @@ def contract_page() -> str:
     """Every key of a contract, and which of them have no effect yet."""
     from lakelogic.contract.jsonschema import reference
 
-    return f"# Contract keys\n\n{NOTICE}\n\n{reference().strip()}\n"
+    title, _, rest = reference().strip().partition("\n")
+    return f"{title}\n\n{NOTICE}\n{rest}\n"
 
 
 PAGES: dict[str, Callable[[], str]] = {

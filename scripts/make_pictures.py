@@ -25,7 +25,7 @@ from rich.text import Text
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "pictures" / "run.svg"
 COMMANDS = ("lakelogic run contract.yaml", "lakelogic run contract.yaml", "lakelogic runs")
-WIDTH = 120
+WIDTH = 132
 # rich's frame fetches a font from outside; a picture of ours needs nothing but the reader's own monospace.
 FRAME = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL).replace(
     "Fira Code", "ui-monospace"
