@@ -1,7 +1,5 @@
 """The contract: the resolved document for one dataset, and the names that follow from it."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, PrivateAttr

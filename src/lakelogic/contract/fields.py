@@ -1,7 +1,5 @@
 """The model of a contract: its fields, their constraints, and how personal data in them is masked."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 from lakelogic.contract.base import Flag, Key, NamedList, Scalar, Section, Sql, Text, Verbatim, Whole

@@ -1,7 +1,5 @@
 """Who answers for a dataset, what is kept about it, where bad rows go, and who hears of trouble."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, ClassVar, Literal
 
 from lakelogic.contract.base import (

@@ -1,7 +1,5 @@
 """How good rows meet their table: strategy, keys, format, partitions, and how a changed schema is treated."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Literal
 
 from lakelogic.contract.base import Flag, Free, Key, Number, Place, Scalar, Section, Text

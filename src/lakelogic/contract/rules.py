@@ -1,7 +1,5 @@
 """Rules: what makes a row bad (row rules) and what keeps a batch from being published (dataset rules)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 

@@ -1,7 +1,5 @@
 """What a dataset promises: freshness, volume, completeness, and when it arrives."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any, ClassVar, Literal
 

@@ -110,7 +110,6 @@ def _key(name: str, info: FieldInfo) -> KeyShape:
 @cache
 def keys_of(model: type[Section]) -> dict[str, KeyShape]:
     """Every key of a section by its YAML name, in written order; a tagged item's `kind` is no key."""
-    model.model_rebuild()
     found = (_key(name, info) for name, info in model.model_fields.items() if name != "kind")
     return {key.name: key for key in found}
 

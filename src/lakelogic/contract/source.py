@@ -1,7 +1,5 @@
 """Where rows come from: the source, its load modes and options, the server's defaults, and reference data."""
 
-from __future__ import annotations
-
 import re
 from typing import ClassVar, Literal, cast
 

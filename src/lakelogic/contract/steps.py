@@ -1,7 +1,5 @@
 """Steps: one model per kind of transformation, told apart by the key that names the kind."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
