@@ -200,6 +200,22 @@ def test_aliases_that_unfold_without_end_are_refused() -> None:
     assert problems("\n".join(lines)) == ["LL-C109"]
 
 
+@pytest.mark.parametrize(
+    ("written", "path"),
+    [
+        ({"schema_policy": ["strict"]}, "schema_policy"),
+        ({"model": {"fields": [{"name": "a", "max_length": float("inf")}]}}, "model.fields[0].max_length"),
+        ({"info": {"contact": [1]}}, "info.contact"),
+        ({"quality": {"row_rules": [None]}}, "quality.row_rules[0]"),
+        ({"transformations": [{"kind": "sql"}]}, "transformations[0].kind"),
+    ],
+)
+def test_a_value_nobody_would_expect_is_still_a_diagnostic(written: dict[str, object], path: str) -> None:
+    with pytest.raises(LoadError) as caught:
+        load(written, environ={})
+    assert [d.where.path for d in caught.value.diagnostics] == [path]
+
+
 def test_a_contract_cannot_be_changed() -> None:
     contract = read("dataset: a").contract
     with pytest.raises(ValidationError):

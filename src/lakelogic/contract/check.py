@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -418,6 +419,8 @@ def _number_hint(node: Leaf, kind: str) -> str:
         number = float(text.removesuffix("%"))
     except ValueError:
         return "Write digits, without unit and without quotes."
+    if not math.isfinite(number):
+        return "Write a finite number."
     if text.endswith("%"):
         return f"Write the share as a number between 0 and 1: `{number / 100:g}`."
     if kind == "whole" and not number.is_integer():

@@ -28,7 +28,7 @@ class SchemaPolicy(Section):
     @classmethod
     def expand(cls, value: Any) -> dict[str, object]:
         """A plain word: `strict`, `quarantine` or `allow`."""
-        if value not in _WORDS:
+        if not isinstance(value, str) or value not in _WORDS:
             raise ValueError(f"{value!r} is not a schema policy")
         return _WORDS[value]
 
