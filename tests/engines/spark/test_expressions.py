@@ -41,7 +41,17 @@ def test_wide_conditions_do_not_break_the_planner(evaluate: Any) -> None:
 
 
 def test_constants_come_through_as_they_are(evaluate: Any) -> None:
-    hostile = ["O'Brien", "back\\slash", "${spark.app.name}", "line\nend\t\0", "`tick`", '"quoted"', "é😀", "\\'", "%_\\%"]
+    hostile = [
+        "O'Brien",
+        "back\\slash",
+        "${spark.app.name}",
+        "line\nend\t\0",
+        "`tick`",
+        '"quoted"',
+        "é😀",
+        "\\'",
+        "%_\\%",
+    ]
     assert evaluate([text(value) for value in hostile]) == [[value] for value in hostile]
 
 
@@ -103,8 +113,8 @@ def test_odd_escapes_in_like_stand_for_the_character(evaluate: Any) -> None:
     assert evaluate([call("like", text(subject), text(pattern)) for pattern, subject in cases]) == [[True]] * 4
 
 
-def test_rounding_is_half_away_from_zero_in_binary(evaluate: Any) -> None:
-    values = [(2.5, 0, 3.0), (-2.5, 0, -3.0), (0.49999999999999994, 0, 0.0), (1.005, 2, 1.0), (1e308, 5, 1e308)]
+def test_doubles_are_rounded_half_away_from_zero_as_they_are_written(evaluate: Any) -> None:
+    values = [(2.5, 0, 3.0), (-2.5, 0, -3.0), (0.49999999999999994, 0, 0.0), (1.005, 2, 1.01), (1e308, 5, 1e308)]
     found = evaluate([Call("round", (Literal(v, DOUBLE), Literal(d, INT)), DOUBLE) for v, d, _ in values])
     assert found == [[expected] for _, _, expected in values]
 

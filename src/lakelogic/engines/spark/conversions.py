@@ -38,7 +38,7 @@ def conversion(value: str, source: Type, to: Type) -> str:
     if (source.kind, to.kind) in _OTHERS:
         return _OTHERS[source.kind, to.kind](value)
     if source.is_number and to.kind == "boolean":
-        return f"CASE {value} WHEN 1 THEN TRUE WHEN 0 THEN FALSE END"
+        return f"({value} <> 0)"
     if source.kind == "boolean" and to.is_number:
         return f"CAST(CASE {value} WHEN TRUE THEN 1 WHEN FALSE THEN 0 END AS {type_name(to)})"
     if source.kind == "array" and to.kind == "array" and source.element and to.element:

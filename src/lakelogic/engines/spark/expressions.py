@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from lakelogic.engines.patterns import like_escaped, like_parts
 from lakelogic.engines.spark.conversions import conversion
-from lakelogic.engines.spark.patterns import java_pattern, java_replacement, like_pattern
+from lakelogic.engines.spark.patterns import java_pattern, java_replacement
 from lakelogic.engines.spark.text import constant, name, quoted, type_name
 from lakelogic.errors import UnsupportedError
 from lakelogic.sql.expressions import Call, Column, Expression, Literal
@@ -130,12 +131,11 @@ def _round(call: Call) -> str:
     if call.type.kind == "decimal":
         return f"try_cast(round({value}, {digits}) AS {type_name(call.type)})"
     if digits == 0:
-        return f"CAST(round(CAST({value} AS DOUBLE)) AS {type_name(call.type)})"
-    # Scaled in binary, as other engines do: Spark's own rounds the decimal text of the number.
-    scale = f"1e{digits}D"
-    scaled = f"(CAST({value} AS DOUBLE) * {scale})"
-    whole = f"CASE WHEN abs({scaled}) < CAST('Infinity' AS DOUBLE) THEN round({scaled}) / {scale} ELSE {value} END"
-    return f"CAST({whole} AS {type_name(call.type)})"
+        return f"round({value})"
+    if digits > 20:
+        return value
+    # A double is rounded as it is written: 1.005 to two digits is 1.01, although its binary value is below.
+    return f"CASE WHEN abs({value}) < 1e15D THEN round({value}, {digits}) ELSE {value} END"
 
 
 def _to_whole(spark_name: str) -> Builder:
@@ -165,7 +165,7 @@ def _date_add(call: Call) -> str:
 def _like(symbol: str) -> Builder:
     def build(call: Call) -> str:
         subject, pattern = call.args
-        return f"({sql(subject)} {symbol} {quoted(like_pattern(_text_of(pattern)))})"
+        return f"({sql(subject)} {symbol} {quoted(like_escaped(like_parts(_text_of(pattern))))})"
 
     return build
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from lakelogic.engines.arrow_input import adopt_arrow, conform
 from lakelogic.engines.base import Frame
 from lakelogic.engines.spark.session import is_connect
 from lakelogic.engines.spark.text import name, type_name
 from lakelogic.errors import SourceError, UsageError
 from lakelogic.plan.nodes import Landed
-from lakelogic.sql.types import Type, array, decimal, from_arrow, to_arrow
+from lakelogic.sql.types import STRING, Type, array, decimal, from_arrow, to_arrow
 
 _KINDS = {
     "void": "null",
@@ -77,8 +78,13 @@ def landed_columns(frame: Frame) -> tuple[Landed, ...]:
 
 def parquet_frame(session: Any, files: Sequence[str], columns: Sequence[tuple[str, Type]]) -> Frame:
     """Parquet files with exactly these columns; a column that a file does not have is NULL."""
-    read = file_reader(session, files).schema(ddl(columns)).parquet(*files)
+    read = file_reader(session, files).schema(ddl(columns)).parquet(*map(located, files))
     return read.selectExpr(*(name(column) for column, _ in columns))
+
+
+def located(path: str) -> str:
+    """A path as Spark finds it whatever the session's default file system is; Hadoop escapes nothing itself."""
+    return f"file://{path}" if path.startswith("/") else path
 
 
 def file_reader(session: Any, files: Sequence[str]) -> Any:
@@ -99,11 +105,11 @@ def empty_frame(session: Any, columns: Sequence[tuple[str, Type]]) -> Frame:
 
 def arrow_frame(session: Any, table: pa.Table) -> Frame:
     """An Arrow table as a frame, with the types of contracts."""
-    kinds = [(field.name, from_arrow(field.type)) for field in table.schema]
-    wanted = pa.schema([(column, to_arrow(kind)) for column, kind in kinds])
+    kinds = [(f.name, STRING if pa.types.is_null(f.type) else from_arrow(f.type)) for f in table.schema]
     try:
-        plain = pa.Table.from_arrays(
-            [_plain(table.column(i), field.type) for i, field in enumerate(wanted)], schema=wanted
+        plain = pa.table(
+            [conform(column, kind) for column, (_, kind) in zip(table.columns, kinds, strict=True)],
+            schema=pa.schema([(column, to_arrow(kind)) for column, kind in kinds]),
         )
     except pa.ArrowInvalid as error:
         raise UsageError(f"The table holds values that its columns cannot keep exactly: {error}") from error
@@ -113,20 +119,12 @@ def arrow_frame(session: Any, table: pa.Table) -> Frame:
     return session.createDataFrame(plain, ddl(kinds))
 
 
-def _plain(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    if column.type == kind:
-        return column
-    if pa.types.is_null(column.type):
-        return pa.chunked_array([pa.nulls(len(column), kind)])
-    return column.cast(kind)
-
-
 def to_table(frame: Frame) -> pa.Table:
     """The rows as an Arrow table with the types of contracts."""
     table = frame.toArrow()
-    kinds = [to_arrow(kind) for _, kind in typed_columns(frame)]
-    columns = [_plain(table.column(i), kind) for i, kind in enumerate(kinds)]
-    return pa.Table.from_arrays(columns, schema=pa.schema(list(zip(frame.columns, kinds, strict=True))))
+    typed = typed_columns(frame)
+    columns = [conform(table.column(i), kind) for i, (_, kind) in enumerate(typed)]
+    return pa.Table.from_arrays(columns, schema=pa.schema([(column, to_arrow(kind)) for column, kind in typed]))
 
 
 def adopted(session: Callable[[], Any], data: Any) -> tuple[Frame, Any]:
@@ -134,7 +132,7 @@ def adopted(session: Callable[[], Any], data: Any) -> tuple[Frame, Any]:
     module = type(data).__module__
     if module.startswith("pyspark."):
         return _spark_frame(session, data)
-    return arrow_frame(session(), _as_arrow(data, module)), None
+    return arrow_frame(session(), adopt_arrow(data, with_internal=False)), None
 
 
 def _spark_frame(session: Callable[[], Any], data: Frame) -> tuple[Frame, Any]:
@@ -165,29 +163,3 @@ def _spark_frame(session: Callable[[], Any], data: Frame) -> tuple[Frame, Any]:
         return data, None
     # An empty frame of ours in front makes the whole a frame of ours; Spark plans it away.
     return ours.createDataFrame([], data.schema).union(data), None
-
-
-def _as_arrow(data: Any, module: str) -> pa.Table:
-    if isinstance(data, pa.Table):
-        return data
-    if isinstance(data, pa.RecordBatch):
-        return pa.Table.from_batches([data])
-    if isinstance(data, pa.RecordBatchReader):
-        return data.read_all()
-    if isinstance(data, list | tuple) and all(isinstance(row, dict) for row in data):
-        return pa.Table.from_pylist(list(data))
-    if module.startswith("pandas."):
-        return pa.Table.from_pandas(data, preserve_index=False)
-    if hasattr(data, "collect") and module.startswith("polars."):
-        data = data.collect()
-    if hasattr(data, "to_arrow"):
-        return data.to_arrow()
-    if hasattr(data, "arrow"):
-        found = data.arrow()
-        return found if isinstance(found, pa.Table) else found.read_all()
-    if hasattr(data, "__arrow_c_stream__"):
-        return pa.table(data)
-    raise UsageError(
-        f"A {type(data).__name__} cannot be read as rows.",
-        hint="Hand in a frame of PySpark, Polars, pandas or DuckDB, an Arrow table, or a list of dicts.",
-    )

@@ -1,4 +1,4 @@
-"""Regular expressions and LIKE patterns: from the portable syntax to Java's, so that they match the same text."""
+"""Regular expressions: from the portable syntax to Java's, so that the same text matches."""
 
 from __future__ import annotations
 
@@ -118,18 +118,3 @@ def _class(pattern: str, start: int) -> tuple[str, int]:
 def java_replacement(text: str) -> str:
     """A replacement that stands for exactly this text."""
     return text.replace("\\", "\\\\").replace("$", "\\$")
-
-
-def like_pattern(pattern: str) -> str:
-    """A LIKE pattern in which every escape is one that Spark accepts: it refuses `\\a` and a final `\\`."""
-    out, position = [], 0
-    while position < len(pattern):
-        character = pattern[position]
-        if character == "\\":
-            escaped = pattern[position + 1 : position + 2] or "\\"
-            out.append("\\" + escaped if escaped in "%_\\" else escaped)
-            position += 2
-        else:
-            out.append(character)
-            position += 1
-    return "".join(out)

@@ -5,23 +5,32 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
+
 from lakelogic import names
 from lakelogic.engines.base import Frame, Pinned
+from lakelogic.engines.json_lines import keys_of
 from lakelogic.engines.spark.conversions import STRICT_JSON
 from lakelogic.engines.spark.counting import Notes, noted
-from lakelogic.engines.spark.frames import ddl, empty_frame, file_reader
+from lakelogic.engines.spark.frames import ddl, empty_frame, file_reader, located
 from lakelogic.engines.spark.text import name, quoted, type_name
+from lakelogic.engines.text_reader import NOT_UTF8, positions, refuse_unknown_options
 from lakelogic.errors import UnsupportedError
 from lakelogic.plan.nodes import Landed, Read
 from lakelogic.sql.types import BIGINT, STRING
 
 # Below this many bytes the driver looks for keys itself: a Spark job costs more than the reading.
 SMALL = 8 * 2**20
+WHERE_FROM = ((names.FILE, STRING), (names.NUMBER, BIGINT), (names.TEXT, STRING), (names.BROKEN, STRING))
 _PLAIN_PATH = re.compile(r"/[A-Za-z0-9/._=-]*")
 _FRACTION = quoted(r"^-?[0-9]+\.[0-9]+(?:E-?[0-9]+)?\z")
+_MARK = quoted(chr(0xFEFF))
+_REPLACED = quoted(chr(0xFFFD))
+_BLANKS = quoted(" \t\r\n\x0b\x0c")
 _LINE = "ll_line"
 _PATH = "ll_path"
 
@@ -30,8 +39,8 @@ def scan(session: Any, read: Read, pinned: Pinned) -> Frame:
     """The landed columns of the pinned files, with the four internal columns."""
     if not pinned.files:
         columns = [(column.name, column.type) for column in read.columns]
-        where = [(names.FILE, STRING), (names.NUMBER, BIGINT), (names.TEXT, STRING), (names.BROKEN, STRING)]
-        return noted(empty_frame(session, [*columns, *where]), Notes(empty=True))
+        return noted(empty_frame(session, [*columns, *WHERE_FROM]), Notes(empty=True))
+    refuse_unknown_options(read)
     match read.format:
         case "csv" | "tsv":
             return _csv(session, read, pinned.files)
@@ -78,6 +87,8 @@ def _null(column: Landed) -> str:
 
 
 def _csv(session: Any, read: Read, files: Sequence[str]) -> Frame:
+    if read.options.get("skip_rows"):
+        raise UnsupportedError("source.options.skip_rows is not available on Spark yet.")
     has_header = bool(read.options.get("has_header", True))
     headers = read.options.get("headers")
     fallback = tuple(column.name for column in read.columns)
@@ -93,9 +104,12 @@ def _csv(session: Any, read: Read, files: Sequence[str]) -> Frame:
 
 
 def _csv_group(session: Any, read: Read, header: Sequence[str], files: list[str], has_header: bool) -> Frame:
+    if not header:  # files without content
+        columns = [(column.name, column.type) for column in read.columns]
+        return empty_frame(session, [*columns, *WHERE_FROM])
     delimiter = str(read.options.get("delimiter") or ("\t" if read.format == "tsv" else ","))
-    quote = read.options.get("quote_char", '"')
-    quote = "" if quote is None else str(quote)
+    written = read.options.get("quote_char")
+    quote = "" if written == "" else str(written or '"')
     schema = ", ".join([*(f"c{i} STRING" for i in range(len(header))), f"{_LINE} STRING"])
     frame = (
         file_reader(session, files)
@@ -104,8 +118,11 @@ def _csv_group(session: Any, read: Read, header: Sequence[str], files: list[str]
             sep=delimiter,
             quote=quote,
             escape=quote or "\0",
-            multiLine=bool(read.options.get("multiline", True)),
-            encoding=str(read.options.get("encoding") or "UTF-8"),
+            multiLine=True,
+            encoding="UTF-8",
+            # What stands for an unquoted empty value; were it '', a quoted '' would be NULL too.
+            nullValue="\ue000NULL\ue000",
+            emptyValue="",
             mode="PERMISSIVE",
             columnNameOfCorruptRecord=_LINE,
             # Otherwise a line is looked at only as far as the columns that are used.
@@ -113,21 +130,25 @@ def _csv_group(session: Any, read: Read, header: Sequence[str], files: list[str]
             maxCharsPerColumn=-1,
         )
         .schema(schema)
-        .csv(files)
+        .csv([located(file) for file in files])
     )
-    position = {found.lower(): i for i, found in reversed(list(enumerate(header)))}
+    # Bytes that are not UTF-8 reach us as the replacement character: the line is kept, and not believed.
+    damaged = " OR ".join(f"contains(c{i}, {_REPLACED})" for i in range(len(header)))
+    rejoined = f"concat_ws({quoted(delimiter)}, {', '.join(f'c{i}' for i in range(len(header)))})"
+    line = f"coalesce(rtrim({quoted(chr(13) + chr(10))}, {_LINE}), CASE WHEN {damaged} THEN {rejoined} END)"
+    broken = (
+        f"CASE WHEN {_LINE} IS NOT NULL THEN {_ragged(_LINE, len(header), delimiter, quote)} "
+        f"WHEN {damaged} THEN {quoted(NOT_UTF8)} END"
+    )
+    rows = frame.selectExpr(*(f"c{i}" for i in range(len(header))), *_origin(_path(files), text=line, broken=broken))
     values = []
-    for column in read.columns:
-        at = position.get(column.name.lower())
+    for column, at in zip(read.columns, positions(read, header), strict=True):
         if at is None:
             values.append(_null(column))
             continue
-        written = f"CASE WHEN {_LINE} IS NULL THEN {_without(f'c{at}', read.options.get('null_values'))} END"
-        values.append(f"{written} AS {name(column.name)}")
-    line = f"rtrim({quoted(chr(13) + chr(10))}, {_LINE})"
-    return frame.selectExpr(
-        *values, *_origin(_path(files), text=line, broken=_ragged(line, len(header), delimiter, quote))
-    )
+        written = _without(f"c{at}", read.options.get("null_values"))
+        values.append(f"CASE WHEN {name(names.BROKEN)} IS NULL THEN {written} END AS {name(column.name)}")
+    return rows.selectExpr(*values, *(name(column) for column, _ in WHERE_FROM))
 
 
 def _without(value: str, null_values: object) -> str:
@@ -140,14 +161,15 @@ def _without(value: str, null_values: object) -> str:
 
 
 def _ragged(line: str, expected: int, delimiter: str, quote: str) -> str:
+    """Why a line was refused: its values are counted without what stands in quotes."""
     bare = line
     if quote:
         q = re.escape(quote)
         bare = f"regexp_replace({line}, {quoted(f'{q}[^{q}]*+{q}')}, '')"
     found = f"size(split({bare}, {quoted(re.escape(delimiter))}, -1))"
     return (
-        f"CASE WHEN {_LINE} IS NULL THEN NULL WHEN {found} = {expected} THEN 'the line could not be parsed' "
-        f"ELSE concat('expected {expected} value{'s' if expected != 1 else ''}, found ', {found}) END"
+        f"CASE WHEN {found} = {expected} THEN 'the line could not be parsed' "
+        f"ELSE concat('expected {expected} values, found ', {found}) END"
     )
 
 
@@ -156,35 +178,48 @@ def _ragged(line: str, expected: int, delimiter: str, quote: str) -> str:
 
 def _json(session: Any, read: Read, files: Sequence[str]) -> Frame:
     lines = _json_lines(session, read, files)
-    wanted = [column.name for column in read.columns]
-    schema = quoted("ARRAY<STRUCT<" + ", ".join(f"{name(column)}: STRING" for column in wanted or ["~none"]) + ">>")
+    spelled = {column.name: spellings(column.name, files) for column in read.columns}
+    keys = [key for variants in spelled.values() for key in variants] or ["~none"]
+    schema = quoted("ARRAY<STRUCT<" + ", ".join(f"{name(key)}: STRING" for key in keys) + ">>")
     # The end of the array is known, so nothing can hide behind the object: the parser stops where a value ends.
     parsed = f"from_json(concat('[', {_LINE}, ',{{}}]'), {schema}, {STRICT_JSON})"
-    whole = lines.selectExpr(_LINE, _PATH, f"{parsed} AS ll_parsed")
-    good = "(size(ll_parsed) = 2 AND startswith(ltrim(ll_line), '{') AND ll_parsed[0] IS NOT NULL)"
-    rows = whole.selectExpr(_LINE, _PATH, f"CASE WHEN {good} THEN ll_parsed[0] END AS ll_row")
-    values = [f"{_exact(column)} AS {name(column)}" for column in wanted]
+    whole = lines.selectExpr(_LINE, _PATH, f"is_valid_utf8({_LINE}) AS ll_valid", f"{parsed} AS ll_parsed")
+    good = f"(ll_valid AND size(ll_parsed) = 2 AND startswith({_LINE}, '{{') AND ll_parsed[0] IS NOT NULL)"
+    rows = whole.selectExpr(_LINE, _PATH, "ll_valid", f"CASE WHEN {good} THEN ll_parsed[0] END AS ll_row")
+    values = [
+        f"{variants[0] if len(variants) == 1 else 'coalesce(' + ', '.join(variants) + ')'} AS {name(column)}"
+        for column, variants in ((column, [_exact(key) for key in found]) for column, found in spelled.items())
+    ]
     broken = (
-        f"CASE WHEN ll_row IS NOT NULL THEN NULL WHEN startswith(ltrim({_LINE}), '{{') THEN 'invalid JSON' "
+        f"CASE WHEN ll_row IS NOT NULL THEN NULL WHEN NOT ll_valid THEN {quoted(NOT_UTF8)} "
+        f"WHEN startswith({_LINE}, '{{') THEN 'invalid JSON' "
         f"WHEN size(from_json(concat('[', {_LINE}, ',0]'), 'ARRAY<STRING>', {STRICT_JSON})) = 2 "
         f"THEN 'not a JSON object' ELSE 'invalid JSON' END"
     )
-    return rows.selectExpr(*values, *_origin(_PATH, text=_LINE, broken=broken))
+    text = f"CASE WHEN ll_valid THEN {_LINE} ELSE make_valid_utf8({_LINE}) END"
+    return rows.selectExpr(*values, *_origin(_PATH, text=text, broken=broken))
+
+
+def spellings(column: str, files: Sequence[str]) -> list[str]:
+    """The keys that stand for a column: its own name first, then others that differ only in case."""
+    known = _few_keys(files)
+    if known is None:  # too much to look: the usual ways to write a name
+        known = frozenset({column.lower(), column.upper(), column.capitalize(), column[:1].lower() + column[1:]})
+    return [column, *sorted(key for key in known if key != column and key.casefold() == column.casefold())]
 
 
 def _json_lines(session: Any, read: Read, files: Sequence[str]) -> Frame:
     reader = file_reader(session, files)
     if read.options.get("multiline"):
-        texts = reader.option("wholetext", "true").text(list(files))
-        whole = f"btrim(value, {quoted(' ' + chr(9) + chr(13) + chr(10) + chr(0xFEFF))})"
+        texts = reader.option("wholetext", "true").text([located(file) for file in files])
+        whole = f"btrim(ltrim({_MARK}, value), {_BLANKS})"
         rows = f"CASE WHEN startswith({whole}, '[') THEN from_json({whole}, 'ARRAY<STRING>') END"
         listed = texts.selectExpr(f"explode(coalesce({rows}, array({whole}))) AS {_LINE}", f"{_path(files)} AS {_PATH}")
         return listed.where(f"{_LINE} <> ''")
     # A lone carriage return is a blank of JSON, not the end of a line.
-    texts = reader.option("lineSep", "\n").text(list(files))
-    ends = quoted(chr(13) + chr(0xFEFF))
-    lines = texts.selectExpr(f"btrim(value, {ends}) AS {_LINE}", f"{_path(files)} AS {_PATH}")
-    return lines.where(f"btrim({_LINE}, {quoted(' ' + chr(9) + chr(13))}) <> ''")
+    texts = reader.option("lineSep", "\n").text([located(file) for file in files])
+    lines = texts.selectExpr(f"btrim(ltrim({_MARK}, value), {_BLANKS}) AS {_LINE}", f"{_path(files)} AS {_PATH}")
+    return lines.where(f"{_LINE} <> ''")
 
 
 def _exact(column: str) -> str:
@@ -199,40 +234,58 @@ def _exact(column: str) -> str:
 
 
 def discover(session: Callable[[], Any], read: Read, pinned: Pinned) -> tuple[Landed, ...]:
-    """The top-level keys of all objects, sorted."""
+    """The top-level keys of all objects, sorted; keys that differ only in case are one column."""
     keys = None if read.options.get("multiline") else _few_keys(pinned.files)
     if keys is None:
         lines = _json_lines(session(), read, pinned.files)
         found = lines.selectExpr(f"explode(json_object_keys({_LINE})) AS k").distinct()
-        keys = {row[0] for row in found.collect()}
-    return tuple(Landed(key, STRING) for key in sorted(keys))
+        keys = frozenset(row[0] for row in found.collect())
+    folded: dict[str, str] = {}
+    for key in sorted(keys):
+        folded.setdefault(key.casefold(), key)
+    return tuple(Landed(key, STRING) for key in folded.values())
 
 
-def _few_keys(files: Sequence[str]) -> set[str] | None:
+def _few_keys(files: Sequence[str]) -> frozenset[str] | None:
     """The keys of small local files, without a job; None where that is not possible."""
     paths = [Path(file) for file in files]
-    if not all(path.is_absolute() and path.suffix not in (".gz", ".bz2", ".zst") and path.is_file() for path in paths):
+    if not all(path.is_absolute() and path.suffix not in (".bz2", ".zst") and path.is_file() for path in paths):
         return None
-    if sum(path.stat().st_size for path in paths) > SMALL:
+    known = [path.stat() for path in paths]
+    if sum(stat.st_size for stat in known) > SMALL:
         return None
-    keys: set[str] = set()
-    for path in paths:
-        for line in path.read_bytes().split(b"\n"):
-            try:
-                row = json.loads(line.decode("utf-8-sig"))
-            except ValueError:
-                continue
-            if isinstance(row, dict):
-                keys |= row.keys()
-    return keys
+    return _keys(tuple((str(path), stat.st_size, stat.st_mtime_ns) for path, stat in zip(paths, known, strict=True)))
+
+
+@lru_cache(maxsize=4)
+def _keys(files: tuple[tuple[str, int, int], ...]) -> frozenset[str]:
+    return frozenset().union(*(keys_of(path) for path, _, _ in files))
 
 
 # parquet and delta
 
 
 def _parquet(session: Any, read: Read, files: Sequence[str]) -> Frame:
-    schema = ddl([(column.name, column.type) for column in read.columns])
-    frame = file_reader(session, files).schema(schema).parquet(*files)
-    return frame.selectExpr(
-        *(name(column.name) for column in read.columns), *_origin(_path(files), number="_metadata.row_index + 1")
-    )
+    if read.format == "delta":
+        return _parquet_group(session, read, [column.name for column in read.columns], files)
+    groups: dict[tuple[str | None, ...], list[str]] = {}
+    for file in files:
+        listed = pq.read_schema(file).names if "://" not in file else [column.name for column in read.columns]
+        at = positions(read, listed)
+        groups.setdefault(tuple(None if i is None else listed[i] for i in at), []).append(file)
+    parts = [_parquet_group(session, read, list(spelled), paths) for spelled, paths in groups.items()]
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = whole.union(part)
+    return whole
+
+
+def _parquet_group(session: Any, read: Read, spelled: Sequence[str | None], files: Sequence[str]) -> Frame:
+    """Files that spell the landed columns alike; a column that a file does not have is NULL."""
+    wanted = [(own, column.type) for own, column in zip(spelled, read.columns, strict=True) if own is not None]
+    frame = file_reader(session, files).schema(ddl(wanted)).parquet(*map(located, files))
+    values = [
+        _null(column) if own is None else f"{name(own)} AS {name(column.name)}"
+        for own, column in zip(spelled, read.columns, strict=True)
+    ]
+    return frame.selectExpr(*values, *_origin(_path(files), number="_metadata.row_index + 1"))

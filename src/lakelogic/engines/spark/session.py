@@ -201,6 +201,8 @@ def _launch(master: str, fast_start: bool | None, settings: Mapping[str, str], d
             f"Spark could not be started on {master}.",
             hint="\n".join(_last_lines(log)) or "`lakelogic doctor` looks at what is installed.",
         ) from error
+    # The setting alone reaches only applications that `spark-submit` starts.
+    context.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)
     _quiet_exit(gateway)
     return SparkSession(context)
 

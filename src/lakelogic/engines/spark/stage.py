@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from lakelogic import names
 from lakelogic.engines.base import DataFile, Frame, Staged
 from lakelogic.engines.spark import counting
+from lakelogic.engines.spark.frames import located
 from lakelogic.engines.spark.masks import masked
 from lakelogic.engines.spark.session import functions_of, observation_for
 from lakelogic.engines.spark.text import name
@@ -36,7 +37,7 @@ def stage(frame: Frame, columns: Sequence[Published], masks: Sequence[Mask], key
             .partitionBy(names.SIDE)
             .option("compression", "snappy")
             .option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
-            .parquet(root.as_uri())
+            .parquet(located(str(root)))
         )
     except Exception as error:
         raise EngineError(
