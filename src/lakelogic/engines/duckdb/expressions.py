@@ -90,6 +90,8 @@ def _divide(call: Call, args: Sequence[str]) -> str:
 
 def _modulo(call: Call, args: Sequence[str]) -> str:
     left, right = (to_type(sql, argument.type, call.type) for sql, argument in zip(args, call.args, strict=True))
+    if call.type.is_integer:  # the lowest number divided by -1 would overflow; the remainder is that by 1
+        right = f"CASE WHEN {right} = -1 THEN 1 ELSE {right} END"
     return try_cast(f"TRY({left} % NULLIF({right}, {cast('0', call.type)}))", call.type)
 
 

@@ -67,8 +67,8 @@ def _sum(name: str, value: pl.Expr, source: Type) -> Summary:
             high: _present(value, (digits // split).sum()),
             low: _present(value, (digits % split).sum()),
         }
-        total = by_value.decimal_total(source.scale, _SPLIT)
-        return Summary(parts, by_batch(pl.struct(high, low), total, pl.Decimal(38, source.scale)))
+        together = by_value.decimal_total(source.scale, _SPLIT)
+        return Summary(parts, by_batch(pl.struct(high, low), together, pl.Decimal(38, source.scale)))
     return _single(name, _present(value, value.cast(pl.Float64).sum()))
 
 

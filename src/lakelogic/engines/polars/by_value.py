@@ -77,7 +77,7 @@ def fitting(value: Decimal, precision: int, scale: int) -> Decimal | None:
         found = value.quantize(Decimal(1).scaleb(-scale), context=_EXACT)
     except (InvalidOperation, Overflow):
         return None
-    return found if found == value and abs(found) < Decimal(10) ** (precision - scale) else None
+    return found if found == value and found.copy_abs() < Decimal(10) ** (precision - scale) else None
 
 
 def rounded_real(digits: int) -> Callable[[pl.Series], pl.Series]:

@@ -19,6 +19,7 @@ from lakelogic.sql.expressions import Call, Column, Expression, Literal
 Args: TypeAlias = Sequence[pl.Expr]
 Builder: TypeAlias = Callable[[Call, Args], pl.Expr]
 
+_NONE = pl.lit(0, dtype=pl.Int128)  # 128-bit numbers have no minus of their own
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31, in days from 1970
 
 
@@ -102,20 +103,22 @@ def _modulo(call: Call, args: Args) -> pl.Expr:
     left, right = (to_type(value, call.args[index].type, call.type) for index, value in enumerate(args))
     if call.type.is_integer:
         left, right = left.cast(pl.Int128), right.cast(pl.Int128)
-    zero = pl.lit(0).cast(dtype(call.type)) if call.type.kind == "decimal" else pl.lit(0)
+    zero = pl.lit(0, dtype=pl.Int128) if call.type.is_integer else pl.lit(0).cast(dtype(call.type))
     divisor = pl.when(right != zero).then(right.abs())
     remainder = left.abs() % divisor  # the native remainder takes the sign of the divisor
-    signed = pl.when(left < zero).then(-remainder).otherwise(remainder)
+    signed = pl.when(left < zero).then(zero - remainder).otherwise(remainder)
     return signed.cast(dtype(call.type), strict=False)
 
 
-def _unsigned(act: Callable[[pl.Expr], pl.Expr]) -> Builder:
-    def build(call: Call, args: Args) -> pl.Expr:
-        if call.type.is_integer:
-            return act(args[0].cast(pl.Int128)).cast(dtype(call.type), strict=False)
-        return act(args[0]).cast(dtype(call.type))
+def _negate(call: Call, args: Args) -> pl.Expr:
+    if call.type.is_integer:
+        return (_NONE - args[0].cast(pl.Int128)).cast(dtype(call.type), strict=False)
+    return (-args[0]).cast(dtype(call.type))
 
-    return build
+
+def _abs(call: Call, args: Args) -> pl.Expr:
+    value = args[0].cast(pl.Int128) if call.type.is_integer else args[0]
+    return value.abs().cast(dtype(call.type), strict=False)
 
 
 def _round(call: Call, args: Args) -> pl.Expr:
@@ -135,7 +138,7 @@ def _whole(act: Callable[[pl.Expr], pl.Expr]) -> Builder:
         if source.kind == "decimal":
             unit = pl.lit(10**source.scale, dtype=pl.Int128)
             unscaled = args[0].to_physical()
-            found = unscaled // unit if call.function == "floor" else -((-unscaled) // unit)
+            found = unscaled // unit if call.function == "floor" else _NONE - (_NONE - unscaled) // unit
             return found.cast(pl.Int64, strict=False)
         return act(args[0]).cast(pl.Int64, strict=False)
 
@@ -244,8 +247,8 @@ BUILDERS: dict[str, Builder] = {
     "multiply": _arithmetic,
     "divide": _divide,
     "modulo": _modulo,
-    "negate": _unsigned(lambda value: -value),
-    "abs": _unsigned(lambda value: value.abs()),
+    "negate": _negate,
+    "abs": _abs,
     "round": _round,
     "floor": _whole(lambda value: value.floor()),
     "ceil": _whole(lambda value: value.ceil()),
