@@ -27,11 +27,11 @@ def validate(contract: str, *, env: str | None = None, overrides: tuple[str, ...
 
     Where the source can be seen, its column names are looked at (headers, footers, keys), never its rows.
     """
-    from lakelogic.plan.compile import compile_contract
+    from lakelogic.plan.compile import compile_contract, load_checked
     from lakelogic.run.inspect import source_columns
 
     try:
-        loaded = load(contract, env=env, overrides=overrides)
+        loaded = load_checked(contract, env=env, overrides=overrides)
         compiled = compile_contract(loaded)
         if (found := source_columns(loaded)) is not None:
             compiled = compile_contract(loaded, *found)

@@ -43,7 +43,7 @@ def run_contract(request: RunRequest, sinks: tuple[Sink, ...] = ()) -> RunReport
         request.contract,
         request.engine,
         env=request.env,
-        overrides=request.overrides,  # type: ignore[arg-type]
+        overrides=request.overrides,
         pipeline_run_id=request.pipeline_run_id,
         sinks=sinks,
         settings=request.settings,

@@ -65,6 +65,21 @@ def load(
     paths to values; `placeholders` fill `{name}` in paths; `environ` stands for the process environment
     (hand in an empty map to keep it out of contracts that strangers wrote).
     """
+    loaded, problems = examine(written, env=env, overrides=overrides, placeholders=placeholders, environ=environ)
+    if problems or loaded is None:
+        raise LoadError(in_order(problems))
+    return loaded
+
+
+def examine(
+    written: Written,
+    *,
+    env: str | None = None,
+    overrides: Overrides | None = None,
+    placeholders: Mapping[str, str] | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> tuple[Loaded | None, list[Diagnostic]]:
+    """As `load`, but hands back what could be read together with what is wrong, so that later checks can go on."""
     environ = os.environ if environ is None else environ
     if isinstance(written, Contract):
         if env or overrides:
@@ -72,22 +87,23 @@ def load(
                 "An environment or overrides cannot be applied to a Contract object.",
                 hint="Hand in the path, the YAML text or the dict that it was made of.",
             )
-        return Loaded(written)
+        return Loaded(written), []
     # A chosen environment is a demand; the variable is a default for contracts that have environments.
     tree, file, problems = _read(written)
     if tree is None:
-        raise LoadError(problems)
+        return None, problems
     if env is None and (default := environ.get("LAKELOGIC_ENV")) and "environments" in tree.entries:
         env = default
     problems += check_tree(tree)
     resolved, found = resolve(tree, file, env=env, overrides=overrides, placeholders=placeholders, environ=environ)
     problems += found
-    if problems:
-        raise LoadError(in_order(problems))
-    contract = _modelled(resolved)
+    try:
+        contract = _modelled(resolved)
+    except LoadError as error:
+        return None, problems or list(error.diagnostics)
     contract._stem = Path(file).stem if file else None
     origins = {path: spot.at(path) for path, spot, _ in walk(resolved) if path}
-    return Loaded(contract, origins, resolved, file, env)
+    return Loaded(contract, origins, resolved, file, env), problems
 
 
 def resolve(

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 from lakelogic import names
 from lakelogic.contract.availability import check as not_available
+from lakelogic.contract.check import in_order
 from lakelogic.contract.document import Contract
 from lakelogic.contract.fields import Field
-from lakelogic.contract.load import Loaded
-from lakelogic.errors import CompileError, Diagnostic
+from lakelogic.contract.load import Loaded, examine
+from lakelogic.errors import CompileError, Diagnostic, LoadError
 from lakelogic.plan import judge, publish, shape, steps
 from lakelogic.plan.datasets import Checks, checks
 from lakelogic.plan.links import known_links
@@ -21,7 +23,6 @@ from lakelogic.sql.expressions import Column, Expression, Literal, call, convert
 from lakelogic.sql.types import BIGINT, STRING, Type
 
 TEXT_FORMATS = ("csv", "tsv", "json", "ndjson")
-BAD_KEY = "LL-C214"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,21 @@ def compile_contract(
     return Compiled(plan, dataset_rules, tuple(_distinct(trouble.found)))
 
 
+def load_checked(written: Any, *, env: str | None = None, overrides: Any = None) -> Loaded:
+    """Read a contract and compile it as far as it goes without its source; raises with every problem of both."""
+    loaded, problems = examine(written, env=env, overrides=overrides)
+    if not problems and loaded is not None:
+        compile_contract(loaded)
+        return loaded
+    if loaded is not None:
+        try:
+            compile_contract(loaded)
+        except CompileError as error:
+            told = {(d.where.line, d.where.path) for d in problems}
+            problems += [d for d in error.diagnostics if (d.where.line, d.where.path) not in told]
+    raise LoadError(in_order(problems))
+
+
 def _distinct(found: Sequence[Diagnostic]) -> list[Diagnostic]:
     return list(dict.fromkeys(found))
 
@@ -123,13 +139,6 @@ def _check_settings(contract: Contract, trouble: Trouble) -> None:
     if source.load_mode == "incremental" and source.path and source.resolved_type in ("table", "delta"):
         message = "load_mode incremental over a table is not available yet."
         trouble.add("LL-C207", message, "source.load_mode", "leave it out: a table that is unchanged is not read again")
-    if contract.materialization.strategy == "merge" and not contract.key:
-        trouble.add(
-            BAD_KEY,
-            "The strategy `merge` needs a primary_key.",
-            "materialization.strategy",
-            "add primary_key: [column]",
-        )
 
 
 def _judge_before(

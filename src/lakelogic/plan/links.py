@@ -92,8 +92,8 @@ def match(
     for wish in (*(key for _, key in on), *take):
         found_column = spelled.get(wish.lower())
         if found_column is None:
-            hint = nearest(wish, [column.name for column in link.columns])
-            state.trouble.add(NO_COLUMN, f"The link `{reference}` has no column `{wish}`.", path, hint)
+            near = nearest(wish, [column.name for column in link.columns])
+            state.trouble.add(NO_COLUMN, f"The link `{reference}` has no column `{wish}`.", path, near)
             return None
         wanted[found_column.name] = found_column
     keys: list[tuple[Expression, str]] = []
@@ -109,7 +109,7 @@ def match(
         converted.append(Assignment(key, right))
         keys.append((left, key))
     read_too = [c for c in link.columns if c.name in wanted or (link.filter and c.name in columns_of(link.filter))]
-    name = f"{reference}~{len(state.links)}"
+    link_name = f"{reference}~{len(state.links)}"
     nodes: list[Node] = [RowWise("key", tuple(converted))]
     kept = link.filter
     if distinct:
@@ -119,8 +119,8 @@ def match(
         nodes.append(Rank("rank", (*columns, *counted), tuple(Order(column) for column in columns), "~rank"))
         first = call("eq", Column("~rank", BIGINT), Literal(1, BIGINT))
         kept = first if kept is None else call("and", holds(kept), first)
-    state.links[name] = Link(
-        Read(name, link.format, tuple(read_too), link.options),  # type: ignore[arg-type]
+    state.links[link_name] = Link(
+        Read(link_name, link.format, tuple(read_too), link.options),  # type: ignore[arg-type]
         tuple(nodes),
         kept,
         reference,
@@ -129,7 +129,7 @@ def match(
     )
     taken = {column: state.fresh(f"~{reference}.{column}") for column in (spelled[name.lower()].name for name in take)}
     found = state.fresh(f"~found.{reference}")
-    state.nodes.append(Join(label, name, tuple(keys), tuple(taken.items()), found, detail))
+    state.nodes.append(Join(label, link_name, tuple(keys), tuple(taken.items()), found, detail))
     return Match(
         {column: Column(physical, spelled[column.lower()].type) for column, physical in taken.items()},
         Column(found, BOOLEAN),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from lakelogic.engines import registry
 from lakelogic.engines.base import Engine
 from lakelogic.errors import ContractError, Diagnostic
 from lakelogic.ledger.store import Ledger, open_ledger
-from lakelogic.plan.compile import Compiled, compile_contract
+from lakelogic.plan.compile import Compiled, compile_contract, load_checked
 from lakelogic.plan.explain import as_text
 from lakelogic.run.events import Sink
 from lakelogic.run.result import Result
@@ -36,13 +37,13 @@ class DataProcessor:
         *,
         env: str | None = None,
         spark: Any = None,
-        overrides: Mapping[str, object] | None = None,
+        overrides: Mapping[str, object] | Sequence[str] | None = None,
         pipeline_run_id: str | None = None,
         sinks: tuple[Sink, ...] = (),
         settings: Mapping[str, Any] | None = None,
     ) -> None:
-        self._written, self._env, self._overrides = contract, env, dict(overrides or {})
-        self.loaded: Loaded = load(contract, env=env, overrides=overrides)
+        self._written, self._env, self._overrides = contract, env, overrides or {}
+        self.loaded: Loaded = load_checked(contract, env=env, overrides=overrides)
         self.contract = self.loaded.contract
         self._engine: Engine | None = None if engine is None or isinstance(engine, str) else engine
         self._is_ours = self._engine is None
@@ -95,7 +96,13 @@ class DataProcessor:
             source_ = self.contract.source.model_copy(update=changed)
             loaded = load(self.contract.model_copy(update={"source": source_}))
         else:
-            loaded = load(self._written, env=self._env, overrides={**self._overrides, **overrides})
+            said = self._overrides
+            both = (
+                {**said, **overrides}
+                if isinstance(said, Mapping)
+                else [*said, *(f"{path}={json.dumps(value)}" for path, value in overrides.items())]
+            )
+            loaded = load(self._written, env=self._env, overrides=both)
         return self._run(loaded, None, materialize=materialize, target=None)
 
     def _run(self, loaded: Loaded, df: Any, *, materialize: bool, target: str | None) -> Result:

@@ -27,7 +27,6 @@ class Sides:
     bad_schema: pa.Schema
     keys: Keys
     reveal: bool = True
-    keep_alive: Any = None  # a temporary folder that must outlive the frames
     masked: frozenset[str] = frozenset()
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import socket
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -273,15 +275,14 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
     prepared = _prepare(run_)
     plan = prepared.compiled.plan
     commit: Commit | None = None
-    folder: Any = None
     assert run_.batch_id is not None
     if run_.places is not None:
         commit = committer(job.catalog, job.ledger, contract, run_.places, run_.batch_id, run_.fingerprint)
         commit.begin(run_.identity, engine.name)
         place, bad_place = commit.staging, commit.quarantine_staging
     else:
-        folder = tempfile.TemporaryDirectory(prefix="lakelogic-")
-        place, bad_place = f"{folder.name}/good", f"{folder.name}/bad"
+        folder = scratch_folder()
+        place, bad_place = f"{folder}/good", f"{folder}/bad"
     faults.reach("after_intent")
     run_.events.tell("phase", "reading, shaping and judging rows", phase="stage")
     staged = engine.stage(prepared.frame, plan.columns, plan.masks, run_.keys, place)
@@ -313,7 +314,14 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
     settled = Settled(prepared, staged, bad, counts, measured, outcomes, closed)
     if commit is not None:
         return _publish(run_, commit, settled)
-    return _finish(run_, settled, "gated" if closed else "succeeded", published=False, folder=folder)
+    return _finish(run_, settled, "gated" if closed else "succeeded", published=False)
+
+
+def scratch_folder() -> str:
+    """A folder for rows that are only judged. Frames read it lazily, so it lives as long as the process."""
+    folder = tempfile.mkdtemp(prefix="lakelogic-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 @dataclass(slots=True)
@@ -418,9 +426,7 @@ def _publish(run_: Run, commit: Commit, settled: Settled) -> Result:
     return _finish(run_, settled, "succeeded", published=True, commit=commit)
 
 
-def _finish(
-    run_: Run, settled: Settled, status: str, *, published: bool, commit: Commit | None = None, folder: Any = None
-) -> Result:
+def _finish(run_: Run, settled: Settled, status: str, *, published: bool, commit: Commit | None = None) -> Result:
     job, contract, counts = run_.job, run_.job.loaded.contract, settled.counts
     now = clock.now()
     promised = levels.evaluate(
@@ -485,7 +491,6 @@ def _finish(
         settled.bad.schema,
         run_.keys,
         reveal=job.environ.get("LAKELOGIC_REVEAL", "").lower() != "never",
-        keep_alive=folder,
         masked=frozenset(
             mask.column.removeprefix("~bad:") for mask in plan.masks if mask.strategy.startswith("encrypt")
         ),
