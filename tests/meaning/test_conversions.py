@@ -25,6 +25,11 @@ from lakelogic.sql.types import (
 NAN, INF = float("nan"), float("inf")
 
 
+def clock(*parts: int) -> datetime:
+    """What a clock on the wall shows."""
+    return datetime(*parts)  # type: ignore[arg-type]  # noqa: DTZ001
+
+
 def utc(*parts: int) -> datetime:
     return datetime(*parts, tzinfo=UTC)  # type: ignore[arg-type, misc]
 
@@ -138,8 +143,8 @@ def test_text_becomes_a_wall_clock_only_without_an_offset(meaning):
         STRING,
         TIMESTAMP_NTZ,
         {
-            "2024-01-05T10:00:00": datetime(2024, 1, 5, 10), "2024-01-05 10:00": datetime(2024, 1, 5, 10),
-            "2024-01-05": datetime(2024, 1, 5), "2024-01-05T10:00:00Z": None, "2024-01-05T10:00:00+02:00": None,
+            "2024-01-05T10:00:00": clock(2024, 1, 5, 10), "2024-01-05 10:00": clock(2024, 1, 5, 10),
+            "2024-01-05": clock(2024, 1, 5), "2024-01-05T10:00:00Z": None, "2024-01-05T10:00:00+02:00": None,
         },
     )  # fmt: skip
 
@@ -220,7 +225,7 @@ def test_dates_and_times_become_text_and_one_another(meaning):
     noon = utc(2024, 1, 5, 12)
     meaning.converts(DATE, STRING, {date(2024, 1, 5): "2024-01-05", date(1, 1, 1): "0001-01-01", None: None})
     meaning.converts(DATE, TIMESTAMP, {date(2024, 1, 5): utc(2024, 1, 5), date(1969, 12, 31): utc(1969, 12, 31)})
-    meaning.converts(DATE, TIMESTAMP_NTZ, {date(2024, 1, 5): datetime(2024, 1, 5)})
+    meaning.converts(DATE, TIMESTAMP_NTZ, {date(2024, 1, 5): clock(2024, 1, 5)})
     meaning.converts(
         TIMESTAMP,
         STRING,
@@ -228,9 +233,9 @@ def test_dates_and_times_become_text_and_one_another(meaning):
          utc(1, 1, 1): "0001-01-01T00:00:00Z", utc(1969, 12, 31, 23, 59, 59, 1): "1969-12-31T23:59:59.000001Z"},
     )  # fmt: skip
     meaning.converts(TIMESTAMP, DATE, {noon: date(2024, 1, 5), utc(1969, 12, 31, 23): date(1969, 12, 31), None: None})
-    meaning.converts(TIMESTAMP, TIMESTAMP_NTZ, {noon: datetime(2024, 1, 5, 12)})
-    meaning.converts(TIMESTAMP_NTZ, TIMESTAMP, {datetime(2024, 1, 5, 12): noon})
-    meaning.converts(TIMESTAMP_NTZ, STRING, {datetime(2024, 1, 5, 12): "2024-01-05T12:00:00"})
+    meaning.converts(TIMESTAMP, TIMESTAMP_NTZ, {noon: clock(2024, 1, 5, 12)})
+    meaning.converts(TIMESTAMP_NTZ, TIMESTAMP, {clock(2024, 1, 5, 12): noon})
+    meaning.converts(TIMESTAMP_NTZ, STRING, {clock(2024, 1, 5, 12): "2024-01-05T12:00:00"})
 
 
 def test_bytes_become_text_when_they_are_utf8(meaning):

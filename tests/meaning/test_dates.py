@@ -26,7 +26,7 @@ def test_parts_of_dates_and_of_wall_clocks(meaning):
     )
     assert [tuple(row.values()) for row in found] == [(2024, 2, 29), (None, None, None)]
     clock = call("hour", Column("x", TIMESTAMP_NTZ), type=INT)
-    meaning.maps(TIMESTAMP_NTZ, clock, [(datetime(2024, 1, 5, 7, 30), 7)])
+    meaning.maps(TIMESTAMP_NTZ, clock, [(datetime(2024, 1, 5, 7, 30), 7)])  # noqa: DTZ001
 
 
 def test_days_between_and_date_add(meaning):
