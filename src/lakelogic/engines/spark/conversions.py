@@ -180,7 +180,13 @@ def double_text(value: str, source: Type) -> str:
     wide = value if source.kind == "double" else f"CAST({value} AS DOUBLE)"
     written = [f"format_string('%.{digits}e', {wide})" for digits in tries]
     branches = " ".join(f"WHEN CAST({text} AS {kind}) = {value} THEN {text}" for text in written[:-1])
-    scientific = f"CASE {branches} ELSE {written[-1]} END"
+    # Among the smallest numbers a single digit may be enough.
+    shorter = (
+        f"filter(transform(sequence(0, 16), ll_n -> format_string(concat('%.', ll_n, 'e'), {wide})), ll_t -> {{}})"
+    )
+    smallest = f"element_at({shorter.format(f'CAST(ll_t AS {kind}) = {value}')}, 1)"
+    least = "2.3e-308D" if source.kind == "double" else "CAST('1.2e-38' AS FLOAT)"
+    scientific = f"CASE WHEN {value} <> 0 AND abs({value}) < {least} THEN {smallest} {branches} ELSE {written[-1]} END"
     # digits without the point, and the exponent, of the text as it stands
     return (
         f"CASE WHEN {value} IS NULL THEN NULL WHEN isnan({value}) THEN 'NaN' "
