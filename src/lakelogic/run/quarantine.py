@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from lakelogic import names
@@ -22,6 +21,7 @@ from lakelogic.plan.publish import BAD_PREFIX
 from lakelogic.privacy.keys import Keys
 from lakelogic.privacy.masks import reveal_text
 from lakelogic.sql.types import to_arrow
+from lakelogic.storage import parquet
 from lakelogic.tables.base import StagedFile
 
 AS_TEXT = "__text"  # a column whose type the quarantine table keeps differently
@@ -147,7 +147,7 @@ def build(
 def _batches(staged: Sequence[DataFile]) -> Iterator[pa.RecordBatch]:
     paths = sorted(file.path for file in staged)
     if paths:
-        yield from ds.dataset(paths, format="parquet", partitioning=None).to_batches(batch_size=16_384)
+        yield from parquet.batches(paths)
 
 
 def _decoded(
@@ -259,5 +259,5 @@ def known_row_ids(paths: Sequence[str]) -> frozenset[str]:
     """The identities of the rows that a quarantine table holds already."""
     if not paths:
         return frozenset()
-    table = ds.dataset(list(paths), format="parquet", partitioning=None).to_table(columns=[names.ROW_ID])
-    return frozenset(value for value in table.column(0).to_pylist() if value is not None)
+    found = parquet.reader(paths, pa.schema([(names.ROW_ID, pa.string())])).read_all()
+    return frozenset(value for value in found.column(0).to_pylist() if value is not None)

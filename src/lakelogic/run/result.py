@@ -14,6 +14,7 @@ from lakelogic.errors import DataError, GateClosed
 from lakelogic.privacy.keys import Keys
 from lakelogic.privacy.masks import reveal_array
 from lakelogic.run.reconcile import Counts
+from lakelogic.storage import parquet
 
 
 @dataclass(slots=True)
@@ -114,13 +115,7 @@ class Result:
         sides = self._sides()
         key = f"bad_table:{reveal}"
         if key not in self._cache:
-            import pyarrow.dataset as ds
-
-            if sides.bad_files:
-                found = ds.dataset(list(sides.bad_files), format="parquet", partitioning=None).to_table()
-                table = found.select(sides.bad_schema.names).cast(sides.bad_schema)
-            else:
-                table = sides.bad_schema.empty_table()
+            table = parquet.reader(sides.bad_files, sides.bad_schema).read_all()
             if reveal and sides.keys.encryption:
                 for position, name in enumerate(table.column_names):
                     if name in sides.masked:

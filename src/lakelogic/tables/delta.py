@@ -16,7 +16,6 @@ from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from deltalake import DeltaTable, Field, Schema, TableFeatures, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError, DeltaProtocolError, TableNotFoundError
@@ -24,6 +23,7 @@ from deltalake.transaction import AddAction, CommitProperties, create_table_with
 
 from lakelogic.errors import CommitConflict, FeatureRefused, TableError, UnsupportedError
 from lakelogic.sql.types import from_arrow, to_arrow
+from lakelogic.storage import parquet
 from lakelogic.tables.base import CommitInfo, Committed, StagedFile, TableState
 from lakelogic.tables.delta_features import refuse_reading, refuse_writing
 from lakelogic.tables.delta_files import DeltaFile, read_footers
@@ -130,7 +130,12 @@ class DeltaTables:
         state = self._existing(location)
         if not state.files or limit < 1:
             return state.schema.empty_table()
-        return ds.dataset(list(state.files), schema=state.schema, format="parquet").head(limit, batch_size=limit)
+        found: list[pa.RecordBatch] = []
+        for batch in parquet.reader(state.files, state.schema):
+            found.append(batch)
+            if sum(one.num_rows for one in found) >= limit:
+                break
+        return pa.Table.from_batches(found, state.schema).slice(0, limit)
 
     def count(self, location: str) -> int:
         """How many rows the table has: from the log's statistics, or the footers where it has none."""
@@ -345,8 +350,8 @@ def _known_rows(table: Any) -> int:
     return int(pc.sum(counts).as_py() or 0)
 
 
-def _source(files: Sequence[StagedFile], schema: pa.Schema) -> ds.Dataset:
-    return ds.dataset([file.path for file in files], schema=schema, format="parquet")
+def _source(files: Sequence[StagedFile], schema: pa.Schema) -> pa.RecordBatchReader:
+    return parquet.reader([file.path for file in files], schema)
 
 
 def _refuse_keys(root: str, files: Sequence[StagedFile], schema: pa.Schema, keys: Sequence[str]) -> None:
@@ -355,7 +360,7 @@ def _refuse_keys(root: str, files: Sequence[StagedFile], schema: pa.Schema, keys
         raise TableError("A merge needs at least one key column.", where=root)
     if not files:
         return
-    found = _source(files, schema).to_table(columns=list(keys))
+    found = _source(files, pa.schema([schema.field(key) for key in keys])).read_all()
     for key in keys:
         if found.column(key).null_count:
             raise TableError(f"Key column `{key}` is NULL in staged rows; such a row cannot be merged.", where=root)
@@ -365,7 +370,7 @@ def _refuse_keys(root: str, files: Sequence[StagedFile], schema: pa.Schema, keys
 
 def _merge(
     table: Any,
-    source: ds.Dataset,
+    source: pa.RecordBatchReader,
     commit: CommitInfo,
     *,
     keys: Sequence[str],
@@ -378,7 +383,7 @@ def _merge(
     fixed = {_quoted(name) for name in (*keys, *keep)}
     updates = {name: value for name, value in values.items() if name not in fixed}
     merger = table.merge(
-        source.scanner().to_reader(),  # streamed: the staged rows are never in memory all at once
+        source,  # streamed: the staged rows are never in memory all at once
         predicate=same,
         source_alias="source",
         target_alias="target",
