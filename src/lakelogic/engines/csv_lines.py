@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
+from lakelogic.engines.arrow_build import integers, strings
 from lakelogic.engines.text_reader import Builder, local_path, open_bytes, positions, skip_mark
 from lakelogic.plan.nodes import Read
 
@@ -81,16 +82,16 @@ def batches_of(read: Read, uri: str, whole: pa.Schema) -> Iterator[pa.RecordBatc
         rows = islice(careful_rows(dialect, stream, line, len(names)), done, None)
         while part := list(islice(rows, SLICE)):
             columns = [
-                pa.array([None if row.values is None else row.values[at] for row in part], pa.string())
+                strings([None if row.values is None else row.values[at] for row in part])
                 if at is not None
                 else pa.nulls(len(part), pa.string())
                 for at in where
             ]
             yield builder.build(
                 columns,
-                pa.array([row.line for row in part], pa.int64()),
-                pa.array([row.text for row in part], pa.string()),
-                pa.array([row.broken for row in part], pa.string()),
+                integers([row.line for row in part]),
+                strings([row.text for row in part]),
+                strings([row.broken for row in part]),
             )
 
 
@@ -239,14 +240,14 @@ def _numbered(
     if batch is not None and rows:
         none = pa.nulls(rows, pa.string())
         columns = [none if at is None else batch.column(at) for at in where]
-        yield builder.build(columns, pa.array(numbers, pa.int64()), none, none)
+        yield builder.build(columns, integers(numbers), none, none)
     if odd:
         none = pa.nulls(len(odd), pa.string())
         yield builder.build(
             [none for _ in where],
-            pa.array([line for line, _ in odd], pa.int64()),
-            pa.array([row.text for _, row in odd], pa.string()),
-            pa.array([ragged_reason(row.expected_columns, row.actual_columns) for _, row in odd], pa.string()),
+            integers([line for line, _ in odd]),
+            strings([row.text for _, row in odd]),
+            strings([ragged_reason(row.expected_columns, row.actual_columns) for _, row in odd]),
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
+from lakelogic.engines.arrow_build import integers, strings
 from lakelogic.engines.text_reader import NOT_UTF8, Builder, local_path, open_bytes, positions, skip_mark
 from lakelogic.plan.nodes import Read
 
@@ -127,8 +128,8 @@ def _batch(
         for column, name in zip(columns, names, strict=True):
             column.append(None if name is None else landed_text(row[name]))
     return builder.build(
-        [pa.array(column, pa.string()) for column in columns],
-        pa.array([number for number, _, _ in about], pa.int64()),
-        pa.array([text for _, text, _ in about], pa.string()),
-        pa.array([broken for _, _, broken in about], pa.string()),
+        [strings(column) for column in columns],
+        integers([number for number, _, _ in about]),
+        strings([text for _, text, _ in about]),
+        strings([broken for _, _, broken in about]),
     )

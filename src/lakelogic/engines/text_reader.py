@@ -16,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 
+from lakelogic.engines.arrow_build import strings
 from lakelogic.engines.base import Pinned
 from lakelogic.errors import SourceError, UnsupportedError
 from lakelogic.names import BROKEN, FILE, NUMBER, TEXT
@@ -146,7 +147,7 @@ class Builder:
     def __init__(self, read: Read, uri: str, whole: pa.Schema) -> None:
         self._width = len(read.columns)
         self._whole = whole
-        self._uri = pa.scalar(uri, pa.string())
+        self._uri = strings([uri])[0]
 
     def build(
         self, columns: Sequence[pa.Array], numbers: pa.Array, texts: pa.Array, broken: pa.Array

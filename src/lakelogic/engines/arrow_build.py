@@ -1,0 +1,42 @@
+"""Arrow arrays from Python values, through their buffers.
+
+`pyarrow.array` of a list looks whether pandas is installed and, if so, imports it: a quarter of a second for a
+run over four rows. These two need only Arrow's core.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+
+import pyarrow as pa
+
+
+def strings(values: Sequence[str | None]) -> pa.Array:
+    """A string array; raises UnicodeEncodeError for text that cannot be written as UTF-8."""
+    present = [value or "" for value in values]
+    joined = "".join(present)
+    if joined.isascii():
+        data, sizes = joined.encode("ascii"), [len(value) for value in present]
+    else:
+        encoded = [value.encode("utf-8") for value in present]
+        data, sizes = b"".join(encoded), [len(value) for value in encoded]
+    offsets = array("i", accumulate(sizes, initial=0))
+    return pa.Array.from_buffers(
+        pa.string(), len(values), [_validity(values), pa.py_buffer(offsets), pa.py_buffer(data)]
+    )
+
+
+def integers(values: Iterable[int]) -> pa.Array:
+    """An int64 array without NULLs."""
+    numbers = array("q", values)
+    return pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])
+
+
+def _validity(values: Sequence[object | None]) -> pa.Buffer | None:
+    """Arrow's bitmap of the values that are not None: the first value in the lowest bit."""
+    if None not in values:
+        return None
+    bits = "".join("0" if value is None else "1" for value in reversed(values))
+    return pa.py_buffer(int(bits, 2).to_bytes((len(values) + 7) // 8, "little"))
