@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+from pathlib import Path
+
 from lakelogic.actions.demo import DemoReport
 from lakelogic.cli.console import Console, grid
+
+
+def program() -> str:
+    """How the reader can call us again: by name where it is found, else by the path that was used."""
+    if shutil.which("lakelogic"):
+        return "lakelogic"
+    used = Path(sys.argv[0])
+    return str(used.absolute()) if used.name == "lakelogic" else "python -m lakelogic"
 
 
 def show(report: DemoReport, console: Console) -> None:
@@ -34,9 +46,10 @@ def show(report: DemoReport, console: Console) -> None:
         console.print("\nNothing is new: no row was read again and no table has changed.")
     console.print(f"\nDone in {report.seconds:.0f} s on {report.engine}. Tables are in {report.warehouse}")
     console.print("Next, look around:")
-    prefix = f"LAKELOGIC_WAREHOUSE={report.warehouse} lakelogic"
+    command = program()
+    prefix = f"LAKELOGIC_WAREHOUSE={report.warehouse} {command}"
     console.print(f"  {prefix} runs")
     console.print(f"  {prefix} preview retail.gold.fact_sales --limit 5")
     console.print(f"  {prefix} preview retail.quarantine.silver_crm_customers --limit 5")
-    console.print("  lakelogic explain examples/retail/contracts/silver/crm_customers.yaml")
-    console.print("  lakelogic init my_project && cd my_project && lakelogic run contract.yaml")
+    console.print(f"  {command} explain examples/retail/contracts/silver/crm_customers.yaml")
+    console.print(f"  {command} init my_project && cd my_project && {command} run contract.yaml")

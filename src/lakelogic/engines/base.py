@@ -101,6 +101,10 @@ class Engine(Protocol):
         """The rows of a link that count, with its columns."""
         ...
 
+    def sql(self, frame: Frame) -> str:
+        """What the engine will run for a frame, for people: a statement, or the engine's own plan."""
+        ...
+
     def stage(
         self, frame: Frame, columns: Sequence[Published], masks: Sequence[Mask], keys: Keys, place: str
     ) -> Staged:

@@ -120,7 +120,7 @@ def _field_between(function: str, *, number: bool) -> Callable[[Any, str, Good, 
                 message = f"`{rule.field}` is {column.type}, not a number."
                 trouble.add(BAD_TYPES, message, f"{path}.{rule.kind}.field", "declare its type in the model")
                 return None
-            value = convert(column, DOUBLE)
+            value = convert(column, DOUBLE) if function == "avg" else column
         measure = Measure(f"{function}:{column.name}", function, value)
         name = rule.name or f"{rule.field}_{rule.kind}"
         low = None if rule.min is None else float(rule.min)

@@ -9,7 +9,7 @@ from lakelogic.contract.load import Loaded
 from lakelogic.engines import registry
 from lakelogic.engines.base import Engine, Pinned
 from lakelogic.engines.text_reader import discover
-from lakelogic.errors import LakeLogicError, UnsupportedError
+from lakelogic.errors import LakeLogicError
 from lakelogic.plan.compile import SourceColumns, compile_contract
 from lakelogic.plan.nodes import Landed, Read
 from lakelogic.run import window
@@ -49,9 +49,6 @@ def lowered(loaded: Loaded, engine_name: str | None) -> str:
         plan = compile_contract(loaded, source, window.look_at_links(slices, engine)).plan
         links = {name: engine.link(link, slices[link.reference].pinned) for name, link in plan.links.items()}
         frame = engine.lower(engine.scan(plan.read, slice_.pinned), plan.accounts, links)
-        show = getattr(engine, "sql", None)
-        if show is None:
-            raise UnsupportedError(f"The engine `{engine.name}` cannot show its plan.")
-        return str(show(frame))
+        return engine.sql(frame)
     finally:
         engine.close()

@@ -59,6 +59,10 @@ class PolarsEngine:
             frame = nodes.LOWER[type(node)](frame, node, {})
         return rows.then(frame if link.keep is None else frame.filter(expression(link.keep)))
 
+    def sql(self, frame: Frame) -> str:
+        """Polars' own optimised plan."""
+        return str(self._rows(frame).frame.explain())
+
     def stage(
         self, frame: Frame, columns: Sequence[Published], masks: Sequence[Mask], keys: Keys, place: str
     ) -> Staged:

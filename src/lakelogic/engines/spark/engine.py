@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -100,6 +102,13 @@ class SparkEngine:
         """The rows of a link that count."""
         frame = nodes.apply(self.scan(link.read, pinned), link.nodes, {})
         return frame.where(sql(link.keep)) if link.keep is not None else frame
+
+    def sql(self, frame: Frame) -> str:
+        """Spark's own plan; only text of expressions, never a key."""
+        told = io.StringIO()
+        with contextlib.redirect_stdout(told):
+            frame.explain(mode="formatted")
+        return told.getvalue()
 
     def stage(
         self, frame: Frame, columns: Sequence[Published], masks: Sequence[Mask], keys: Keys, place: str
