@@ -27,8 +27,8 @@ def to_table(data: Any) -> pa.Table:
         return data.toArrow()
     if library == "pandas":
         return pa.Table.from_pandas(data, preserve_index=False)
-    if library == "polars" and hasattr(data, "collect"):
-        data = data.collect()
+    if library == "polars" and hasattr(data, "lazy"):
+        return data.lazy().collect().to_arrow()  # its stream would hold string views, which few kernels take
     if hasattr(data, "__arrow_c_stream__"):
         return pa.table(data)
     if isinstance(data, list) and all(isinstance(row, dict) for row in data):

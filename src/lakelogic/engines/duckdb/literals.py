@@ -40,9 +40,20 @@ def quoted(name: str) -> str:
 
 
 def text(value: str) -> str:
-    """A text constant. DuckDB's parser ends at a NUL, so that character is put in by a function."""
-    pieces = ["'" + piece.replace("'", "''") + "'" for piece in value.split("\0")]
+    """A text constant, on one line: statements are laid out for people, which must not change a constant.
+
+    DuckDB's parser ends at a NUL, so that character is put in by a function.
+    """
+    pieces = [_piece(piece) for piece in value.split("\0")]
     return pieces[0] if len(pieces) == 1 else "(" + " || chr(0) || ".join(pieces) + ")"
+
+
+def _piece(value: str) -> str:
+    doubled = value.replace("'", "''")
+    if "\n" not in value and "\r" not in value:
+        return f"'{doubled}'"
+    escaped = doubled.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
+    return f"E'{escaped}'"
 
 
 def cast(sql: str, type_: Type | str) -> str:

@@ -1,0 +1,68 @@
+"""What is peculiar to Polars: values that go through Python, and patterns for Rust's regex."""
+
+import math
+import random
+import struct
+from decimal import Decimal
+
+import polars as pl
+import pytest
+
+from lakelogic.engines.patterns import like_parts, like_regex, rust_regex
+from lakelogic.engines.polars import by_value
+
+
+def test_doubles_are_written_as_python_writes_them():
+    generator = random.Random(7)
+    values = [struct.unpack("d", generator.randbytes(8))[0] for _ in range(20_000)]
+    values += [generator.uniform(-1e6, 1e6) for _ in range(5_000)] + [10.0**n for n in range(-20, 25)]
+    values = [value for value in values if math.isfinite(value)]
+    assert by_value.real_text(pl.Series(values)).to_list() == [repr(value) for value in values]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0.00001", "1e-05"),
+        ("1e16", "1e+16"),
+        ("inf", "Infinity"),
+        ("-0.0", "-0.0"),
+        ("120", "120.0"),
+        ("1.5e-7", "1.5e-07"),
+    ],
+)
+def test_any_notation_becomes_the_canonical_one(text, expected):
+    assert by_value.canonical_real(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        (r"^\d+$", "^[0-9]+$"),
+        (r"[\d_]", "[0-9_]"),
+        (r"\W", "[^0-9A-Za-z_]"),
+        (r"[^]a]", r"[^\]a]"),
+        (r"[a[b]", r"[a\[b]"),
+        (r"[[:alpha:]x]", "[[:alpha:]x]"),
+        (r"\bx", r"(?-u:\b)x"),
+        (r"a\.b", r"a\.b"),
+        (r"[a--z]", r"[a\--z]"),
+    ],
+)
+def test_patterns_are_rewritten_where_rust_reads_them_differently(pattern, expected):
+    assert rust_regex(pattern) == expected
+
+
+def test_like_patterns_fall_into_parts():
+    assert like_parts(r"a%_\%b\\") == (("text", "a"), ("any", ""), ("one", ""), ("text", "%b\\"))
+    assert like_regex(like_parts("a%b")) == r"(?s)\Aa.*b\z"
+
+
+def test_a_decimal_that_overflows_in_one_row_is_exact_in_the_others():
+    most = Decimal("9" * 38)
+    pairs = pl.DataFrame(
+        {"l": [most, Decimal(1)], "r": [Decimal(1), Decimal(2)]},
+        schema={"l": pl.Decimal(38, 0), "r": pl.Decimal(38, 0)},
+    )
+    add = by_value.decimal_arithmetic("add", 38, 0)
+    assert add(pairs.to_struct("x")).to_list() == [None, Decimal(3)]
