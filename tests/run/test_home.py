@@ -47,6 +47,9 @@ def test_the_contract_writes_two_good_and_two_quarantined_rows(engine: Any, home
     assert bad[1]["_lakelogic_errors"] == ["Rule failed: email is required"]
     assert bad[1]["_lakelogic_categories"] == ["completeness"]
     assert {row["quarantine_state"] for row in bad} == {"active"}
+    folder = home / "landing" / "customers"
+    assert [row["_lakelogic_source"] for row in good] == [str(folder / "C100.json"), str(folder / "C101.json")]
+    assert [row["_lakelogic_source"] for row in bad] == [str(folder / "C102.json"), str(folder / "C103.json")]
 
 
 def test_no_clear_address_is_written_anywhere(engine: Any, home: Path) -> None:

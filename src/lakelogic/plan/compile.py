@@ -88,6 +88,7 @@ def compile_contract(
 
     rows.landed = [(name, value) for name, value in landed_scope.items() if not name.startswith("_upstream")]
     rows.is_text = is_text
+    rows.is_table = assumed.format == "delta"
     personal = any(f.pii or f.phi or f.sensitive or f.masking for f in contract.model.fields)
     rows.has_raw = not personal or can_encrypt
     rows.encrypts_raw = personal and can_encrypt

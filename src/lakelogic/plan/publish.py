@@ -34,6 +34,7 @@ class Rows:
     landed: Sequence[tuple[str, Expression]] = ()
     originals: list[tuple[Expression, str, Expression]] = field(default_factory=list)
     is_text: bool = False
+    is_table: bool = False  # rows of a table come from the table: its data files are nobody's business
     encrypts_raw: bool = False
     has_raw: bool = True
 
@@ -189,7 +190,7 @@ def _projection(
     bad = _any_set(account.verdicts)
     lost = call("ne", account.fate, Literal(0, INT)) if not isinstance(account.fate, Literal) else None
     is_bad = bad if bad is not None else Literal(False, BOOLEAN)
-    file: Expression = Column(names.FILE, STRING) if first else text(stamps.source)
+    file: Expression = Column(names.FILE, STRING) if first and not rows.is_table else text(stamps.source)
     stamped = stamp_values(contract, stamps, file)
     values: list[Assignment] = []
     for column in layout:
@@ -199,6 +200,8 @@ def _projection(
             value = Column(column.name, BIGINT)
         elif column.name == names.WARNINGS:
             value = _warnings(account, state)
+        elif column.name == names.FILE:
+            value = file
         elif column.name.startswith("~") and not column.name.startswith(BAD_PREFIX):
             value = _internal(column, rows, is_bad, first=first)
         else:
@@ -267,7 +270,7 @@ def _internal(column: Published, rows: Rows, is_bad: Expression, *, first: bool)
     if column.name in (names.RAW_ROW, names.ORIGINALS):
         # Only bad rows pay for these.
         return Call("case", (is_bad, _story(column, rows), Literal(None, column.type)), column.type)
-    if column.name in (names.FILE, names.NUMBER, names.BROKEN):
+    if column.name in (names.NUMBER, names.BROKEN):
         return Column(column.name, column.type)
     return Literal(None, column.type)
 

@@ -71,7 +71,8 @@ def _path(files: Sequence[str]) -> str:
         return quoted(files[0])
     path = "_metadata.file_path"
     if all(_PLAIN_PATH.fullmatch(file) for file in files):
-        return f"substr({path}, 8)"  # without `file://`
+        # Spark writes `file:/x` or `file:///x`, whichever Hadoop's path gave it.
+        return f"regexp_replace({path}, '^file:/+', '/')"
     # `+` stands for itself in a path, and for a blank in what `url_decode` reads.
     decoded = f"url_decode(replace({path}, '+', '%2B'))"
     if any(file.startswith("/") for file in files):
