@@ -8,14 +8,17 @@ from lakelogic.engines.duckdb.literals import cast, try_cast, type_name
 from lakelogic.errors import UnsupportedError
 from lakelogic.sql.types import Type
 
-_BLANKS = r"E' \t\r\n'"
+# DuckDB's own casts from text step over the same blanks, so nothing is trimmed before them.
+_BLANKS = r"[ \t\r\n]*"
 _INTEGER = "[+-]?[0-9]+"
 _DOUBLE = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_COMPACT = "[0-9]{8}"
+_YEAR = "(?:[1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
+# In the first and the last year an offset can lead out of the calendar: only these are looked at twice.
+_MIDDLE_YEAR = "(?:[1-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-8]|0[1-9][0-9]{2}|00[1-9][0-9]|000[2-9])"
+_DAY = "-[0-9]{2}-[0-9]{2}"
 _CLOCK = r"[T ](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?"
 _OFFSET = "(?:Z|[+-](?:0[0-9]|1[0-8])(?::?[0-5][0-9])?)?"
-_FIRST_YEAR, _LAST_YEAR = "0001-01-01", "9999-12-31"
+_FIRST, _LAST = "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"
 
 
 def to_type(sql: str, source: Type, to: Type) -> str:
@@ -35,39 +38,42 @@ def to_type(sql: str, source: Type, to: Type) -> str:
 
 
 def _matches(sql: str, pattern: str) -> str:
-    return f"regexp_full_match({sql}, '{pattern}')"
+    """Is the whole text, but for blanks around it, of this form?"""
+    return f"regexp_full_match({sql}, '{_BLANKS}{pattern}{_BLANKS}')"
 
 
 def _from_text(sql: str, source: Type, to: Type) -> str | None:
-    value = f"trim({sql}, {_BLANKS})"
     if to.is_integer:
-        return f"CASE WHEN {_matches(value, _INTEGER)} THEN {try_cast(value, to)} END"
+        return f"CASE WHEN {_matches(sql, _INTEGER)} THEN {try_cast(sql, to)} END"
     if to.kind in ("float", "double"):
-        name, low = type_name(to), f"lower({value})"
+        name = type_name(to)
         # A number beyond the type would become infinite: it cannot be converted.
-        finite = f"NULLIF(NULLIF({try_cast(value, to)}, CAST('inf' AS {name})), CAST('-inf' AS {name}))"
+        finite = f"NULLIF(NULLIF({try_cast(sql, to)}, CAST('inf' AS {name})), CAST('-inf' AS {name}))"
         return (
-            f"CASE WHEN {_matches(value, _DOUBLE)} THEN {finite} "
-            f"WHEN {low} IN ('nan', 'infinity', '+infinity', '-infinity') THEN {try_cast(low, to)} END"
+            f"CASE WHEN {_matches(sql, _DOUBLE)} THEN {finite} "
+            f"WHEN {_matches(sql, '(?i:nan|[+-]?infinity)')} THEN {try_cast(sql, to)} END"
         )
     if to.kind == "decimal":
-        fraction = f"\\.[0-9]{{0,{to.scale}}}"
         leading = f"|\\.[0-9]{{1,{to.scale}}}" if to.scale else ""
-        return f"CASE WHEN {_matches(value, f'[+-]?(?:[0-9]+(?:{fraction})?{leading})')} THEN {try_cast(value, to)} END"
+        shape = f"[+-]?(?:[0-9]+(?:\\.[0-9]{{0,{to.scale}}})?{leading})"
+        return f"CASE WHEN {_matches(sql, shape)} THEN {try_cast(sql, to)} END"
     if to.kind == "boolean":
-        low = f"lower({value})"
         return (
-            f"CASE WHEN {low} IN ('true', 't', 'yes', 'y', '1') THEN TRUE "
-            f"WHEN {low} IN ('false', 'f', 'no', 'n', '0') THEN FALSE END"
+            f"CASE WHEN {_matches(sql, '(?i:true|t|yes|y|1)')} THEN TRUE "
+            f"WHEN {_matches(sql, '(?i:false|f|no|n|0)')} THEN FALSE END"
         )
-    dashed = f"left({value}, 4) || '-' || substring({value}, 5, 2) || '-' || right({value}, 2)"
     if to.kind == "date":
-        plain = f"CASE WHEN {_matches(value, _DATE)} THEN {value} WHEN {_matches(value, _COMPACT)} THEN {dashed} END"
-        return _in_range(try_cast(plain, to), "DATE")
+        return f"CASE WHEN {_matches(sql, _YEAR + _DAY)} THEN {try_cast(sql, to)} {_compact(sql, to)} END"
     if to.kind in ("timestamp", "timestamp_ntz"):
-        shape = f"{_DATE}(?:{_CLOCK}{_OFFSET if to.kind == 'timestamp' else ''})?"
-        plain = f"CASE WHEN {_matches(value, shape)} THEN {value} WHEN {_matches(value, _COMPACT)} THEN {dashed} END"
-        return _in_range(try_cast(plain, to), type_name(to))
+        rest = f"{_DAY}(?:{_CLOCK}{_OFFSET if to.kind == 'timestamp' else ''})?"
+        zone = "+00" if to.kind == "timestamp" else ""
+        value = try_cast(sql, to)
+        bounds = " AND ".join(cast(f"'{bound}{zone}'", to) for bound in (_FIRST, _LAST))
+        return (
+            f"CASE WHEN {_matches(sql, _MIDDLE_YEAR + rest)} THEN {value} "
+            f"WHEN {_matches(sql, _YEAR + rest)} THEN CASE WHEN {value} BETWEEN {bounds} THEN {value} END "
+            f"{_compact(sql, to)} END"
+        )
     if to.kind == "binary":
         return f"encode({sql})"
     if to.kind == "json" and source.kind == "string":
@@ -77,14 +83,11 @@ def _from_text(sql: str, source: Type, to: Type) -> str | None:
     return sql if to.is_text else None
 
 
-def _in_range(sql: str, name: str) -> str:
-    """Only years 1 to 9999."""
-    last = _LAST_YEAR if name == "DATE" else f"{_LAST_YEAR} 23:59:59.999999"
-    zone = "+00" if name == "TIMESTAMPTZ" else ""
-    first = _FIRST_YEAR if name == "DATE" else f"{_FIRST_YEAR} 00:00:00"
-    low, high = (cast(f"'{bound}{zone}'", name) for bound in (first, last))
-    bounds = f"{low} AND {high}"
-    return f"CASE WHEN {sql} BETWEEN {bounds} THEN {sql} END"
+def _compact(sql: str, to: Type) -> str:
+    """The branch for a day that is written without dashes."""
+    parts = f"{_BLANKS}([0-9]{{4}})([0-9]{{2}})([0-9]{{2}}){_BLANKS}"
+    dashed = f"regexp_replace({sql}, '{parts}', '\\1-\\2-\\3')"
+    return f"WHEN {_matches(sql, _YEAR + '[0-9]{4}')} THEN {try_cast(dashed, to)}"
 
 
 def _from_boolean(sql: str, _source: Type, to: Type) -> str | None:

@@ -6,18 +6,13 @@ from collections.abc import Callable
 
 import polars as pl
 
-from lakelogic.engines.polars import by_value
+from lakelogic.engines.polars import by_time, by_value
 from lakelogic.engines.polars.literals import dtype
 from lakelogic.errors import UnsupportedError
 from lakelogic.sql.types import Type
 
 _BLANKS = " \t\r\n"
 _DOUBLE = r"\A[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\z"
-_DATE = r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}\z"
-_COMPACT = r"\A[0-9]{8}\z"
-_CLOCK = r"[T ]([01][0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9])(?:\.([0-9]{1,6}))?)?"
-_OFFSET = "(?:Z|([+-])(0[0-9]|1[0-8]):?([0-5][0-9])?)?"
-_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31, in days from 1970
 _SECOND = 1_000_000
 _DAY = 86_400 * _SECOND
 
@@ -64,40 +59,14 @@ def _from_text(value: pl.Expr, source: Type, to: Type) -> pl.Expr | None:
         true, false = low.is_in(["true", "t", "yes", "y", "1"]), low.is_in(["false", "f", "no", "n", "0"])
         return pl.when(true).then(pl.lit(True)).when(false).then(pl.lit(False))
     if to.kind == "date":
-        return _day(plain)
+        return by_batch(plain, by_time.days, pl.Int32).cast(pl.Date)
     if to.kind in ("timestamp", "timestamp_ntz"):
-        return _instant(plain, to)
+        return by_batch(plain, by_time.moments(to.kind == "timestamp"), pl.Int64).cast(dtype(to))
     if to.kind == "binary":
         return value.cast(pl.Binary)
     if to.kind == "json" and source.kind == "string":
         return by_batch(value, by_value.valid_json, pl.String)
     return value if to.is_text else None
-
-
-def _day(plain: pl.Expr) -> pl.Expr:
-    dashed = _only(plain.str.contains(_DATE), plain).str.to_date("%Y-%m-%d", strict=False)
-    compact = _only(plain.str.contains(_COMPACT), plain).str.to_date("%Y%m%d", strict=False)
-    found = pl.coalesce(dashed, compact)
-    return _only(found.cast(pl.Int32).is_between(_FIRST_DAY, _LAST_DAY), found)
-
-
-def _instant(plain: pl.Expr, to: Type) -> pl.Expr:
-    clock = _CLOCK + (_OFFSET if to.kind == "timestamp" else "")
-    parts = plain.str.extract_groups(rf"\A([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}){clock}\z")
-
-    def number(group: int) -> pl.Expr:
-        return parts.struct.field(str(group)).cast(pl.Int64, strict=False).fill_null(0)
-
-    day = _day(parts.struct.field("1")).cast(pl.Int32).cast(pl.Int64)
-    fraction = parts.struct.field("5").str.pad_end(6, "0").cast(pl.Int64, strict=False).fill_null(0)
-    seconds = number(2) * 3600 + number(3) * 60 + number(4)
-    if to.kind == "timestamp":
-        east = number(7) * 3600 + number(8) * 60
-        seconds = pl.when(parts.struct.field("6") == "-").then(seconds + east).otherwise(seconds - east)
-    timed = day * _DAY + seconds * _SECOND + fraction
-    moment = pl.coalesce(timed, _day(plain).cast(pl.Int32).cast(pl.Int64) * _DAY)
-    in_range = moment.is_between(_FIRST_DAY * _DAY, (_LAST_DAY + 1) * _DAY - 1)
-    return _only(in_range, moment).cast(dtype(to))
 
 
 def _from_boolean(value: pl.Expr, _source: Type, to: Type) -> pl.Expr | None:
