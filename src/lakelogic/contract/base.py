@@ -83,7 +83,8 @@ _S = TypeVar("_S", bound=BaseModel)
 
 def whole(model: type[_S], description: str) -> _S:
     """A key whose value is a section that is there even when it is not written, with its defaults."""
-    return Key(default_factory=model, description=description)
+    # Not validated: defaults are right by definition, and building a validator for each section costs start-up.
+    return Key(default_factory=model.model_construct, description=description)
 
 
 class Section(BaseModel):

@@ -85,7 +85,7 @@ def run(job: Job) -> Result:
         names.new_run_id(started),
         started,
         Events(contract.dataset_name, (logging_sink, *job.sinks)),
-        fingerprint(contract),
+        fingerprint(job.loaded),
     )
     run_.events.tell("started", f"Run {run_.run_id} of {contract.dataset_name} on {job.engine.name}")
     try:
