@@ -20,17 +20,12 @@ NOT_YET = "LL-C207"
 
 
 def declared_types(contract: Contract, trouble: Trouble) -> dict[str, Type]:
-    """The type of every field, or diagnostics; names that collide or are reserved are refused."""
+    """The type of every field, or diagnostics; reserved names are refused."""
     types: dict[str, Type] = {}
-    seen: dict[str, str] = {}
     for index, field in enumerate(contract.model.fields if contract.model else ()):
         path = f"model.fields[{index}]"
         if field.name.startswith(names.INTERNAL):
             trouble.add(BAD_NAME, f"The field `{field.name}` begins with `~`.", f"{path}.name", "choose another name")
-        if field.name.lower() in seen:
-            other = seen[field.name.lower()]
-            trouble.add(BAD_NAME, f"The field `{field.name}` is declared twice (`{other}`).", f"{path}.name")
-        seen[field.name.lower()] = field.name
         try:
             type_ = parse_type(field.type)
         except ValueError as error:

@@ -76,7 +76,7 @@ def _unreadable(error: SqlglotError) -> Problem:
 
 def parse_items(text: str, dialect: str = "spark") -> list[exp.Expression]:
     """A list of expressions, `expr [AS name], …`, as they would stand after SELECT."""
-    tree = _read(f"SELECT {text}", dialect)
+    tree = _read(f"SELECT {text}" if text.strip() else "", dialect)
     if not isinstance(tree, exp.Select) or set(_clauses(tree)) - {"expressions"}:
         raise SqlProblems(
             [
