@@ -22,6 +22,7 @@ class Notes:
     scan: Any = None
     fates: tuple[int, ...] = ()
     empty: bool = False  # the scan had no files
+    small: bool = False  # a few rows, on the session for small inputs
 
 
 def noted(frame: Frame, notes: Notes) -> Frame:

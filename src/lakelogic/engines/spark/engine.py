@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -13,8 +14,17 @@ import pyarrow as pa
 from lakelogic.engines.base import Capabilities, Frame, Pinned, Staged
 from lakelogic.engines.spark import nodes, scan, stage
 from lakelogic.engines.spark import session as sessions
+from lakelogic.engines.spark.counting import noted, notes_of
 from lakelogic.engines.spark.expressions import AGGREGATES, FUNCTIONS, aggregate, sql
-from lakelogic.engines.spark.frames import adopted, arrow_frame, empty_frame, landed_columns, parquet_frame, to_table
+from lakelogic.engines.spark.frames import (
+    adopted,
+    arrow_frame,
+    empty_frame,
+    landed_columns,
+    moved,
+    parquet_frame,
+    to_table,
+)
 from lakelogic.engines.spark.text import name
 from lakelogic.errors import MissingExtra
 from lakelogic.plan.nodes import Account, Landed, Link, Mask, Measure, Published, Read
@@ -60,6 +70,7 @@ class SparkEngine:
         self._settings = dict(settings or {})
         self._delta = delta
         self._session: Any = None
+        self._small: Any = None
 
     @property
     def version(self) -> str:
@@ -78,13 +89,25 @@ class SparkEngine:
                 self._session = sessions.start(self, self._master, self._fast_start, self._settings, self._delta)
         return self._session
 
+    def _for(self, size: int | None) -> tuple[Any, bool]:
+        """The session for so many bytes, and whether it is the one for small inputs."""
+        session = self.session
+        if size is None or size > sessions.SMALL_BYTES or not sessions.is_started_here(session):
+            return session, False
+        if self._small is None:
+            self._small = sessions.for_small_inputs(session)
+        return self._small, True
+
     def discover(self, read: Read, pinned: Pinned) -> tuple[Landed, ...]:
         """The keys of all ndjson objects."""
         return scan.discover(lambda: self.session, read, pinned)
 
     def scan(self, read: Read, pinned: Pinned) -> Frame:
         """The landed columns and where each row came from."""
-        return scan.scan(self.session, read, pinned)
+        session, small = self._for(scan.size_of(pinned.files))
+        frame = scan.scan(session, read, pinned)
+        # One task for a few rows: nothing has to be moved between tasks then.
+        return noted(frame.coalesce(1), replace(notes_of(frame), small=True)) if small else frame
 
     def adopt(self, data: Any, read: Read | None = None) -> tuple[Frame, tuple[Landed, ...]]:
         """A frame that somebody hands in, and its columns."""
@@ -96,12 +119,15 @@ class SparkEngine:
 
     def lower(self, frame: Frame, accounts: Sequence[Account], links: Mapping[str, Frame]) -> Frame:
         """What the accounts publish."""
+        if notes_of(frame).small and not all(notes_of(link).small for link in links.values()):
+            frame = noted(moved(self.session, frame), replace(notes_of(frame), small=False))
         return nodes.lower(frame, accounts, links)
 
     def link(self, link: Link, pinned: Pinned) -> Frame:
         """The rows of a link that count."""
-        frame = nodes.apply(self.scan(link.read, pinned), link.nodes, {})
-        return frame.where(sql(link.keep)) if link.keep is not None else frame
+        source = self.scan(link.read, pinned)
+        frame = nodes.apply(source, link.nodes, {})
+        return noted(frame.where(sql(link.keep)) if link.keep is not None else frame, notes_of(source))
 
     def sql(self, frame: Frame) -> str:
         """Spark's own plan; only text of expressions, never a key."""
@@ -123,7 +149,8 @@ class SparkEngine:
         if not measures:
             return {}
         wanted = [(column.name, column.type) for column in columns if column.on_good]
-        frame = parquet_frame(self.session, files, wanted) if files else empty_frame(self.session, wanted)
+        session, _ = self._for(scan.size_of(files))
+        frame = parquet_frame(session, files, wanted) if files else empty_frame(session, wanted)
         # `selectExpr` over aggregates is one global aggregation, and answers one row even over nothing.
         from lakelogic.sql.bind import aggregate_type
 
@@ -158,7 +185,7 @@ class SparkEngine:
 
     def close(self) -> None:
         """Stop what we started."""
-        session, self._session = self._session, None
+        session, self._session, self._small = self._session, None, None
         if session is None:
             return
         if self._remote is not None and self._given is None:

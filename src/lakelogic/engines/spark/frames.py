@@ -161,5 +161,12 @@ def _spark_frame(session: Callable[[], Any], data: Frame) -> tuple[Frame, Any]:
         raise UsageError("The frame belongs to a classic session, and the engine works on a Connect server.")
     if theirs is ours:
         return data, None
-    # An empty frame of ours in front makes the whole a frame of ours; Spark plans it away.
-    return ours.createDataFrame([], data.schema).union(data), None
+    return moved(ours, data), None
+
+
+def moved(session: Any, frame: Frame) -> Frame:
+    """A classic frame as one of another session of the same Spark.
+
+    An empty frame in front makes the whole a frame of that session; Spark plans it away.
+    """
+    return session.createDataFrame([], frame.schema).union(frame)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from lakelogic import names
 from lakelogic.engines.base import Frame
-from lakelogic.engines.spark.counting import Notes, counted, noted
+from lakelogic.engines.spark.counting import counted, noted, notes_of
 from lakelogic.engines.spark.expressions import aggregate, sql
 from lakelogic.engines.spark.text import name, type_name
 from lakelogic.plan.nodes import Account, Join, Node, Order, Publish, Rank, Rollup, RowWise
@@ -16,6 +17,7 @@ from lakelogic.sql.expressions import Column, Expression, Literal, walk
 
 def lower(frame: Frame, accounts: Sequence[Account], links: Mapping[str, Frame]) -> Frame:
     """What all accounts publish, one below the other."""
+    start = frame
     source, scan = counted(frame)
     published = []
     for number, account in enumerate(accounts):
@@ -30,7 +32,7 @@ def lower(frame: Frame, accounts: Sequence[Account], links: Mapping[str, Frame])
     whole = published[0]
     for part in published[1:]:
         whole = whole.unionByName(part)
-    return noted(whole, Notes(scan=scan, fates=_fates(accounts)))
+    return noted(whole, replace(notes_of(start), scan=scan, fates=_fates(accounts)))
 
 
 def apply(frame: Frame, nodes: Sequence[Node], links: Mapping[str, Frame]) -> Frame:

@@ -51,6 +51,14 @@ def scan(session: Any, read: Read, pinned: Pinned) -> Frame:
     raise UnsupportedError(f"The format `{read.format}` is not available on Spark yet.")
 
 
+def size_of(files: Sequence[str]) -> int | None:
+    """How many bytes there are to read; None where that cannot be told from here."""
+    try:
+        return sum(Path(file).stat().st_size for file in files)
+    except OSError:
+        return None
+
+
 def marked(frame: Frame, columns: Sequence[Landed]) -> Frame:
     """A frame that somebody handed in, with the internal columns a scan would add."""
     return frame.selectExpr(*(name(column.name) for column in columns), *_origin(quoted("memory")))

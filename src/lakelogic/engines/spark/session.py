@@ -46,6 +46,14 @@ LOCAL: dict[str, str] = {
     "spark.sql.shuffle.partitions": "4",
     "spark.databricks.delta.snapshotPartitions": "1",
 }
+# For inputs that are smaller than the code that would be generated for them.
+SMALL: dict[str, str] = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+}
+SMALL_BYTES = 2 * 2**20
 DELTA: dict[str, str] = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -54,6 +62,7 @@ DELTA: dict[str, str] = {
 _lock = threading.RLock()
 _holders: set[int] = set()  # engines that use the session this process started
 _started: Any = None
+_started_local = False
 
 
 def is_connect(thing: Any) -> bool:
@@ -97,6 +106,18 @@ def beside(session: Any, settings: Mapping[str, str]) -> Any:
     return ours
 
 
+def for_small_inputs(session: Any) -> Any:
+    """A session beside one that we started, for inputs of a few rows: nothing is compiled, nothing re-planned."""
+    small = session.newSession()
+    configure(small, {**OURS, **LOCAL, **SMALL, "spark.sql.icu.caseMappings.enabled": "false"})
+    return small
+
+
+def is_started_here(session: Any) -> bool:
+    """Whether this is the local session that this process started, or one beside it."""
+    return _started is not None and not is_connect(session) and session._sc is _started._sc and _started_local
+
+
 def configure(session: Any, settings: Mapping[str, str]) -> None:
     """Put settings on a session that is ours."""
     for key, value in settings.items():
@@ -133,7 +154,7 @@ def fast_start_wanted(asked: bool | None) -> bool:
 
 def start(holder: object, master: str | None, fast_start: bool | None, settings: Mapping[str, str], delta: bool) -> Any:
     """The session of this process, started if there is none; `holder` keeps it until it lets go."""
-    global _started  # noqa: PLW0603 - one process has one Spark, whoever asks first starts it
+    global _started, _started_local  # noqa: PLW0603 - one process has one Spark, whoever asks first starts it
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
@@ -144,7 +165,9 @@ def start(holder: object, master: str | None, fast_start: bool | None, settings:
         if SparkContext._active_spark_context is not None:
             # Somebody else's: a notebook's, a platform's.
             return beside(SparkSession.builder.getOrCreate(), settings)
-        _started = _launch(master or os.environ.get(MASTER_VARIABLE) or "local[*]", fast_start, settings, delta)
+        where = master or os.environ.get(MASTER_VARIABLE) or "local[*]"
+        _started = _launch(where, fast_start, settings, delta)
+        _started_local = where.startswith("local")
         _holders.add(id(holder))
         return _started
 
@@ -212,7 +235,8 @@ def _settings(master: str, *, local: bool, fast: bool, settings: Mapping[str, st
     log4j = Path(__file__).with_name("log4j2.properties")
     options = [f'"-Dlog4j2.configurationFile={log4j.as_uri()}"', "-Xlog:disable"]
     if fast:
-        options += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"]
+        # Room for young objects from the beginning: a short run never collects any.
+        options += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xms512m", "-Xmn256m", "-Xshare:auto"]
         archive = installation.archive()
         if archive.is_file():
             options.append(f'"-XX:SharedArchiveFile={archive}"')
@@ -228,6 +252,9 @@ def _settings(master: str, *, local: bool, fast: bool, settings: Mapping[str, st
         **OURS,
     }
     if local:
+        # Java's own case mapping, in no language: the tables of the other one take seconds to build.
+        options += ["-Duser.language=en", "-Duser.country=US"]
+        wanted["spark.sql.icu.caseMappings.enabled"] = "false"
         wanted |= LOCAL | {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
         wanted["spark.driver.memory"] = _memory()
     if jars:
