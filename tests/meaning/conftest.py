@@ -147,3 +147,9 @@ def nodes() -> Any:
             )
 
     return Nodes
+
+
+@pytest.fixture(scope="session")
+def meaning_class() -> type[Meaning]:
+    """For tests that compare engines with one another."""
+    return Meaning

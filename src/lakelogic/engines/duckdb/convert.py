@@ -17,7 +17,7 @@ _YEAR = "(?:[1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
 _MIDDLE_YEAR = "(?:[1-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-8]|0[1-9][0-9]{2}|00[1-9][0-9]|000[2-9])"
 _DAY = "-[0-9]{2}-[0-9]{2}"
 _CLOCK = r"[T ](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?"
-_OFFSET = "(?:Z|[+-](?:0[0-9]|1[0-8])(?::?[0-5][0-9])?)?"
+_OFFSET = "(?:Z|[+-](?:(?:0[0-9]|1[0-7])(?::?[0-5][0-9])?|18(?::?00)?))?"
 _FIRST, _LAST = "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"
 
 
@@ -106,7 +106,7 @@ def _from_real(sql: str, source: Type, to: Type) -> str | None:
     if to.is_text:
         return (
             f"CASE WHEN isnan({sql}) THEN 'NaN' WHEN isinf({sql}) AND {sql} > 0 THEN 'Infinity' "
-            f"WHEN isinf({sql}) THEN '-Infinity' ELSE CAST({sql} AS VARCHAR) END"
+            f"WHEN isinf({sql}) THEN '-Infinity' ELSE {_digits(sql, source)} END"
         )
     if to.is_integer:
         return f"CASE WHEN {sql} = trunc({sql}) THEN {try_cast(sql, to)} END"
@@ -114,11 +114,20 @@ def _from_real(sql: str, source: Type, to: Type) -> str | None:
         return f"({sql} <> 0)"
     if to.kind == "decimal":
         # By its shortest text, and only if nothing is lost; a direct cast would round.
-        exact = try_cast(cast(sql, "VARCHAR"), to)
+        exact = try_cast(_digits(sql, source), to)
         return f"CASE WHEN {cast(cast(exact, 'VARCHAR'), source)} = {sql} THEN {exact} END"
     if to.kind == "float":
         return try_cast(sql, to)
     return cast(sql, to) if to.kind == "double" else None
+
+
+def _digits(sql: str, source: Type) -> str:
+    """A finite number by its shortest digits. For a float the native text has too many of them."""
+    if source.kind == "double":
+        return cast(sql, "VARCHAR")
+    tries = [cast(f"printf('%.{digits}g', {cast(sql, 'DOUBLE')})", "DOUBLE") for digits in range(1, 10)]
+    branches = " ".join(f"WHEN CAST({short} AS FLOAT) = {sql} THEN {short}" for short in tries)
+    return cast(f"CASE {branches} END", "VARCHAR")
 
 
 def _from_decimal(sql: str, source: Type, to: Type) -> str | None:

@@ -85,13 +85,14 @@ def _indented(sql: str) -> str:
 
 
 def fresh(names: Iterable[str], taken: Mapping[str, str]) -> dict[str, str]:
-    """Identifiers for new columns: the name itself, unless another column has it in any case."""
+    """Identifiers for new columns: the name itself on one line, unless another column has it in any case."""
     used = {identifier.casefold() for identifier in taken.values()}
     found: dict[str, str] = {}
     for name in names:
-        identifier, number = name, 2
+        plain = " ".join(name.split("\n"))  # statements are indented, which must not change a name
+        identifier, number = plain, 2
         while identifier.casefold() in used:
-            identifier, number = f"{name}~{number}~", number + 1
+            identifier, number = f"{plain}~{number}~", number + 1
         used.add(identifier.casefold())
         found[name] = identifier
     return found

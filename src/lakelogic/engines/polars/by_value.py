@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable
 from decimal import Context, Decimal, InvalidOperation, Overflow
 from typing import Any, NoReturn
@@ -30,6 +31,8 @@ def each(function: Callable[[Any], Any], to: Any) -> Callable[[pl.Series], pl.Se
 
 def real_text(values: pl.Series) -> pl.Series:
     """Floating point numbers as canonical text: the shortest digits, written as Python writes them."""
+    if values.dtype == pl.Float32:
+        values = values.cast(pl.String).cast(pl.Float64)  # the double with the float's shortest digits
     texts = values.cast(pl.String)
     size = values.abs()
     odd = (size < 1e-3) | (size >= 1e15) | ~values.is_finite()
@@ -78,6 +81,18 @@ def fitting(value: Decimal, precision: int, scale: int) -> Decimal | None:
     except (InvalidOperation, Overflow):
         return None
     return found if found == value and found.copy_abs() < Decimal(10) ** (precision - scale) else None
+
+
+def _remainder(pair: dict[str, float | None]) -> float | None:
+    left, right = pair.values()
+    if left is None or right is None or right == 0:
+        return None
+    return math.nan if math.isinf(left) or math.isnan(left) or math.isnan(right) else math.fmod(left, right)
+
+
+# The exact remainder of two doubles in a struct, with the sign of the first, NULL for a zero divisor.
+# The native one is computed from a rounded quotient.
+remainder = each(_remainder, pl.Float64)
 
 
 def rounded_real(digits: int) -> Callable[[pl.Series], pl.Series]:

@@ -101,6 +101,9 @@ def _divide(call: Call, args: Args) -> pl.Expr:
 
 def _modulo(call: Call, args: Args) -> pl.Expr:
     left, right = (to_type(value, call.args[index].type, call.type) for index, value in enumerate(args))
+    if call.type.kind in ("float", "double"):
+        pair = pl.struct(left.cast(pl.Float64).alias("l"), right.cast(pl.Float64).alias("r"))
+        return by_batch(pair, by_value.remainder, pl.Float64).cast(dtype(call.type))
     if call.type.is_integer:
         left, right = left.cast(pl.Int128), right.cast(pl.Int128)
     zero = pl.lit(0, dtype=pl.Int128) if call.type.is_integer else pl.lit(0).cast(dtype(call.type))
