@@ -128,7 +128,6 @@ def test_an_unknown_column_is_an_error_once_the_source_was_seen_and_a_warning_be
     ("document", "code", "says"),
     [
         ({"model": {"fields": [{"name": "a", "type": "intt"}]}}, "LL-C210", "`intt` is not a type"),
-        ({"model": {"fields": [{"name": "~a"}]}}, "LL-C211", "begins with `~`"),
         ({"transformations": [{"rename": {"from": "x", "to": "b"}}]}, "LL-C203", "There is no column `x`"),
         ({"transformations": [{"rename": {"from": "a", "to": "b"}}]}, "LL-C213", "There is a column `b` already"),
         ({"transformations": [{"sql": "upper(a)"}]}, "LL-C205", "has no name"),

@@ -15,17 +15,14 @@ from lakelogic.sql.signatures import cast
 from lakelogic.sql.types import STRING, TYPE_NAMES, Type, parse_type
 
 BAD_TYPE = "LL-C210"
-BAD_NAME = "LL-C211"
 NOT_YET = "LL-C207"
 
 
 def declared_types(contract: Contract, trouble: Trouble) -> dict[str, Type]:
-    """The type of every field, or diagnostics; reserved names are refused."""
+    """The type of every field, or diagnostics."""
     types: dict[str, Type] = {}
     for index, field in enumerate(contract.model.fields if contract.model else ()):
         path = f"model.fields[{index}]"
-        if field.name.startswith(names.INTERNAL):
-            trouble.add(BAD_NAME, f"The field `{field.name}` begins with `~`.", f"{path}.name", "choose another name")
         try:
             type_ = parse_type(field.type)
         except ValueError as error:
