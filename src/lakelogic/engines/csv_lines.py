@@ -18,9 +18,9 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
-from lakelogic.engines.arrow_build import integers, strings
 from lakelogic.engines.text_reader import Builder, local_path, open_bytes, positions, skip_mark
 from lakelogic.plan.nodes import Read
+from lakelogic.sql.arrays import integers, strings
 
 BLOCK = 4 << 20
 SLICE = 16_384

@@ -8,9 +8,9 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
-from lakelogic.engines.arrow_build import integers, strings
 from lakelogic.engines.text_reader import NOT_UTF8, Builder, local_path, open_bytes, positions, skip_mark
 from lakelogic.plan.nodes import Read
+from lakelogic.sql.arrays import integers, strings
 
 INVALID = "invalid JSON"
 NOT_AN_OBJECT = "not a JSON object"

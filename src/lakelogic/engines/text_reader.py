@@ -16,11 +16,11 @@ from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 
-from lakelogic.engines.arrow_build import strings
 from lakelogic.engines.base import Pinned
 from lakelogic.errors import SourceError, UnsupportedError
 from lakelogic.names import BROKEN, FILE, NUMBER, TEXT
 from lakelogic.plan.nodes import Landed, Read
+from lakelogic.sql.arrays import strings
 from lakelogic.sql.types import STRING
 
 TEXT_FORMATS = frozenset({"csv", "tsv", "json", "ndjson"})

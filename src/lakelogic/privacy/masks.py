@@ -27,6 +27,7 @@ from lakelogic.errors import CredentialError, EngineError
 from lakelogic.plan.nodes import Mask
 from lakelogic.privacy.keys import KEY_ID_BYTES, KEY_VARIABLE, SALT_VARIABLE, Keys
 from lakelogic.privacy.partial import HIDDEN, check_format, partial_text
+from lakelogic.sql.arrays import strings
 
 PREFIX = "enc:"
 GCM_VERSION = 1
@@ -119,11 +120,9 @@ def _redact(values: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> pa.Array:
 def _by_slice(
     values: pa.Array | pa.ChunkedArray, kind: pa.DataType, work: Callable[[Sequence[str | None]], Texts]
 ) -> pa.Array:
-    parts = [
-        pa.array(work(values.slice(start, SLICE).to_pylist()), type=kind) for start in range(0, len(values), SLICE)
-    ]
+    parts = [strings(work(values.slice(start, SLICE).to_pylist())).cast(kind) for start in range(0, len(values), SLICE)]
     if not parts:
-        return pa.array([], type=kind)
+        return strings([]).cast(kind)
     return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
 
 

@@ -20,6 +20,7 @@ from lakelogic.plan.nodes import Plan, Published, Reason
 from lakelogic.plan.publish import BAD_PREFIX
 from lakelogic.privacy.keys import Keys
 from lakelogic.privacy.masks import reveal_text
+from lakelogic.sql.arrays import flags, lists, strings, whole_numbers
 from lakelogic.sql.types import to_arrow
 from lakelogic.storage import parquet
 from lakelogic.tables.base import StagedFile
@@ -130,7 +131,7 @@ def build(
         if known_ids:
             fresh = [row_id not in known_ids for row_id in table.column(names.ROW_ID).to_pylist()]
             side.already_there += fresh.count(False)
-            table = table.filter(pa.array(fresh))
+            table = table.filter(flags(fresh))
         if table.num_rows == 0:
             continue
         if writer is None:
@@ -164,7 +165,10 @@ def _decoded(
     rows = batch.num_rows
     side.rows += rows
     given = {name: batch.column(name) for name in batch.schema.names}
-    bits = list(zip(*(given[c].fill_null(0).to_pylist() for c in decoder.columns), strict=True)) or [()] * rows
+    bits = (
+        list(zip(*([value or 0 for value in given[c].to_pylist()] for c in decoder.columns), strict=True))
+        or [()] * rows
+    )
     broken = given[names.BROKEN].to_pylist()
     files = [file or "" for file in given[names.FILE].to_pylist()]
     raws = given[names.RAW_ROW].to_pylist()
@@ -187,16 +191,16 @@ def _decoded(
             number = lines.find(files[row], clear, occurrences[files[row], clear])
         places.append(number)
     columns: dict[str, Any] = {
-        names.ERRORS: pa.array(errors, _TEXTS),
-        names.CATEGORIES: pa.array(categories, _TEXTS),
-        names.RULES: pa.array(rules, _TEXTS),
+        names.ERRORS: lists(errors),
+        names.CATEGORIES: lists(categories),
+        names.RULES: lists(rules),
         names.ORIGINAL: given[names.ORIGINALS].cast(pa.map_(pa.string(), pa.string())),
-        names.ROW_ID: pa.array(ids, pa.string()),
-        names.LINE: pa.array(places, pa.int64()),
-        names.RAW: pa.array(shown_raws, pa.string()),
-        names.BATCH_ID: pa.array([batch_id] * rows, pa.string()),
-        names.CONTRACT_VERSION: pa.array([contract_version] * rows, pa.string()),
-        names.STATE: pa.array(["active"] * rows, pa.string()),
+        names.ROW_ID: strings(ids),
+        names.LINE: whole_numbers(places),
+        names.RAW: strings(shown_raws),
+        names.BATCH_ID: strings([batch_id] * rows),
+        names.CONTRACT_VERSION: strings([contract_version] * rows),
+        names.STATE: strings(["active"] * rows),
     }
     arrays = []
     for wanted in side.schema:
@@ -206,7 +210,7 @@ def _decoded(
             name = wanted.name.removesuffix(AS_TEXT) if wanted.name not in given else wanted.name
             staged = given[BAD_PREFIX + name if BAD_PREFIX + name in given else name]
             if wanted.name != name:
-                staged = pa.array([None if value is None else str(value) for value in staged.to_pylist()], pa.string())
+                staged = strings([None if value is None else str(value) for value in staged.to_pylist()])
             arrays.append(staged.cast(wanted.type))
     return pa.Table.from_arrays(arrays, schema=side.schema)
 
