@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json as jsonlib
 import sys
 from typing import Any
@@ -352,4 +353,6 @@ def _cell(value: Any) -> str:
 
 def main() -> None:
     """The entry point: exit codes are those of the documentation."""
+    # Loading modules makes many objects and no garbage; looking for some takes a tenth of a small run.
+    gc.set_threshold(50_000, 20, 20)
     cli.main(prog_name="lakelogic")

@@ -117,12 +117,19 @@ def _redact(values: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> pa.Array:
     return filled.cast(kind)
 
 
+def _of_kind(texts: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Cast only where needed: the first cast of a process loads Arrow's functions."""
+    return texts if texts.type == kind else texts.cast(kind)
+
+
 def _by_slice(
     values: pa.Array | pa.ChunkedArray, kind: pa.DataType, work: Callable[[Sequence[str | None]], Texts]
 ) -> pa.Array:
-    parts = [strings(work(values.slice(start, SLICE).to_pylist())).cast(kind) for start in range(0, len(values), SLICE)]
+    parts = [
+        _of_kind(strings(work(values.slice(start, SLICE).to_pylist())), kind) for start in range(0, len(values), SLICE)
+    ]
     if not parts:
-        return strings([]).cast(kind)
+        return _of_kind(strings([]), kind)
     return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
 
 

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -160,7 +160,7 @@ def _bounds(groups: Sequence[Any], kind: pa.DataType) -> tuple[Any, Any] | None:
             return None
         if group.has_min_max:
             try:
-                values.append((group.min, group.max))
+                values.append(_extremes(group, kind))
             except (ValueError, OverflowError):  # outside Python's calendar
                 return None
         elif not (group.has_null_count and group.num_values == 0):
@@ -168,6 +168,14 @@ def _bounds(groups: Sequence[Any], kind: pa.DataType) -> tuple[Any, Any] | None:
     if not values:
         return None
     return form(min(low for low, _ in values), max(high for _, high in values))
+
+
+def _extremes(group: Any, kind: pa.DataType) -> tuple[Any, Any]:
+    """Lowest and highest value of a row group. Instants are taken raw: Arrow loads pandas to make datetimes of them."""
+    if not pa.types.is_timestamp(kind):
+        return group.min, group.max
+    start = datetime(1970, 1, 1, tzinfo=UTC if kind.tz else None)
+    return start + timedelta(microseconds=group.min_raw), start + timedelta(microseconds=group.max_raw)
 
 
 def _whole(low: Any, high: Any) -> tuple[Any, Any] | None:
