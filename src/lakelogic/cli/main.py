@@ -269,12 +269,13 @@ def runs(
     elif not found:
         console.print("No run yet. `lakelogic run contract.yaml` makes the first.")
     else:
-        heads = ("run", "started", "dataset", "engine", "status", "read", "good", "bad", "seconds")
+        heads = ("run", "started (UTC)", "dataset", "engine", "status", "read", "good", "bad", "seconds")
         columns = (
             "run_id", "started_at", "dataset", "engine", "status", "counts_source", "counts_good", "counts_quarantined",
             "duration_seconds",
         )  # fmt: skip
-        console.table(heads, [tuple(_cell(row[c]) for c in columns) for row in found])
+        shown = [{**row, "started_at": str(row["started_at"])[:19].replace("T", " ")} for row in found]
+        console.table(heads, [tuple(_cell(row[c]) for c in columns) for row in shown])
     return 0
 
 
