@@ -1,0 +1,120 @@
+"""Sessions: ours are set up as we need them, others' are never changed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from lakelogic.engines.spark import SparkEngine, installation
+from lakelogic.engines.spark import session as sessions
+from lakelogic.errors import EngineError, UsageError
+from lakelogic.plan.nodes import Account, Assignment, Publish, Published, Read
+from lakelogic.privacy.keys import Keys
+from lakelogic.sql.expressions import Column, Literal, text
+from lakelogic.sql.types import INT, STRING, TIMESTAMP
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def theirs(spark_engine: SparkEngine) -> Any:
+    """A session of somebody who has chosen other settings."""
+    session = spark_engine.session.newSession()
+    session.conf.set("spark.sql.session.timeZone", "America/New_York")
+    session.conf.set("spark.sql.parquet.outputTimestampType", "INT96")
+    session.conf.set("spark.sql.ansi.enabled", "false")
+    session.conf.set("spark.sql.caseSensitive", "false")
+    return session
+
+
+def test_a_session_that_is_handed_in_is_never_changed(theirs: Any) -> None:
+    before = {key: theirs.conf.get(key) for key in sessions.OURS}
+    engine = SparkEngine(spark=theirs)
+    engine.collect(engine.wrap(pa.table({"a": [1]})))
+    assert engine.session is not theirs
+    assert {key: engine.session.conf.get(key) for key in sessions.OURS} == sessions.OURS
+    engine.close()
+    assert {key: theirs.conf.get(key) for key in sessions.OURS} == before
+    assert theirs.range(1).count() == 1
+
+
+def test_a_frame_of_theirs_is_written_as_we_write(theirs: Any, tmp_path: Path) -> None:
+    frame = theirs.sql("SELECT TIMESTAMP'2024-07-01 12:00:00' AS t, 'x' AS `T 2`")
+    engine = SparkEngine(spark=theirs)
+    adopted, landed = engine.adopt(frame, Read("source", "parquet", ()))
+    publish = Publish(
+        (Assignment("t", Column("t", TIMESTAMP)), Assignment("hour", Column("T 2", STRING))),
+        Literal(0, INT),
+        text("good"),
+    )
+    columns = [Published("t", TIMESTAMP, True, True), Published("hour", STRING, True, True)]
+    lowered = engine.lower(adopted, [Account(None, (), publish)], {})
+    staged = engine.stage(lowered, columns, (), Keys(), str(tmp_path / "b"))
+    found = engine.collect(engine.open([f.path for f in staged.good], [("t", pa.timestamp("us", tz="UTC"))]))
+    assert [str(value) for value in found.column("t").to_pylist()] == ["2024-07-01 16:00:00+00:00"]
+    assert [column.name for column in landed] == ["t", "T 2"]
+    assert staged.scanned == 1
+
+
+def test_a_broken_plan_is_told_as_an_engine_error(spark_engine: SparkEngine, tmp_path: Path) -> None:
+    frame = spark_engine.session.sql("SELECT CAST(raise_error('boom') AS STRING) AS v, 0 AS `~fate`, 'good' AS ll_side")
+    with pytest.raises(EngineError, match="boom"):
+        spark_engine.stage(frame, [Published("v", STRING, True, True)], (), Keys(), str(tmp_path / "b"))
+
+
+def test_engines_of_one_process_share_one_spark(spark_engine: SparkEngine) -> None:
+    other = SparkEngine(master="local[2]")
+    assert other.session is not spark_engine.session
+    assert other.session._sc is spark_engine.session._sc
+    other.close()
+    assert spark_engine.session.range(3).count() == 3
+
+
+def test_a_missing_java_is_told_with_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(EngineError) as caught:
+        installation.require_java()
+    assert "apt-get install" in str(caught.value)
+
+
+def test_an_old_java_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "java").touch(mode=0o755)
+    (tmp_path / "release").write_text('JAVA_VERSION="1.8.0_402"\n')
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(EngineError, match="is Java 8"):
+        installation.require_java()
+
+
+def test_looking_at_the_folder_loads_no_pyspark() -> None:
+    code = "import sys, lakelogic.engines.spark; print('pyspark' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+@pytest.mark.slow
+def test_a_run_of_its_own_says_nothing_and_leaves_no_process(tmp_path: Path) -> None:
+    code = """
+import pyarrow as pa
+from pyspark import SparkContext
+from lakelogic.engines.spark import SparkEngine
+engine = SparkEngine(master="local[1]")
+assert engine.collect(engine.wrap(pa.table({"a": [1, 2]}))).num_rows == 2
+process = SparkContext._gateway.proc
+engine.close()
+assert process.poll() is not None
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_things_that_are_no_rows_are_refused(spark_engine: SparkEngine) -> None:
+    with pytest.raises(UsageError):
+        spark_engine.adopt(object())
