@@ -106,7 +106,6 @@ class DataProcessor:
         return self._run(loaded, None, materialize=materialize, target=None)
 
     def _run(self, loaded: Loaded, df: Any, *, materialize: bool, target: str | None) -> Result:
-        compile_contract(loaded)  # a broken contract is refused before an engine starts
         ledger: Ledger | None = open_ledger(self._catalog.ledger_url()) if materialize else None
         job = Job(
             loaded,
