@@ -103,10 +103,10 @@ def test_a_connect_session_that_is_handed_in_is_never_changed(connect_url: str, 
         theirs.stop()
 
 
-def test_the_home_page_on_connect(connect_url: str, home: Path) -> None:
+def test_the_home_page_on_connect(remote: SparkEngine, home: Path) -> None:
     from lakelogic import DataProcessor
 
-    result = DataProcessor("contract.yaml", engine="spark", remote=connect_url).run()
+    result = DataProcessor("contract.yaml", engine=remote).run()
     assert (result.counts.source, result.counts.good, result.counts.quarantined) == (4, 2, 2)
 
 
@@ -129,7 +129,7 @@ by_hand = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(by_hand)
 engine = SparkEngine(master=master, settings={"spark.executor.memory": "512m"})
 staged = by_hand.stage_by_hand(engine, Path.cwd(), "encrypt_deterministic")
-counts = DataProcessor("contract.yaml", engine="spark", master=master).run().counts
+counts = DataProcessor("contract.yaml", engine=engine).run().counts
 engine.close()
 print(json.dumps([staged, [counts.source, counts.good, counts.quarantined]]))
 """

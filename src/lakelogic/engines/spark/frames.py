@@ -143,7 +143,7 @@ def _spark_frame(session: Callable[[], Any], data: Frame) -> tuple[Frame, Any]:
         wrong = [
             f'spark.conf.set("{key}", "{fine[0]}")'
             for key, fine in _NEEDED.items()
-            if str(theirs.conf.get(key, "")) not in fine
+            if str(theirs.conf.get(key)) not in fine
         ]
         if wrong:
             raise UsageError(

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import atexit
 import os
+import socket
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
+from urllib.parse import urlsplit
 
 from lakelogic.engines.spark import installation
-from lakelogic.errors import EngineError, LakeLogicError
+from lakelogic.errors import EngineError
 
 MASTER_VARIABLE = "LAKELOGIC_SPARK_MASTER"
+CONNECT_PORT = 15002
 FAST_START_VARIABLE = "LAKELOGIC_SPARK_FAST_START"
 
 # Settings of our own session; what we write and how we compute depends on them, so none is left to chance.
@@ -120,8 +124,11 @@ def is_started_here(session: Any) -> bool:
 
 def configure(session: Any, settings: Mapping[str, str]) -> None:
     """Put settings on a session that is ours."""
-    for key, value in settings.items():
-        session.conf.set(key, value)
+    with warnings.catch_warnings():
+        # Spark warns about some settings as soon as they are touched, even to leave them as they are.
+        warnings.simplefilter("ignore")
+        for key, value in settings.items():
+            session.conf.set(key, value)
 
 
 def connect(url: str, settings: Mapping[str, str]) -> Any:
@@ -129,16 +136,21 @@ def connect(url: str, settings: Mapping[str, str]) -> Any:
     from pyspark.sql.connect.session import SparkSession as ConnectSession
 
     try:
+        _knock(url)
         session = ConnectSession(connection=url)
         configure(session, {**OURS, **settings})
-    except LakeLogicError:
-        raise
     except Exception as error:
         raise EngineError(
             f"The Spark Connect server at {_without_secrets(url)} cannot be reached.",
             hint="Check the address (sc://host:port) and that the server runs.",
         ) from error
     return session
+
+
+def _knock(url: str) -> None:
+    """Fail at once where nobody listens: Spark's own client tries again for ten minutes."""
+    where = urlsplit(_without_secrets(url).replace("sc://", "//", 1))
+    socket.create_connection((where.hostname or "localhost", where.port or CONNECT_PORT), timeout=10).close()
 
 
 def _without_secrets(url: str) -> str:
