@@ -128,6 +128,8 @@ def with_overrides(tree: Branch, overrides: Mapping[str, object] | Sequence[str]
             if parsed is None or found:
                 if value.strip().lower() in ("null", "~"):
                     parsed = Leaf(None, spot, value)
+                elif value.lstrip().startswith("*"):  # a glob, not an alias: there is nothing it could refer to
+                    parsed = Leaf(value, spot, value)
                 else:
                     hint = "The value is read as YAML: put text with special characters in quotes."
                     message = f"The value of `{path}` cannot be read."

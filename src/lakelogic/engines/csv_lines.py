@@ -140,6 +140,7 @@ class _Body(io.RawIOBase):
         self.first = line
         self.blank: deque[int] = deque()
         self.quoted = False
+        self._quotes = 0
 
     def readable(self) -> bool:
         """It can be read, once."""
@@ -155,10 +156,13 @@ class _Body(io.RawIOBase):
         buffer[: len(data)] = data
         if data:
             self._watch(data)
+        elif self._quotes % 2:
+            raise _Careful  # a quote was never closed: the parser would take the rest of the file for one value
         return len(data)
 
     def _watch(self, data: bytes) -> None:
-        self.quoted = self.quoted or self._quote in data
+        self._quotes += data.count(self._quote)
+        self.quoted = self._quotes > 0
         if self._begins and data[:1] in (b"\n", b"\r"):
             self.blank.append(self._line)
         start = 0

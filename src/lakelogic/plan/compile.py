@@ -22,6 +22,7 @@ from lakelogic.plan.state import Flag, State, Trouble, present
 from lakelogic.sql.expressions import Column, Expression, Literal, call, convert
 from lakelogic.sql.types import BIGINT, STRING, Type
 
+MASKED = "LL-C215"
 TEXT_FORMATS = ("csv", "tsv", "json", "ndjson")
 
 
@@ -95,6 +96,7 @@ def compile_contract(
     good = _good_columns(state, contract, types)
     made = publish.publish(state, contract, good, stamps, rows)
     dataset_rules = checks(contract, made.columns, trouble)
+    _check_masks(contract, {mask.column.lower(): mask.strategy for mask in made.masks}, trouble)
     if trouble.errors:
         raise CompileError(_distinct(trouble.found))
     plan = Plan(
@@ -123,6 +125,35 @@ def load_checked(written: Any, *, env: str | None = None, overrides: Any = None)
             told = {(d.where.line, d.where.path) for d in problems}
             problems += [d for d in error.diagnostics if (d.where.line, d.where.path) not in told]
     raise LoadError(in_order(problems))
+
+
+_STABLE_MASKS = ("hash", "encrypt_deterministic")
+
+
+def _check_masks(contract: Contract, masks: Mapping[str, str], trouble: Trouble) -> None:
+    """What is compared after masking must still tell equal from different."""
+    settings = contract.materialization
+    keyed = "materialization.primary_key" if settings.primary_key else "primary_key"
+    if settings.strategy == "merge":
+        for key in contract.key:
+            if masks.get(key.lower(), "hash") not in _STABLE_MASKS:
+                trouble.add(
+                    MASKED,
+                    f"The key `{key}` is masked with `{masks[key.lower()]}`, which does not keep keys apart.",
+                    keyed,
+                    "use masking: hash or encrypt_deterministic for a key",
+                )
+    if settings.sequence_by and settings.sequence_by.lower() in masks:
+        trouble.add(MASKED, f"`{settings.sequence_by}` is masked and has no order.", "materialization.sequence_by")
+    for index, rule in enumerate(contract.quality.dataset_rules):
+        fields = getattr(rule, "fields", None) or [getattr(rule, "field", "")]
+        for name in fields:
+            mask = masks.get(str(name).lower())
+            allowed = mask is None or mask in _STABLE_MASKS or (rule.kind == "null_ratio" and mask != "nullify")
+            if not allowed:
+                message = f"`{name}` is masked with `{mask}`; the rule would judge the mask, not the value."
+                hint = "judge it by a row rule, or mask it with hash or encrypt_deterministic"
+                trouble.add(MASKED, message, f"quality.dataset_rules[{index}].{rule.kind}", hint)
 
 
 def _distinct(found: Sequence[Diagnostic]) -> list[Diagnostic]:

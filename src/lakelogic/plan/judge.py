@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from lakelogic.contract import rules as written
@@ -12,7 +14,7 @@ from lakelogic.plan.links import found_in
 from lakelogic.plan.state import Flag, State, both, fails, present
 from lakelogic.sql.coerce import unify
 from lakelogic.sql.expressions import Call, Expression, Literal, call, columns_of, convert, text
-from lakelogic.sql.problems import NO_COLUMN, SqlProblems
+from lakelogic.sql.problems import BAD_TYPES, NO_COLUMN, Problem, SqlProblems
 from lakelogic.sql.signatures import matches
 from lakelogic.sql.types import BOOLEAN, INT, STRING, TIMESTAMP
 
@@ -267,14 +269,33 @@ _OPERATORS = {"=": "eq", "==": "eq", "!=": "ne", "<>": "ne", "<": "lt", "<=": "l
 
 def compare(operator: str, left: Expression, right: Expression) -> Expression:
     """A comparison with both sides in one type."""
+    _refuse_impossible(left, right)
     (one, two), _ = unify((left, right), "Comparison:")
     return call(_OPERATORS[operator], one, two)
 
 
+def _refuse_impossible(value: Expression, constant_: Expression) -> None:
+    """A text constant that can never be of the column's type would make every row bad."""
+    if not (isinstance(constant_, Literal) and isinstance(constant_.value, str)):
+        return
+    written_, kind = constant_.value.strip(), value.type.kind
+    try:
+        if value.type.is_number:
+            Decimal(written_)
+        elif kind in ("date", "timestamp", "timestamp_ntz"):
+            datetime.fromisoformat(written_)
+        elif kind == "boolean" and written_.lower() not in _BOOLEANS:
+            raise ValueError
+    except (ValueError, InvalidOperation):
+        message = f"`{constant_.value}` can never be compared with {value.type}."
+        raise SqlProblems([Problem(BAD_TYPES, message, "write a value of that type")]) from None
+
+
+_BOOLEANS = frozenset({"true", "t", "yes", "y", "1", "false", "f", "no", "n", "0"})
+
+
 def constant(value: Any) -> Expression:
     """A value from YAML as a literal: numbers as written, anything else as text."""
-    from decimal import Decimal
-
     from lakelogic.sql.bind import bind
 
     if isinstance(value, bool):
@@ -288,6 +309,8 @@ def constant(value: Any) -> Expression:
 
 def _one_of(value: Expression, choices: Any) -> Expression:
     literals = [constant(choice) for choice in choices]
+    for literal in literals:
+        _refuse_impossible(value, literal)
     values, _ = unify([value, *literals], "accepted_values:")
     return Call("in", values, BOOLEAN)
 

@@ -15,6 +15,8 @@ from lakelogic.sql.signatures import cast
 from lakelogic.sql.types import STRING, TYPE_NAMES, Type, parse_type
 
 BAD_TYPE = "LL-C210"
+RESERVED = "LL-C211"
+_RESERVED = frozenset({names.STATE, names.SIDE})
 NOT_YET = "LL-C207"
 
 
@@ -52,6 +54,10 @@ def land(state: State, contract: Contract, landed: Sequence[Landed]) -> tuple[st
     state.used |= {name.lower() for name in (names.FILE, names.NUMBER, names.TEXT, names.BROKEN, names.SIDE)}
     state.used |= {column.name.lower() for column in landed}
     for column in landed:
+        if column.name.startswith(names.INTERNAL) or column.name.lower() in _RESERVED or not column.name.strip():
+            message = f"The landed column `{column.name}` has a name that LakeLogic needs for itself."
+            state.trouble.add(RESERVED, message, "source", "rename it where it is written")
+            continue
         field = model.get(column.name.lower())
         if field is None and column.name.startswith("_lakelogic_"):
             if column.name.lower() in preserved:

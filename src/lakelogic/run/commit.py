@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.document import Contract
 from lakelogic.engines.base import DataFile
+from lakelogic.errors import DataError
 from lakelogic.ledger.records import Intent
 from lakelogic.ledger.store import Ledger
 from lakelogic.plan.nodes import Plan
@@ -35,6 +35,7 @@ class Commit:
     ledger: Ledger | None
     contract: Contract
     places: Places
+    progress: str  # the name under which ledger and tables know this dataset's commits
     batch_id: str
     fingerprint: str
     n: int = 0
@@ -54,7 +55,7 @@ class Commit:
 
     def begin(self, identity: Mapping[str, Any], engine: str) -> None:
         """Write the intent. A batch that was begun before and not finished keeps its number."""
-        dataset = self.contract.dataset_name
+        dataset = self.progress
         seen = [
             state.transactions.get(application(dataset, side), 0)
             for side, place in (("good", self.places.target_location), ("bad", self.places.quarantine_location))
@@ -80,7 +81,7 @@ class Commit:
         """Rows that an earlier attempt put into quarantine without publishing its good side."""
         if self.ledger is None:
             return frozenset()
-        last = self.ledger.runs(self.contract.dataset_name, limit=1)
+        last = self.ledger.runs(self.progress, limit=1)
         if not self.left_behind and (not last or last[0].status != "gated"):
             return frozenset()
         state = self.tables.state(self.places.quarantine_location)
@@ -119,22 +120,41 @@ class Commit:
                 info,
                 compare=[name for name in schema.names if name not in stamps and name not in keys],
                 keep=[name for name in kept if name in schema.names],
+                sequence=self._spelled(self.contract.materialization.sequence_by, schema),
             )
         else:
             done = self.tables.append(place, files, schema, info)
         self.good_version = done.version
         return done
 
+    @staticmethod
+    def _spelled(column: str | None, schema: pa.Schema) -> str | None:
+        return next((name for name in schema.names if column and name.lower() == column.lower()), None)
+
+    def refuse_changed_types(self, plan: Plan) -> None:
+        """A column whose type the table keeps differently is refused before anything is staged."""
+        state = self.tables.state(self.places.target_location)
+        if state is None:
+            return
+        stored = {field.name: field.type for field in state.schema}
+        changed = [f for f in good_schema(plan) if f.name in stored and stored[f.name] != f.type]
+        if changed:
+            told = ", ".join(f"`{f.name}` is {stored[f.name]} there and {f.type} in the contract" for f in changed)
+            raise DataError(
+                f"The table {self.places.target} keeps other types: {told}.",
+                hint="Nothing was read. Keep the old type in the contract, or write to a new target_path.",
+            )
+
     def _info(self, side: str, facts: Mapping[str, Any]) -> CommitInfo:
         metadata = {"batch_id": self.batch_id, "fingerprint": self.fingerprint, "facts": json.dumps(facts, default=str)}
-        return CommitInfo(application(self.contract.dataset_name, side), self.n, metadata)
+        return CommitInfo(application(self.progress, side), self.n, metadata)
 
 
 def committer(
-    catalog: LocalCatalog,  # noqa: ARG001  other catalogs will choose the format by the table they resolve
     ledger: Ledger | None,
     contract: Contract,
     where: Places,
+    progress: str,
     batch_id: str,
     fingerprint: str,
 ) -> Commit:
@@ -142,7 +162,7 @@ def committer(
     tables = load_tables(contract.materialization.format)
     for place in (where.target_location, where.quarantine_location):
         tables.check(place, removes=contract.materialization.strategy != "append" and place == where.target_location)
-    return Commit(tables, ledger, contract, where, batch_id, fingerprint)
+    return Commit(tables, ledger, contract, where, progress, batch_id, fingerprint)
 
 
 def good_schema(plan: Plan) -> pa.Schema:

@@ -1,8 +1,10 @@
-"""After a crash: look at the tables, and roll forward what they already hold."""
+"""What was done before: the ledger says so, and where it is lost or behind, the tables do."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from lakelogic import clock, names
@@ -10,45 +12,83 @@ from lakelogic.ledger.records import InputFile, RunRecord
 from lakelogic.run.commit import application
 from lakelogic.run.events import Events
 from lakelogic.run.places import Places
+from lakelogic.tables.base import TableFormat
 from lakelogic.tables.registry import load as load_tables
 from lakelogic.version import VERSION
 
 
-def roll_forward(job: Any, where: Places, seen: set[tuple[str, int, int]], events: Events) -> set[tuple[str, int, int]]:
-    """Finish in the ledger what a run before had committed to the table; returns the files seen by now.
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The files that are in the table already, and whether there is a table at all."""
 
-    Where the good rows were not committed, nothing is done here: the batch is evaluated again under its old
-    number, and what it had put into quarantine is not put there twice.
+    seen: set[tuple[str, int, int]] = field(default_factory=set)
+    table_exists: bool = False
+
+
+def recover(job: Any, where: Places, progress: str, events: Events) -> Known:
+    """Find out what the target holds, and bring the ledger up to it.
+
+    - No table: nothing was read, whatever the ledger says; a table that was removed is made again.
+    - A run that died after it published is finished in the ledger.
+    - A ledger that was lost is filled again from the commits of the table.
+
+    Where good rows were not committed, nothing is done here: the batch is evaluated again under its old number,
+    and what it had put into quarantine is not put there twice.
     """
-    contract = job.loaded.contract
-    dataset = contract.dataset_name
-    intent = job.ledger.open_intent(dataset)
+    tables = load_tables(job.loaded.contract.materialization.format)
+    if tables.state(where.target_location) is None:
+        if job.ledger.seen(progress):
+            events.tell("note", f"The table {where.target} is gone; everything is read again")
+        return Known()
+    _finish_intent(job, where, progress, events, tables)
+    if not job.ledger.runs(progress, limit=1):
+        _fill_ledger(job, where, progress, events, tables)
+    return Known(job.ledger.seen(progress), table_exists=True)
+
+
+def _finish_intent(job: Any, where: Places, progress: str, events: Events, tables: TableFormat) -> None:
+    intent = job.ledger.open_intent(progress)
     if intent is None or intent.target != where.target_location:
-        return seen
-    tables = load_tables(contract.materialization.format)
-    found = tables.find_commit(where.target_location, application(dataset, "good"), intent.n)
+        return
+    found = tables.find_commit(where.target_location, application(progress, "good"), intent.n)
     if found is None or found.get("batch_id") != intent.batch_id:
-        events.tell("note", f"An earlier run of {dataset} stopped before it published; its rows are read again")
-        return seen
-    facts = json.loads(found.get("facts", "{}"))
+        events.tell("note", f"An earlier run of {progress} stopped before it published; its rows are read again")
+        return
+    _record(job, where, progress, found)
+    events.tell("note", f"An earlier run of {progress} had published before it stopped; the ledger now says so")
+
+
+def _fill_ledger(job: Any, where: Places, progress: str, events: Events, tables: TableFormat) -> None:
+    commits = tables.commits(where.target_location, application(progress, "good"))
+    for found in reversed(commits):
+        _record(job, where, progress, found)
+    if commits:
+        events.tell(
+            "note", f"The ledger knew nothing of {progress}; {len(commits)} commits of its table were read back"
+        )
+
+
+def _record(job: Any, where: Places, progress: str, commit: Mapping[str, str]) -> None:
+    contract = job.loaded.contract
+    facts = json.loads(commit.get("facts", "{}"))
     counts = facts.get("counts", {})
-    files = [InputFile(path, size, mtime) for path, size, mtime in intent.input.get("files", [])]
+    files = [InputFile(path, size, mtime) for path, size, mtime in facts.get("input", {}).get("files", [])]
     now = clock.now()
     record = RunRecord(
         run_id=facts.get("run_id") or names.new_run_id(now),
-        dataset=dataset,
+        dataset=progress,
         status="succeeded",
-        started_at=intent.created_at or now,
+        started_at=now,
         finished_at=now,
-        reason="published before a crash, recorded by a later run",
-        batch_id=intent.batch_id,
+        reason="read back from the table's own log",
+        batch_id=commit["batch_id"],
         contract=job.loaded.file or contract.title,
         contract_version=facts.get("contract_version"),
-        contract_fingerprint=intent.fingerprint,
+        contract_fingerprint=commit.get("fingerprint"),
         layer=contract.layer,
         domain=contract.domain,
         system=contract.system,
-        engine=intent.engine,
+        engine=facts.get("engine"),
         counts_source=counts.get("source"),
         counts_good=counts.get("good"),
         counts_quarantined=counts.get("quarantined"),
@@ -58,6 +98,4 @@ def roll_forward(job: Any, where: Places, seen: set[tuple[str, int, int]], event
         quarantine_target=where.quarantine,
         lakelogic_version=VERSION,
     )
-    job.ledger.finish(record, files, intent.batch_id)
-    events.tell("note", f"An earlier run of {dataset} had published before it stopped; the ledger now says so")
-    return seen | {(file.path, file.size, file.mtime_ns) for file in files}
+    job.ledger.finish(record, files, commit["batch_id"])

@@ -60,7 +60,10 @@ class Result:
         """The good rows of this batch, masked, as a native frame."""
         if "good" not in self._cache:
             sides = self._sides()
-            self._cache["good"] = sides.engine.open(sides.good_files, sides.good_columns)
+            if sides.good_files:
+                self._cache["good"] = sides.engine.open(sides.good_files, sides.good_columns)
+            else:
+                self._cache["good"] = sides.engine.wrap(pa.schema(list(sides.good_columns)).empty_table())
         return self._cache["good"]
 
     @property
@@ -100,7 +103,8 @@ class Result:
         good = sides.engine.collect(self.good, limit)
         plain = [name for name in good.column_names if not name.startswith(("_lakelogic_", "~"))]
         bad = self._bad_table(sides.reveal)
-        shown = [n for n in bad.column_names if n in plain] + [names.CATEGORIES, names.ERRORS]
+        reasons = [name for name in (names.CATEGORIES, names.ERRORS) if name in bad.column_names]
+        shown = [name for name in bad.column_names if name in plain] + reasons
         return "\n".join(
             [
                 "result.good (passed the rules, personal data masked)",

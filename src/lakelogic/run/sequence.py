@@ -17,8 +17,8 @@ from lakelogic import clock, names
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.load import Loaded
 from lakelogic.engines.base import Engine, Frame, Staged
-from lakelogic.errors import DataError, LakeLogicError, SourceError, UnsupportedError
-from lakelogic.ledger.records import RunRecord
+from lakelogic.errors import DataError, LakeLogicError, SourceError, UnsupportedError, UsageError
+from lakelogic.ledger.records import Lease, RunRecord
 from lakelogic.ledger.store import Ledger
 from lakelogic.plan.compile import Compiled, SourceColumns, compile_contract
 from lakelogic.plan.fingerprint import fingerprint
@@ -31,11 +31,13 @@ from lakelogic.run.commit import Commit, committer
 from lakelogic.run.events import Events, Sink, logging_sink
 from lakelogic.run.places import Places, places
 from lakelogic.run.reconcile import Counts, reconcile
+from lakelogic.run.recover import recover
 from lakelogic.run.result import Result, Sides, as_report
-from lakelogic.sql.expressions import Column, call
-from lakelogic.sql.types import to_arrow
+from lakelogic.sql.expressions import Column, call, convert
+from lakelogic.sql.types import TIMESTAMP, to_arrow
 from lakelogic.storage import parquet
 from lakelogic.storage.local import changes
+from lakelogic.tables.registry import load as load_tables
 from lakelogic.version import VERSION
 
 LEASE_TIME = timedelta(minutes=10)
@@ -74,6 +76,12 @@ class Run:
     identity: dict[str, Any] = field(default_factory=dict)
     places: Places | None = None
     keys: Keys = field(default_factory=Keys)
+
+    @property
+    def progress(self) -> str:
+        """Under which name the ledger keeps what was read: a result that is sent elsewhere has progress of its own."""
+        dataset = self.job.loaded.contract.dataset_name
+        return f"{dataset}@{self.job.target}" if self.job.target else dataset
 
 
 def run(job: Job) -> Result:
@@ -119,11 +127,11 @@ def _run(run_: Run) -> Result:
         run_.places = places(contract, job.catalog, job.target)
     if job.data is not None:
         return _judge_rows(run_)
-    seen = job.ledger.seen(contract.dataset_name) if job.ledger else set()
+    seen: set[tuple[str, int, int]] = set()
+    is_there = False
     if job.ledger is not None and run_.places is not None:
-        from lakelogic.run.recover import roll_forward
-
-        seen = roll_forward(run_.job, run_.places, seen, run_.events)
+        known = recover(job, run_.places, run_.progress, run_.events)
+        seen, is_there = known.seen, known.table_exists
     slice_ = window.pin_source(contract, job.catalog, seen)
     run_.slice = slice_
     run_.links = window.pin_links(contract, job.catalog)
@@ -134,13 +142,14 @@ def _run(run_: Run) -> Result:
         raise SourceError(
             f"There is nothing to read at `{slice_.described}`.", hint="The contract says empty_behavior: fail."
         )
-    if job.materialize and job.ledger is not None and (empty or job.ledger.batch_done(run_.batch_id)):
+    done = job.ledger is not None and is_there and job.ledger.batch_done(run_.batch_id)
+    if job.materialize and job.ledger is not None and (empty or done):
         return _nothing_new(run_)
     if empty and not job.materialize:
         run_.events.tell("note", f"There is nothing to read at {slice_.described}")
     if run_.places is None or job.ledger is None:
         return _evaluate_and_publish(run_, None)
-    lease = job.ledger.acquire(run_.places.target_location, _owner(run_.run_id), LEASE_TIME)
+    lease = acquire(job.ledger, run_.places.target_location, run_.run_id)
     try:
         faults.reach("after_lease")
         return _evaluate_and_publish(run_, lease_keeper(job.ledger, lease))
@@ -148,8 +157,26 @@ def _run(run_: Run) -> Result:
         job.ledger.release(lease)
 
 
-def _owner(run_id: str) -> str:
-    return f"{run_id}@{socket.gethostname()}:{os.getpid()}"
+def acquire(ledger: Ledger, target: str, run_id: str) -> Lease:
+    """Take the lease of a target; one whose owner is a process of this machine that is gone is taken over."""
+    held = ledger.lease(target)
+    if held is not None and _is_dead(held.owner):
+        ledger.release(held)
+    return ledger.acquire(target, f"{run_id}@{socket.gethostname()}:{os.getpid()}", LEASE_TIME)
+
+
+def _is_dead(owner: str) -> bool:
+    place = owner.rpartition("@")[2]
+    host, _, process = place.rpartition(":")
+    if host != socket.gethostname() or not process.isdigit():
+        return False
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False  # somebody else's, and alive
+    return False
 
 
 def lease_keeper(ledger: Ledger, lease: Any) -> Callable[[], None]:
@@ -165,7 +192,7 @@ def lease_keeper(ledger: Ledger, lease: Any) -> Callable[[], None]:
 def _nothing_new(run_: Run) -> Result:
     """The same batch is there already, or no file is new: say so, change nothing."""
     contract = run_.job.loaded.contract
-    newest = run_.job.ledger.last_published(contract.dataset_name) if run_.job.ledger else None
+    newest = run_.job.ledger.last_published(run_.progress) if run_.job.ledger else None
     now = clock.now()
     promised = levels.evaluate(contract, None, {}, now=now, newest=newest.finished_at if newest else None)
     record = replace(_record(run_, "no_new_data"), reason="nothing new to read", service_levels=promised)
@@ -181,9 +208,20 @@ def _nothing_new(run_: Run) -> Result:
         "files": [],
         "targets": {},
     }
-    return Result(
-        run_.run_id, contract.dataset_name, "no_new_data", False, counts, as_report(_plain(record), counts, parts)
-    )
+    report = as_report(_plain(record), counts, parts)
+    return Result(run_.run_id, contract.dataset_name, "no_new_data", False, counts, report, sides=_empty_sides(run_))
+
+
+def _empty_sides(run_: Run) -> Sides | None:
+    """Both sides without rows, in the columns that their tables have; None where there is no table yet."""
+    if run_.places is None:
+        return None
+    tables = load_tables(run_.job.loaded.contract.materialization.format)
+    good, bad = tables.state(run_.places.target_location), tables.state(run_.places.quarantine_location)
+    if good is None:
+        return None
+    columns = [(f.name, f.type) for f in good.schema]
+    return Sides(run_.job.engine, [], columns, [], bad.schema if bad else good.schema, run_.keys)
 
 
 def _judge_rows(run_: Run) -> Result:
@@ -194,7 +232,7 @@ def _judge_rows(run_: Run) -> Result:
     run_.batch_id = window.batch_id(contract.dataset_name, run_.fingerprint, run_.identity)
     if run_.places is None or run_.job.ledger is None:
         return _evaluate_and_publish(run_, None)
-    lease = run_.job.ledger.acquire(run_.places.target_location, _owner(run_.run_id), LEASE_TIME)
+    lease = acquire(run_.job.ledger, run_.places.target_location, run_.run_id)
     try:
         return _evaluate_and_publish(run_, lease_keeper(run_.job.ledger, lease))
     finally:
@@ -281,7 +319,8 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
     commit: Commit | None = None
     assert run_.batch_id is not None
     if run_.places is not None:
-        commit = committer(job.catalog, job.ledger, contract, run_.places, run_.batch_id, run_.fingerprint)
+        commit = committer(job.ledger, contract, run_.places, run_.progress, run_.batch_id, run_.fingerprint)
+        commit.refuse_changed_types(plan)
         commit.begin(run_.identity, engine.name)
         place, bad_place = commit.staging, commit.quarantine_staging
     else:
@@ -372,6 +411,15 @@ def _measure(run_: Run, prepared: Prepared, staged: Staged) -> tuple[dict[str, A
         if name in by_name:
             present = call("not", call("is_null", Column(name, by_name[name].type)))
             measures.append(Measure(f"present:{name}", "count_all", None, present))
+    freshness = contract.service_levels.freshness
+    if freshness is not None and freshness.field is not None:
+        dated = by_name.get(freshness.field)
+        if dated is None or dated.type.kind not in ("date", "timestamp", "timestamp_ntz"):
+            raise UsageError(
+                f"service_levels.freshness.field `{freshness.field}` is no date or timestamp of the published rows.",
+                hint="Name a field of type date or timestamp.",
+            )
+        measures.append(Measure("newest", "max", convert(Column(dated.name, dated.type), TIMESTAMP)))
     for reason in plan.reasons:
         if reason.severity != "error":
             from lakelogic.sql.expressions import Literal
@@ -420,7 +468,13 @@ def _publish(run_: Run, commit: Commit, settled: Settled) -> Result:
             quarantined=counts.quarantined,
         )
     run_.events.tell("phase", "committing", phase="commit")
-    facts = {"run_id": run_.run_id, "counts": counts.as_dict(), "contract_version": contract.contract_version}
+    facts = {
+        "run_id": run_.run_id,
+        "counts": counts.as_dict(),
+        "contract_version": contract.contract_version,
+        "input": run_.identity,
+        "engine": run_.job.engine.name,
+    }
     if counts.quarantined:
         done = commit.quarantine(settled.bad, facts)
         again = f" ({settled.bad.already_there} were there already)" if settled.bad.already_there else ""
@@ -443,9 +497,10 @@ def _publish(run_: Run, commit: Commit, settled: Settled) -> Result:
 def _finish(run_: Run, settled: Settled, status: str, *, published: bool, commit: Commit | None = None) -> Result:
     job, contract, counts = run_.job, run_.job.loaded.contract, settled.counts
     now = clock.now()
-    promised = levels.evaluate(
-        contract, counts, settled.measured, now=now, newest=run_.started if counts.good else _newest(run_)
-    )
+    newest = run_.started if counts.good else _newest(run_)
+    if "newest" in settled.measured:
+        newest = settled.measured["newest"]
+    promised = levels.evaluate(contract, counts, settled.measured, now=now, newest=newest)
     reasons = list(settled.closed)
     broken = [level for level in promised if not level["kept"]]
     for level in broken:
@@ -514,7 +569,7 @@ def _finish(run_: Run, settled: Settled, status: str, *, published: bool, commit
 
 
 def _newest(run_: Run) -> datetime | None:
-    found = run_.job.ledger.last_published(run_.job.loaded.contract.dataset_name) if run_.job.ledger else None
+    found = run_.job.ledger.last_published(run_.progress) if run_.job.ledger else None
     return found.started_at if found else None
 
 
@@ -548,7 +603,7 @@ def _record(run_: Run, status: str) -> RunRecord:
     now = clock.now()
     return RunRecord(
         run_id=run_.run_id,
-        dataset=contract.dataset_name,
+        dataset=run_.progress,
         status=status,  # type: ignore[arg-type]
         started_at=run_.started,
         finished_at=now,

@@ -127,6 +127,12 @@ def look(contract: Contract, slice_: Slice, engine: Engine) -> SourceColumns:
     """The columns of the pinned input. Text lands as text; JSON keys are found by the engine."""
     options = read_options(contract)
     names = [field.name for field in contract.model.fields]
+    for name in names:
+        if any(f"/{name.lower()}=" in path.lower() for path in slice_.pinned.files if slice_.format != "delta"):
+            raise UnsupportedError(
+                f"`{name}` stands in the folder names (`{name}=…`); columns from folders are not available yet.",
+                hint="Put the value into the files, or take the field out of the model.",
+            )
     if slice_.schema or slice_.format == "delta":
         return SourceColumns("delta", slice_.schema, options)
     if slice_.format in _TEXT:

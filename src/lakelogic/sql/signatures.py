@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
@@ -115,7 +116,24 @@ def _replace(a: Args) -> Expression:
 
 def matches(subject: Expression, pattern: Expression) -> Expression:
     """A regular expression that is found somewhere in the text."""
-    return Call("matches", (text(subject), _constant_text(pattern, "the pattern")), BOOLEAN)
+    return Call("matches", (text(subject), _pattern(pattern)), BOOLEAN)
+
+
+def _pattern(value: Expression) -> Literal:
+    """A regular expression that all engines read the same way."""
+    found = _constant_text(value, "the pattern")
+    written = str(found.value)
+    try:
+        re.compile(written)
+    except re.error as error:
+        raise refuse(BAD_ARGUMENTS, f"The pattern `{written}` is no regular expression: {error}.") from None
+    if unportable := re.search(r"\(\?(?:=|!|<=|<!|>|\()|(?<!\\)(?:\\\\)*\\[1-9]", written):
+        raise refuse(
+            BAD_ARGUMENTS,
+            f"`{unportable[0]}` in the pattern `{written}` is not portable.",
+            "the portable syntax is that of RE2: no look-around, no back-references",
+        )
+    return found
 
 
 def like(name: str, subject: Expression, pattern: Expression, escape: str | None = None) -> Expression:
@@ -131,7 +149,7 @@ def like(name: str, subject: Expression, pattern: Expression, escape: str | None
 def _regexp_replace(a: Args) -> Expression:
     return Call(
         "regexp_replace",
-        (text(a[0]), _constant_text(a[1], "the pattern"), _constant_text(a[2], "the new text")),
+        (text(a[0]), _pattern(a[1]), _constant_text(a[2], "the new text")),
         STRING,
     )
 

@@ -66,6 +66,10 @@ class TableFormat(Protocol):
         """The metadata of our commit (`app_id`, `n`), or None when the table has not seen it."""
         ...
 
+    def commits(self, location: str, app_id: str) -> Sequence[Mapping[str, str]]:
+        """The metadata of all our commits under `app_id` that the log still holds, newest first."""
+        ...
+
     def preview(self, location: str, limit: int = 20) -> pa.Table:
         """Some rows, without an engine."""
         ...
@@ -92,6 +96,10 @@ class TableFormat(Protocol):
         *,
         compare: Sequence[str],
         keep: Sequence[str] = (),
+        sequence: str | None = None,
     ) -> Committed:
-        """Upsert by key. Rows equal in all `compare` columns stay as they are; `keep` columns survive updates."""
+        """Upsert by key. Rows equal in all `compare` columns stay as they are; `keep` columns survive updates.
+
+        With `sequence`, a staged row that is older by that column than the table's row is stale and not applied.
+        """
         ...

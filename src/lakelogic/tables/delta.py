@@ -83,6 +83,7 @@ class DeltaTables:
         *,
         compare: Sequence[str],
         keep: Sequence[str] = (),
+        sequence: str | None = None,
     ) -> Committed:
         """Upsert staged rows by key; delta-rs rewrites the data files that hold changed rows.
 
@@ -103,7 +104,9 @@ class DeltaTables:
         _refuse_nulls(root, table, staged)
         with _trouble(root):
             rows = _source(files, schema) if staged else None
-            metrics = _merge(table, rows, commit, keys=keys, compare=compare, keep=keep) if rows is not None else {}
+            metrics = {}
+            if rows is not None:
+                metrics = _merge(table, rows, commit, keys=keys, compare=compare, keep=keep, sequence=sequence)
         inserted = int(metrics.get("num_target_rows_inserted", 0))
         updated = int(metrics.get("num_target_rows_updated", 0))
         unchanged = sum(file.rows for file in staged) - inserted - updated
@@ -125,6 +128,15 @@ class DeltaTables:
             if entry.transactions.get(app_id) == n:
                 return entry.metadata or {}
         return None
+
+    def commits(self, location: str, app_id: str) -> list[Mapping[str, str]]:
+        """The metadata of our commits under `app_id`, newest first, as far back as the log reaches."""
+        root = _root(location)
+        table = _open(root)
+        if table is None:
+            return []
+        found = (e for e in entries(root, table.version()) if app_id in e.transactions and e.metadata)
+        return [entry.metadata for entry in found if entry.metadata]
 
     def preview(self, location: str, limit: int = 20) -> pa.Table:
         """Some rows of the table, read without an engine."""
@@ -384,9 +396,13 @@ def _merge(
     keys: Sequence[str],
     compare: Sequence[str],
     keep: Sequence[str],
+    sequence: str | None,
 ) -> dict[str, Any]:
     same = " AND ".join(f"target.{_quoted(key)} = source.{_quoted(key)}" for key in keys)
     differs = " OR ".join(f"(target.{_quoted(name)} IS DISTINCT FROM source.{_quoted(name)})" for name in compare)
+    if sequence is not None and differs:
+        newer = f"target.{_quoted(sequence)} IS NULL OR source.{_quoted(sequence)} >= target.{_quoted(sequence)}"
+        differs = f"({differs}) AND ({newer})"
     values = {_quoted(name): f"source.{_quoted(name)}" for name in source.schema.names}
     fixed = {_quoted(name) for name in (*keys, *keep)}
     updates = {name: value for name, value in values.items() if name not in fixed}

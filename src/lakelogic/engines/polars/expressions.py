@@ -14,7 +14,7 @@ from lakelogic.engines.polars import by_value
 from lakelogic.engines.polars.convert import by_batch, to_type
 from lakelogic.engines.polars.literals import dtype, literal
 from lakelogic.errors import UnsupportedError
-from lakelogic.sql.expressions import Call, Column, Expression, Literal
+from lakelogic.sql.expressions import Call, Column, Expression, Literal, columns_of
 
 Args: TypeAlias = Sequence[pl.Expr]
 Builder: TypeAlias = Callable[[Call, Args], pl.Expr]
@@ -96,6 +96,9 @@ def _as_double(call: Call, index: int, value: pl.Expr) -> pl.Expr:
 
 def _divide(call: Call, args: Args) -> pl.Expr:
     left, right = (_as_double(call, index, value) for index, value in enumerate(args))
+    if not columns_of(call.args[1]):
+        # Polars divides by a constant through its reciprocal, which is off by a bit; by a column it divides exactly.
+        right = pl.when(left.is_finite()).then(left * 0.0 + right).otherwise(right)
     return pl.when(right != 0).then(left / right)
 
 

@@ -18,13 +18,14 @@ from lakelogic.engines.spark.conversions import STRICT_JSON
 from lakelogic.engines.spark.counting import Notes, noted
 from lakelogic.engines.spark.frames import ddl, empty_frame, file_reader, located
 from lakelogic.engines.spark.text import name, quoted, type_name
-from lakelogic.engines.text_reader import NOT_UTF8, positions, refuse_unknown_options
+from lakelogic.engines.text_reader import NOT_UTF8, TextScan, positions, refuse_unknown_options
 from lakelogic.errors import UnsupportedError
 from lakelogic.plan.nodes import Landed, Read
 from lakelogic.sql.types import BIGINT, STRING
 
 # Below this many bytes the driver looks for keys itself: a Spark job costs more than the reading.
 SMALL = 8 * 2**20
+_LOOKED_THROUGH = 64 * 2**20
 WHERE_FROM = ((names.FILE, STRING), (names.NUMBER, BIGINT), (names.TEXT, STRING), (names.BROKEN, STRING))
 _PLAIN_PATH = re.compile(r"/[A-Za-z0-9/._=-]*")
 _FRACTION = quoted(r"^-?[0-9]+\.[0-9]+(?:E-?[0-9]+)?\z")
@@ -95,6 +96,17 @@ def _null(column: Landed) -> str:
 # csv
 
 
+def _has_open_quote(file: str, quote: str) -> bool:
+    """Whether a file up to a size has an odd number of quotes: Spark would take all after the last for one value.
+
+    Such a file is read line by line instead. Larger files are not looked through a second time.
+    """
+    path = Path(file.removeprefix("file://"))
+    if not path.is_file() or path.suffix == ".gz" or path.stat().st_size > _LOOKED_THROUGH:
+        return False
+    return path.read_bytes().count(quote.encode()) % 2 == 1
+
+
 def _csv(session: Any, read: Read, files: Sequence[str]) -> Frame:
     if read.options.get("skip_rows"):
         raise UnsupportedError("source.options.skip_rows is not available on Spark yet.")
@@ -102,10 +114,15 @@ def _csv(session: Any, read: Read, files: Sequence[str]) -> Frame:
     headers = read.options.get("headers")
     fallback = tuple(column.name for column in read.columns)
     groups: dict[tuple[str, ...], list[str]] = {}
+    odd = [file for file in files if _has_open_quote(file, str(read.options.get("quote_char") or '"'))]
     for file in files:
+        if file in odd:
+            continue
         header = tuple(headers[file]) if isinstance(headers, Mapping) and file in headers else fallback
         groups.setdefault(header, []).append(file)
     parts = [_csv_group(session, read, header, paths, has_header) for header, paths in groups.items()]
+    if odd:
+        parts.append(session.createDataFrame(TextScan(read, Pinned(tuple(odd))).reader().read_all()))
     whole = parts[0]
     for part in parts[1:]:
         whole = whole.union(part)

@@ -239,7 +239,26 @@ def _launch(master: str, fast_start: bool | None, settings: Mapping[str, str], d
     # The setting alone reaches only applications that `spark-submit` starts.
     context.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)
     _quiet_exit(gateway)
-    return SparkSession(context)
+    if not fast or "spark.sql.extensions" in wanted:
+        return SparkSession(context)
+    return SparkSession(context, _session_without_providers(gateway, context))
+
+
+def _session_without_providers(gateway: Any, context: Any) -> Any:
+    """A JVM session for which Spark looked for no extensions by itself.
+
+    The only one it brings registers functions of MLlib, which costs a third of a start and nobody here calls.
+    """
+    # What the bridge needs by name is looked up first: it uses the same class loader.
+    builder = getattr(gateway.jvm, "org.apache.spark.sql.classic.SparkSession").builder()
+    builder = builder.sparkContext(context._jsc.sc())
+    thread = gateway.jvm.java.lang.Thread.currentThread()
+    before = thread.getContextClassLoader()
+    thread.setContextClassLoader(gateway.jvm.java.lang.ClassLoader.getPlatformClassLoader())
+    try:
+        return builder.getOrCreate()
+    finally:
+        thread.setContextClassLoader(before)
 
 
 def _settings(master: str, *, local: bool, fast: bool, settings: Mapping[str, str], delta: bool) -> dict[str, str]:
