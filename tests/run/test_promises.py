@@ -197,6 +197,36 @@ def test_freshness_needs_a_field_that_has_an_age(duckdb_engine: Any, workspace: 
         DataProcessor(contract(service_levels={"freshness": {"threshold": "1h", "field": "v"}}), duckdb_engine).run()
 
 
+def test_a_column_without_a_name_is_called_after_its_place(engine: Any, workspace: Path) -> None:
+    land("a.csv", "id,,v\n1,2,3\n")
+    result = DataProcessor(contract(), engine).run(materialize=False)
+    [row] = engine.collect(result.good).to_pylist()
+    assert (row["id"], row["c2"], row["v"]) == (1, "2", "3")
+
+
+def test_a_map_that_overrides_deepens_what_is_there(workspace: Path) -> None:
+    rules = contract(quality={"row_rules": [{"sql": "id > 0"}]})
+    processor = DataProcessor(rules, "duckdb", overrides={"quality": {"max_quarantine_ratio": 0.1}})
+    assert len(processor.contract.quality.row_rules) == 1
+    assert processor.contract.quality.max_quarantine_ratio == 0.1
+
+
+def test_a_cast_step_keeps_the_text_that_it_could_not_cast(engine: Any, workspace: Path) -> None:
+    land("a.csv", "id,ts,v\n1,t,abc\n2,t,7\n")
+    result = DataProcessor(contract(transformations=[{"cast": {"columns": {"v": "int"}}}]), engine).run(
+        materialize=False
+    )
+    [row] = engine.collect(result.bad).to_pylist()
+    assert row["_lakelogic_errors"] == ["Type mismatch: v cannot be cast to int"]
+    assert dict(row["_lakelogic_original"]) == {"v": "abc"}
+
+
+def test_personal_data_without_a_mask_is_a_warning(workspace: Path) -> None:
+    model = {"fields": [{"name": "id", "pii": True}]}
+    [warning] = DataProcessor(contract(model=model), "duckdb").validate()
+    assert "is personal data and is published in clear" in warning.message
+
+
 def test_an_unclosed_quote_costs_a_line_and_not_the_file(engine: Any, workspace: Path) -> None:
     land("a.csv", 'id,ts,v\n1,t,"5 inch\n2,t,b\n3,t,c')
     result = DataProcessor(contract(), engine).run(materialize=False)

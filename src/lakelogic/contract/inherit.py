@@ -138,21 +138,34 @@ def with_overrides(tree: Branch, overrides: Mapping[str, object] | Sequence[str]
             node = _at(parsed, spot)
         else:
             node = planted(value, spot)
-        parts = _parts(path)
-        trouble = None if parts is None else _unknown_part(parts)
-        if parts is None or trouble:
-            message = f"`{path}` is not a path of a contract." if parts is None else trouble[0] if trouble else ""
-            hint = "Write `key.path=value`, such as `source.path=data` or `links[0].path=data`."
-            problems.append(
-                Diagnostic(codes.BAD_SET_PATH, message, Where(spot.file, path=path), trouble[1] if trouble else hint)
-            )
-            continue
-        placed = _placed(tree, parts, node, spot)
-        if isinstance(placed, str):
-            problems.append(Diagnostic(codes.BAD_SET_PATH, placed, Where(spot.file, path=path), "Check the index."))
-        elif isinstance(placed, Branch):
-            tree = placed
+        for inner, part in _leaves(path, node):
+            tree = _overridden(tree, inner, part, spot, problems)
     return tree, problems
+
+
+def _leaves(path: str, node: Node) -> list[tuple[str, Node]]:
+    """A map deepens what is there: it is laid in key by key; anything else replaces."""
+    if not isinstance(node, Branch) or not node.entries:
+        return [(path, node)]
+    return [leaf for name, entry in node.entries.items() for leaf in _leaves(f"{path}.{name}", entry.value)]
+
+
+def _overridden(tree: Branch, path: str, node: Node, spot: Spot, problems: list[Diagnostic]) -> Branch:
+    parts = _parts(path)
+    trouble = None if parts is None else _unknown_part(parts)
+    if parts is None or trouble:
+        message = f"`{path}` is not a path of a contract." if parts is None else trouble[0] if trouble else ""
+        hint = "Write `key.path=value`, such as `source.path=data` or `links[0].path=data`."
+        problems.append(
+            Diagnostic(codes.BAD_SET_PATH, message, Where(spot.file, path=path), trouble[1] if trouble else hint)
+        )
+        return tree
+    placed = _placed(tree, parts, node, spot)
+    if isinstance(placed, str):
+        problems.append(Diagnostic(codes.BAD_SET_PATH, placed, Where(spot.file, path=path), "Check the index."))
+    elif isinstance(placed, Branch):
+        return placed
+    return tree
 
 
 Node_ = (Leaf, Items, Branch)

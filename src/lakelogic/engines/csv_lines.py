@@ -120,7 +120,7 @@ def _begin(read: Read, dialect: Dialect, stream: BinaryIO) -> tuple[list[str], i
     quoting: dict[str, Any] = {"quotechar": dialect.quote} if dialect.quote else {"quoting": csv.QUOTE_NONE}
     for names in csv.reader(lines(), delimiter=dialect.delimiter, **quoting):
         if names:
-            return [name.strip() for name in names], line + taken
+            return [name.strip() or f"c{place}" for place, name in enumerate(names, 1)], line + taken
     return [], line + taken
 
 

@@ -23,6 +23,7 @@ from lakelogic.sql.expressions import Column, Expression, Literal, call, convert
 from lakelogic.sql.types import BIGINT, STRING, Type
 
 MASKED = "LL-C215"
+CLEAR = "LL-C216"
 TEXT_FORMATS = ("csv", "tsv", "json", "ndjson")
 
 
@@ -64,6 +65,7 @@ def compile_contract(
     trouble = Trouble(loaded.where, landed_is_known=source is not None or bool(closed))
     trouble.found += not_available(loaded)
     types = shape.declared_types(contract, trouble)
+    _warn_of_clear_data(contract, trouble)
     state = State(contract.dataset_name, stamps.at, trouble, contract.dialect)
     assumed = source or SourceColumns(
         contract.source.resolved_format or "parquet", tuple(Landed(name, STRING) for name in types)
@@ -88,6 +90,7 @@ def compile_contract(
     _settle_duplicates(state, contract)
 
     rows.landed = [(name, value) for name, value in landed_scope.items() if not name.startswith("_upstream")]
+    rows.originals += state.originals
     rows.is_text = is_text
     rows.is_table = assumed.format == "delta"
     personal = any(f.pii or f.phi or f.sensitive or f.masking for f in contract.model.fields)
@@ -125,6 +128,14 @@ def load_checked(written: Any, *, env: str | None = None, overrides: Any = None)
             told = {(d.where.line, d.where.path) for d in problems}
             problems += [d for d in error.diagnostics if (d.where.line, d.where.path) not in told]
     raise LoadError(in_order(problems))
+
+
+def _warn_of_clear_data(contract: Contract, trouble: Trouble) -> None:
+    for index, declared in enumerate(contract.model.fields):
+        if (declared.pii or declared.phi) and not declared.masking:
+            message = f"`{declared.name}` is personal data and is published in clear."
+            hint = "add masking: encrypt, hash, redact, partial or nullify"
+            trouble.add(CLEAR, message, f"model.fields[{index}]", hint, warning=True)
 
 
 _STABLE_MASKS = ("hash", "encrypt_deterministic")

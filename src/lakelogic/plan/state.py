@@ -142,6 +142,8 @@ class State:
     taints: dict[str, Mask] = field(default_factory=dict)  # physical column → the mask it inherits
     rollup: Rollup | None = None
     used: set[str] = field(default_factory=set)
+    # What could not be cast by a step: when, under which name, and its text.
+    originals: list[tuple[Expression, str, Expression]] = field(default_factory=list)
     known_links: dict[str, Any] = field(default_factory=dict)  # name → links.KnownLink
     unread_links: frozenset[str] = frozenset()  # declared, but their columns could not be looked at
 

@@ -13,7 +13,7 @@ from lakelogic.plan.nodes import Order, Rank
 from lakelogic.plan.rollup import rollup
 from lakelogic.plan.state import Flag, State, both, fails, holds, present
 from lakelogic.sql.coerce import unify
-from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Literal, call
+from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Literal, call, columns_of, convert, text
 from lakelogic.sql.parse import is_select
 from lakelogic.sql.problems import NO_COLUMN, SqlProblems, nearest
 from lakelogic.sql.signatures import cast as checked_cast
@@ -116,6 +116,9 @@ def _cast(state: State, step: Any, path: str) -> None:
         lost = call("and", present(before[name]), call("is_null", state.scope[name]))
         written_type = next(kind for column, kind in step.columns.items() if column.lower() == name.lower())
         flags.append(Flag(lost, f"Type mismatch: {name} cannot be cast to {written_type}", "schema", f"{name}_type"))
+        if not state.closed:
+            hidden = bool(columns_of(before[name]) & set(state.taints))
+            state.originals.append((lost, name, text("***") if hidden else convert(before[name], STRING)))
     if flags:
         state.judge(flags)
 
