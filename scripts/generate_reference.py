@@ -109,6 +109,12 @@ def errors_page() -> str:
     for found in sorted(classes, key=lambda found: found.code):
         means = (inspect.getdoc(found) or "").splitlines()[0]
         lines.append(f"| `{found.__name__}` | `{found.code}` | {found.exit_code} | {found.retry} | {cell(means)} |")
+    from lakelogic.contract import codes
+    from lakelogic.plan.codes import MEANINGS
+
+    lines += ["", "## Problems of contracts", "", "| code | means |", "|---|---|"]
+    every = {**codes.MEANINGS, **MEANINGS}
+    lines += [f"| `{code}` | {cell(every[code])} |" for code in sorted(every)]
     return "\n".join(lines) + "\n"
 
 

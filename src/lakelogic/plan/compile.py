@@ -15,6 +15,7 @@ from lakelogic.contract.fields import Field
 from lakelogic.contract.load import Loaded, examine
 from lakelogic.errors import CompileError, Diagnostic, LoadError
 from lakelogic.plan import judge, publish, shape, steps
+from lakelogic.plan.codes import CLEAR, MASKED, NOT_YET
 from lakelogic.plan.datasets import Checks, checks
 from lakelogic.plan.links import known_links
 from lakelogic.plan.nodes import Landed, Order, Plan, Read
@@ -22,8 +23,6 @@ from lakelogic.plan.state import Flag, State, Trouble, present
 from lakelogic.sql.expressions import Column, Expression, Literal, call, convert
 from lakelogic.sql.types import BIGINT, STRING, Type
 
-MASKED = "LL-C215"
-CLEAR = "LL-C216"
 TEXT_FORMATS = ("csv", "tsv", "json", "ndjson")
 
 
@@ -181,7 +180,7 @@ def _check_settings(contract: Contract, trouble: Trouble) -> None:
     source = contract.source
     if source.load_mode == "incremental" and source.path and source.resolved_type in ("table", "delta"):
         message = "load_mode incremental over a table is not available yet."
-        trouble.add("LL-C207", message, "source.load_mode", "leave it out: a table that is unchanged is not read again")
+        trouble.add(NOT_YET, message, "source.load_mode", "leave it out: a table that is unchanged is not read again")
 
 
 def _judge_before(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from lakelogic.plan.codes import NO_LINK
 from lakelogic.plan.nodes import Assignment, Join, Landed, Link, Node, Order, Rank, Read, RowWise
 from lakelogic.plan.state import State, holds
 from lakelogic.sql.bind import Binder, condition, scope_of
@@ -13,8 +14,6 @@ from lakelogic.sql.expressions import Column, Expression, Literal, call, columns
 from lakelogic.sql.parse import parse_expression
 from lakelogic.sql.problems import NO_COLUMN, SqlProblems, nearest
 from lakelogic.sql.types import BIGINT, BOOLEAN
-
-NO_LINK = "LL-C212"
 
 
 @dataclass(frozen=True, slots=True)

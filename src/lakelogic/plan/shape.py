@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from lakelogic import names
 from lakelogic.contract.document import Contract
 from lakelogic.contract.fields import Field
+from lakelogic.plan.codes import BAD_TYPE, NOT_YET, RESERVED
 from lakelogic.plan.nodes import Landed, Mask
 from lakelogic.plan.state import Flag, State, Trouble, either, present
 from lakelogic.sql.expressions import Column, Expression, Literal, call, convert, text
@@ -14,10 +15,7 @@ from lakelogic.sql.problems import SqlProblems
 from lakelogic.sql.signatures import cast
 from lakelogic.sql.types import STRING, TYPE_NAMES, Type, parse_type
 
-BAD_TYPE = "LL-C210"
-RESERVED = "LL-C211"
 _RESERVED = frozenset({names.STATE, names.SIDE})
-NOT_YET = "LL-C207"
 
 
 def declared_types(contract: Contract, trouble: Trouble) -> dict[str, Type]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from lakelogic.contract import steps as written
 from lakelogic.plan import query
+from lakelogic.plan.codes import BAD_STEP, BAD_TYPE
 from lakelogic.plan.judge import constant
 from lakelogic.plan.links import match
 from lakelogic.plan.nodes import Order, Rank
@@ -18,8 +19,6 @@ from lakelogic.sql.parse import is_select
 from lakelogic.sql.problems import NO_COLUMN, SqlProblems, nearest
 from lakelogic.sql.signatures import cast as checked_cast
 from lakelogic.sql.types import BIGINT, STRING, parse_type
-
-BAD_STEP = "LL-C213"
 
 
 def apply(state: State, step: Any, index: int) -> None:
@@ -107,7 +106,7 @@ def _cast(state: State, step: Any, path: str) -> None:
             to = parse_type(type_text)
             changed[found[0]] = checked_cast(state.scope[found[0]], to)
         except ValueError as error:
-            state.trouble.add("LL-C210", f"{error}.", f"{path}.cast.columns.{name}")
+            state.trouble.add(BAD_TYPE, f"{error}.", f"{path}.cast.columns.{name}")
         except SqlProblems as trouble:
             state.trouble.sql(trouble.problems, f"{path}.cast.columns.{name}")
     before = dict(state.scope)
