@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lakelogic.engines.spark import SparkEngine, installation
+from lakelogic.engines.spark import SparkEngine, installation, launcher
 from lakelogic.engines.spark import session as sessions
 from lakelogic.errors import EngineError, UsageError
 from lakelogic.plan.nodes import Account, Assignment, Publish, Published, Read
@@ -96,6 +97,26 @@ def test_looking_at_the_folder_loads_no_pyspark() -> None:
     code = "import sys, lakelogic.engines.spark; print('pyspark' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_what_spark_submit_would_run_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAKELOGIC_CACHE", str(tmp_path))
+    for name in [name for name in os.environ if name.startswith("SPARK_")]:
+        monkeypatch.delenv(name)
+    settings = {"spark.master": "local[1]", "spark.driver.memory": "1g"}
+    first = launcher._command(settings)
+    assert first is not None
+    assert "-Xmx1g" in first
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("asked again"))
+    assert launcher._command(settings) == first
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-Dsomething=else")
+    assert launcher._command(settings) is None
+
+
+def test_settings_reach_the_session_and_the_process_is_left_as_it_was(spark_engine: SparkEngine) -> None:
+    assert spark_engine.session.conf.get("spark.sql.shuffle.partitions") == "4"
+    assert {key: spark_engine.session.conf.get(key) for key in sessions.OURS} == sessions.OURS
+    assert not [name for name in os.environ if name.startswith(("PYSPARK_GATEWAY", "SPARK_LAUNCHER"))]
 
 
 @pytest.mark.slow

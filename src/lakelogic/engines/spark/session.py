@@ -9,13 +9,12 @@ import sys
 import tempfile
 import threading
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from lakelogic.engines.spark import installation
+from lakelogic.engines.spark import installation, launcher
 from lakelogic.errors import EngineError
 
 MASTER_VARIABLE = "LAKELOGIC_SPARK_MASTER"
@@ -215,7 +214,6 @@ def stop(session: Any) -> None:
 
 def _launch(master: str, fast_start: bool | None, settings: Mapping[str, str], delta: bool) -> Any:
     from pyspark import SparkConf, SparkContext
-    from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
     installation.require_java()
@@ -228,8 +226,7 @@ def _launch(master: str, fast_start: bool | None, settings: Mapping[str, str], d
     # A JVM writes to these for as long as it lives: warnings about modules, errors of tasks.
     log = tempfile.TemporaryFile("a+b")  # noqa: SIM115
     try:
-        with _launcher_options(fast):
-            gateway = launch_gateway(conf=conf, popen_kwargs={"stdout": log, "stderr": log})
+        gateway = launcher.launch(wanted, log, quick=fast)
         context = SparkContext(conf=conf, gateway=gateway)
     except Exception as error:
         raise EngineError(
@@ -308,20 +305,6 @@ def _memory() -> str:
     except (ValueError, OSError, AttributeError):
         return "1g"
     return f"{min(4096, max(1024, machine // 4))}m"
-
-
-@contextmanager
-def _launcher_options(fast: bool) -> Iterator[None]:
-    """Spark starts a small JVM to work out how to start the large one."""
-    name = "SPARK_LAUNCHER_OPTS"
-    if not fast or name in os.environ:
-        yield
-        return
-    os.environ[name] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
-    try:
-        yield
-    finally:
-        del os.environ[name]
 
 
 def _last_lines(log: IO[bytes], count: int = 12) -> list[str]:

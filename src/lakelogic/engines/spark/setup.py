@@ -114,12 +114,15 @@ def _train(place: Path) -> None:
     """Run a small contract in a JVM that writes down its classes when it ends."""
     place.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="lakelogic-") as room:
+        # A JVM that dies late finds its folder gone, and leaves nothing behind.
+        made = Path(room) / "archive.jsa"
+        command = [sys.executable, "-m", "lakelogic.engines.spark.training", str(made), room]
+        told = _run(command, {}, "The start-up archive could not be made.")
+        if not made.is_file():
+            raise EngineError("The start-up archive could not be made.", hint=_last(told))
         unfinished = place.with_suffix(f".{os.getpid()}.part")
         try:
-            command = [sys.executable, "-m", "lakelogic.engines.spark.training", str(unfinished), room]
-            told = _run(command, {}, "The start-up archive could not be made.")
-            if not unfinished.is_file():
-                raise EngineError("The start-up archive could not be made.", hint=_last(told))
+            shutil.copyfile(made, unfinished)
             unfinished.replace(place)
         finally:
             unfinished.unlink(missing_ok=True)
