@@ -172,7 +172,7 @@ def test_dataset_rules_are_not_judged_over_masks(workspace: Path) -> None:
     ],
 )
 def test_a_constraint_that_no_row_could_keep_is_refused(workspace: Path, field: dict[str, Any], says: str) -> None:
-    with pytest.raises(ContractError, match="") as caught:
+    with pytest.raises(ContractError) as caught:
         DataProcessor(contract(model={"fields": [{"name": "id", **field}]}), "duckdb")
     assert says in str(caught.value)
 

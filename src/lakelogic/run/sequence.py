@@ -5,44 +5,37 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
-import socket
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from lakelogic import clock, names
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.load import Loaded
 from lakelogic.engines.base import Engine, Frame, Staged
-from lakelogic.errors import DataError, LakeLogicError, SourceError, UnsupportedError, UsageError
-from lakelogic.ledger.records import Lease, RunRecord
+from lakelogic.errors import DataError, LakeLogicError, SourceError, UnsupportedError
+from lakelogic.ledger.records import RunRecord
 from lakelogic.ledger.store import Ledger
 from lakelogic.plan.compile import Compiled, SourceColumns, compile_contract
 from lakelogic.plan.fingerprint import fingerprint
 from lakelogic.plan.needs import needed_formats, needed_functions, needed_masks
-from lakelogic.plan.nodes import Measure, Plan, Read
+from lakelogic.plan.nodes import Plan, Read
 from lakelogic.plan.publish import Stamps
 from lakelogic.privacy.keys import Keys, load_keys
-from lakelogic.run import faults, gates, levels, quarantine, window
+from lakelogic.run import faults, gates, leases, levels, quarantine, window
 from lakelogic.run.commit import Commit, committer
 from lakelogic.run.events import Events, Sink, logging_sink
+from lakelogic.run.measures import measure
 from lakelogic.run.places import Places, places
 from lakelogic.run.reconcile import Counts, reconcile
 from lakelogic.run.recover import recover
 from lakelogic.run.result import Result, Sides, as_report
-from lakelogic.sql.expressions import Column, call, convert
-from lakelogic.sql.types import TIMESTAMP, to_arrow
-from lakelogic.storage import parquet
+from lakelogic.sql.types import to_arrow
 from lakelogic.storage.local import changes
 from lakelogic.tables.registry import load as load_tables
 from lakelogic.version import VERSION
-
-LEASE_TIME = timedelta(minutes=10)
-SMALL = 50_000  # rows for which a job of the engine costs more than a look at the files
-_EXACT = frozenset({"string", "boolean", "tinyint", "smallint", "int", "bigint", "date"})  # equal means equal bytes
 
 
 @dataclass(slots=True)
@@ -149,44 +142,12 @@ def _run(run_: Run) -> Result:
         run_.events.tell("note", f"There is nothing to read at {slice_.described}")
     if run_.places is None or job.ledger is None:
         return _evaluate_and_publish(run_, None)
-    lease = acquire(job.ledger, run_.places.target_location, run_.run_id)
+    lease = leases.acquire(job.ledger, run_.places.target_location, run_.run_id)
     try:
         faults.reach("after_lease")
-        return _evaluate_and_publish(run_, lease_keeper(job.ledger, lease))
+        return _evaluate_and_publish(run_, leases.keeper(job.ledger, lease))
     finally:
         job.ledger.release(lease)
-
-
-def acquire(ledger: Ledger, target: str, run_id: str) -> Lease:
-    """Take the lease of a target; one whose owner is a process of this machine that is gone is taken over."""
-    held = ledger.lease(target)
-    if held is not None and _is_dead(held.owner):
-        ledger.release(held)
-    return ledger.acquire(target, f"{run_id}@{socket.gethostname()}:{os.getpid()}", LEASE_TIME)
-
-
-def _is_dead(owner: str) -> bool:
-    place = owner.rpartition("@")[2]
-    host, _, process = place.rpartition(":")
-    if host != socket.gethostname() or not process.isdigit():
-        return False
-    try:
-        os.kill(int(process), 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False  # somebody else's, and alive
-    return False
-
-
-def lease_keeper(ledger: Ledger, lease: Any) -> Callable[[], None]:
-    """A function that makes the lease last longer; called between the phases of a run."""
-    held = [lease]
-
-    def keep() -> None:
-        held[0] = ledger.renew(held[0], LEASE_TIME)
-
-    return keep
 
 
 def _nothing_new(run_: Run) -> Result:
@@ -232,9 +193,9 @@ def _judge_rows(run_: Run) -> Result:
     run_.batch_id = window.batch_id(contract.dataset_name, run_.fingerprint, run_.identity)
     if run_.places is None or run_.job.ledger is None:
         return _evaluate_and_publish(run_, None)
-    lease = acquire(run_.job.ledger, run_.places.target_location, run_.run_id)
+    lease = leases.acquire(run_.job.ledger, run_.places.target_location, run_.run_id)
     try:
-        return _evaluate_and_publish(run_, lease_keeper(run_.job.ledger, lease))
+        return _evaluate_and_publish(run_, leases.keeper(run_.job.ledger, lease))
     finally:
         run_.job.ledger.release(lease)
 
@@ -347,7 +308,7 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
     faults.reach("after_quarantine_stage")
     counts = reconcile(plan, staged, bad.by_verdict, lambda: _recount(run_, prepared.read))
     _refuse_bad_rows(run_, counts)
-    measured, outcomes = _measure(run_, prepared, staged)
+    measured, outcomes = measure(contract, prepared.compiled, engine, staged, writes=commit is not None)
     closed = gates.closed(contract, counts, outcomes)
     faults.reach("after_gates")
     if run_.slice and (changed := changes(run_.slice.files)):
@@ -399,63 +360,6 @@ def _refuse_bad_rows(run_: Run, counts: Counts) -> None:
             f"{counts.quarantined} of {counts.source} rows are bad, and quarantine.enabled is false.",
             hint="Nothing was written. Mend the rows, or let them be quarantined.",
         )
-
-
-def _measure(run_: Run, prepared: Prepared, staged: Staged) -> tuple[dict[str, Any], list[gates.Outcome]]:
-    """All measures of the good side in one query, then the dataset rules."""
-    engine, contract, plan = run_.job.engine, run_.job.loaded.contract, prepared.compiled.plan
-    good = [column for column in plan.columns if column.on_good]
-    by_name = {column.name: column for column in good}
-    measures = list(prepared.compiled.checks.measures) if prepared.compiled.checks.checks else []
-    for name in levels.completeness_fields(contract):
-        if name in by_name:
-            present = call("not", call("is_null", Column(name, by_name[name].type)))
-            measures.append(Measure(f"present:{name}", "count_all", None, present))
-    freshness = contract.service_levels.freshness
-    if freshness is not None and freshness.field is not None:
-        dated = by_name.get(freshness.field)
-        if dated is None or dated.type.kind not in ("date", "timestamp", "timestamp_ntz"):
-            raise UsageError(
-                f"service_levels.freshness.field `{freshness.field}` is no date or timestamp of the published rows.",
-                hint="Name a field of type date or timestamp.",
-            )
-        measures.append(Measure("newest", "max", convert(Column(dated.name, dated.type), TIMESTAMP)))
-    for reason in plan.reasons:
-        if reason.severity != "error":
-            from lakelogic.sql.expressions import Literal
-            from lakelogic.sql.types import BIGINT, INT
-
-            flag = call("bit_is_set", Column(reason.column, BIGINT), Literal(reason.bit, INT))
-            measures.append(Measure(f"note:{reason.rule}", "count_all", None, flag))
-    files = [file.path for file in staged.good]
-    measured = engine.measure(files, good, measures) if measures else {}
-
-    def duplicates(keys: Sequence[str]) -> int:
-        if not files:
-            return 0
-        if sum(file.rows for file in staged.good) <= SMALL and all(by_name[key].type.kind in _EXACT for key in keys):
-            return _repeated(files, keys)
-        frame = engine.open(files, [(key, to_arrow(by_name[key].type)) for key in keys])
-        return engine.duplicates(frame, keys)
-
-    outcomes = gates.judge(prepared.compiled.checks.checks, measured, duplicates)
-    if contract.materialization.strategy == "merge" and run_.places is not None:
-        keys = [column.name for key in contract.key for column in good if column.name.lower() == key.lower()]
-        if found := duplicates(keys):
-            raise DataError(
-                f"{found} key{'s' if found != 1 else ''} of ({', '.join(keys)}) occur with different rows in one "
-                "batch, and nothing says which is newer.",
-                hint="Add materialization.sequence_by: a column that tells the newer row, or a deduplicate step.",
-            )
-    return measured, outcomes
-
-
-def _repeated(files: Sequence[str], keys: Sequence[str]) -> int:
-    """How many key values occur more than once; a row whose whole key is NULL does not count."""
-    seen: Counter[tuple[Any, ...]] = Counter()
-    for batch in parquet.batches(files, keys):
-        seen.update(zip(*(batch.column(key).to_pylist() for key in keys), strict=True))
-    return sum(1 for key, count in seen.items() if count > 1 and any(part is not None for part in key))
 
 
 def _publish(run_: Run, commit: Commit, settled: Settled) -> Result:

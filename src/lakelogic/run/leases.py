@@ -1,0 +1,45 @@
+"""The right to write to a target: taken, kept while a run goes on, and taken over from the dead."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from datetime import timedelta
+
+from lakelogic.ledger.records import Lease
+from lakelogic.ledger.store import Ledger
+
+LEASE_TIME = timedelta(minutes=10)
+
+
+def acquire(ledger: Ledger, target: str, run_id: str) -> Lease:
+    """Take the lease of a target; one whose owner is a process of this machine that is gone is taken over."""
+    held = ledger.lease(target)
+    if held is not None and _is_dead(held.owner):
+        ledger.release(held)
+    return ledger.acquire(target, f"{run_id}@{socket.gethostname()}:{os.getpid()}", LEASE_TIME)
+
+
+def _is_dead(owner: str) -> bool:
+    place = owner.rpartition("@")[2]
+    host, _, process = place.rpartition(":")
+    if host != socket.gethostname() or not process.isdigit():
+        return False
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False  # somebody else's, and alive
+    return False
+
+
+def keeper(ledger: Ledger, lease: Lease) -> Callable[[], None]:
+    """A function that makes the lease last longer; called between the phases of a run."""
+    held = [lease]
+
+    def keep() -> None:
+        held[0] = ledger.renew(held[0], LEASE_TIME)
+
+    return keep

@@ -1,0 +1,87 @@
+"""Numbers about the good side of a batch: all in one query, then the dataset rules judge them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lakelogic.contract.document import Contract
+from lakelogic.engines.base import Engine, Staged
+from lakelogic.errors import DataError, UsageError
+from lakelogic.plan.compile import Compiled
+from lakelogic.plan.nodes import Measure, Published
+from lakelogic.run import gates, levels
+from lakelogic.sql.expressions import Column, Literal, call, convert
+from lakelogic.sql.types import BIGINT, INT, TIMESTAMP, to_arrow
+from lakelogic.storage import parquet
+
+SMALL = 50_000  # rows for which a job of the engine costs more than a look at the files
+_EXACT = frozenset({"string", "boolean", "tinyint", "smallint", "int", "bigint", "date"})  # equal means equal bytes
+
+
+def measure(
+    contract: Contract, compiled: Compiled, engine: Engine, staged: Staged, *, writes: bool
+) -> tuple[dict[str, Any], list[gates.Outcome]]:
+    """Measure the staged good rows and judge the dataset rules by what was measured.
+
+    A merge that would have to choose between two rows of one key, and cannot, is refused before it `writes`.
+    """
+    good = {column.name: column for column in compiled.plan.columns if column.on_good}
+    files = [file.path for file in staged.good]
+    wanted = _wanted(contract, compiled, good)
+    measured = engine.measure(files, list(good.values()), wanted) if wanted else {}
+
+    def duplicates(keys: Sequence[str]) -> int:
+        return _duplicates(engine, staged, good, keys)
+
+    outcomes = gates.judge(compiled.checks.checks, measured, duplicates)
+    if writes and contract.materialization.strategy == "merge":
+        keys = [name for key in contract.key for name in good if name.lower() == key.lower()]
+        if found := duplicates(keys):
+            raise DataError(
+                f"{found} key{'s' if found != 1 else ''} of ({', '.join(keys)}) occur with different rows in one "
+                "batch, and nothing says which is newer.",
+                hint="Add materialization.sequence_by: a column that tells the newer row, or a deduplicate step.",
+            )
+    return measured, outcomes
+
+
+def _wanted(contract: Contract, compiled: Compiled, good: Mapping[str, Published]) -> list[Measure]:
+    """What dataset rules, service levels and rules that only count need to know."""
+    wanted = list(compiled.checks.measures) if compiled.checks.checks else []
+    for name in levels.completeness_fields(contract):
+        if name in good:
+            present = call("not", call("is_null", Column(name, good[name].type)))
+            wanted.append(Measure(f"present:{name}", "count_all", None, present))
+    freshness = contract.service_levels.freshness
+    if freshness is not None and freshness.field is not None:
+        dated = good.get(freshness.field)
+        if dated is None or dated.type.kind not in ("date", "timestamp", "timestamp_ntz"):
+            raise UsageError(
+                f"service_levels.freshness.field `{freshness.field}` is no date or timestamp of the published rows.",
+                hint="Name a field of type date or timestamp.",
+            )
+        wanted.append(Measure("newest", "max", convert(Column(dated.name, dated.type), TIMESTAMP)))
+    for reason in compiled.plan.reasons:
+        if reason.severity != "error":
+            flag = call("bit_is_set", Column(reason.column, BIGINT), Literal(reason.bit, INT))
+            wanted.append(Measure(f"note:{reason.rule}", "count_all", None, flag))
+    return wanted
+
+
+def _duplicates(engine: Engine, staged: Staged, good: Mapping[str, Published], keys: Sequence[str]) -> int:
+    files = [file.path for file in staged.good]
+    if not files:
+        return 0
+    if sum(file.rows for file in staged.good) <= SMALL and all(good[key].type.kind in _EXACT for key in keys):
+        return _repeated(files, keys)
+    return engine.duplicates(engine.open(files, [(key, to_arrow(good[key].type)) for key in keys]), keys)
+
+
+def _repeated(files: Sequence[str], keys: Sequence[str]) -> int:
+    """How many key values occur more than once; a row whose whole key is NULL does not count."""
+    seen: Counter[tuple[Any, ...]] = Counter()
+    for batch in parquet.batches(files, keys):
+        seen.update(zip(*(batch.column(key).to_pylist() for key in keys), strict=True))
+    return sum(1 for key, count in seen.items() if count > 1 and any(part is not None for part in key))
