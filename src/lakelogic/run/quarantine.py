@@ -194,7 +194,7 @@ def _decoded(
         names.ERRORS: lists(errors),
         names.CATEGORIES: lists(categories),
         names.RULES: lists(rules),
-        names.ORIGINAL: _as(given[names.ORIGINALS], pa.map_(pa.string(), pa.string())),
+        names.ORIGINAL: parquet.typed(given[names.ORIGINALS], pa.map_(pa.string(), pa.string())),
         names.ROW_ID: strings(ids),
         names.LINE: whole_numbers(places),
         names.RAW: strings(shown_raws),
@@ -211,13 +211,8 @@ def _decoded(
             staged = given[BAD_PREFIX + name if BAD_PREFIX + name in given else name]
             if wanted.name != name:
                 staged = strings([None if value is None else str(value) for value in staged.to_pylist()])
-            arrays.append(_as(staged, wanted.type))
+            arrays.append(parquet.typed(staged, wanted.type))
     return pa.Table.from_arrays(arrays, schema=side.schema)
-
-
-def _as(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Cast only where needed: the first cast of a process loads all of Arrow's functions."""
-    return values if values.type == kind else values.cast(kind)
 
 
 def _reason_text(reason: Reason, broken: str | None) -> str:

@@ -24,13 +24,17 @@ def batches(paths: Sequence[str], columns: Sequence[str] | None = None) -> Itera
 
 def conformed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """The batch with exactly these columns, in their order and types."""
+    there = set(batch.schema.names)
     arrays = [
-        batch.column(field.name).cast(field.type)
-        if field.name in batch.schema.names
-        else pa.nulls(batch.num_rows, field.type)
+        typed(batch.column(field.name), field.type) if field.name in there else pa.nulls(batch.num_rows, field.type)
         for field in schema
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def typed(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Cast only where needed: the first cast of a process loads all of Arrow's functions."""
+    return values if values.type == kind else values.cast(kind)
 
 
 def reader(paths: Sequence[str], schema: pa.Schema) -> pa.RecordBatchReader:
