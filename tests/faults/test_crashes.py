@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +37,18 @@ def prepare(folder: Path, strategy: str) -> None:
     (folder / "landing" / "a.csv").write_text(ROWS)
 
 
+COMMAND = [sys.executable, "-m", "lakelogic", "run", "contract.yaml", "--engine", "duckdb"]
+
+
+def environment(fault: str | None) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("LAKELOGIC_")}
+    return {**kept, "LAKELOGIC_FAULT": fault, "LAKELOGIC_FAULT_SECONDS": "60"} if fault else kept
+
+
 def run(folder: Path, fault: str | None = None) -> int:
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("LAKELOGIC_")}
-    if fault:
-        environ["LAKELOGIC_FAULT"] = fault
-    command = [sys.executable, "-m", "lakelogic", "run", "contract.yaml", "--engine", "duckdb"]
-    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        COMMAND, cwd=folder, env=environment(fault), capture_output=True, text=True, timeout=120, check=False
+    )
     return done.returncode
 
 
@@ -72,7 +80,6 @@ def test_a_run_killed_anywhere_and_run_again_gives_the_same_tables(
     strategy, first, _ = undisturbed
     prepare(tmp_path, strategy)
     assert run(tmp_path, f"{point}:kill") == -9
-    expire_lease(tmp_path)
     assert run(tmp_path) == 0
     assert tables(tmp_path) == first
 
@@ -84,7 +91,6 @@ def test_a_file_that_lands_after_the_crash_is_neither_lost_nor_doubled(
     strategy, _, both = undisturbed
     prepare(tmp_path, strategy)
     assert run(tmp_path, f"{point}:kill") == -9
-    expire_lease(tmp_path)
     (tmp_path / "landing" / "b.csv").write_text(MORE)
     assert run(tmp_path) == 0
     assert tables(tmp_path) == both
@@ -92,13 +98,23 @@ def test_a_file_that_lands_after_the_crash_is_neither_lost_nor_doubled(
 
 def test_while_one_run_holds_the_lease_another_stops_with_exit_5(tmp_path: Path) -> None:
     prepare(tmp_path, "append")
-    assert run(tmp_path, "after_lease:kill") == -9
-    assert run(tmp_path) == 5
+    first = subprocess.Popen(COMMAND, cwd=tmp_path, env=environment("after_intent:stall"), stdout=subprocess.DEVNULL)
+    try:
+        ledger = tmp_path / "lakelogic_warehouse" / ".lakelogic" / "ledger.db"
+        for _ in range(300):
+            if ledger.exists() and leases(ledger):
+                break
+            time.sleep(0.1)
+        assert run(tmp_path) == 5
+    finally:
+        first.kill()
+        first.wait()
+    assert run(tmp_path) == 0
 
 
-def expire_lease(folder: Path) -> None:
-    """What waiting for the lease of a dead owner comes to."""
-    import sqlite3
-
-    with sqlite3.connect(folder / "lakelogic_warehouse" / ".lakelogic" / "ledger.db") as ledger:
-        ledger.execute("DELETE FROM leases")
+def leases(ledger: Path) -> int:
+    with sqlite3.connect(ledger) as connection:
+        try:
+            return int(connection.execute("SELECT count(*) FROM leases").fetchone()[0])
+        except sqlite3.OperationalError:  # not made yet
+            return 0

@@ -38,6 +38,7 @@ class Commit:
     progress: str  # the name under which ledger and tables know this dataset's commits
     batch_id: str
     fingerprint: str
+    attempt: str  # the run's own id, as part of a folder name
     n: int = 0
     good_version: int | None = None
     quarantine_version: int | None = None
@@ -46,12 +47,12 @@ class Commit:
     @property
     def staging(self) -> str:
         """Where the engine stages this batch."""
-        return self.places.staging(self.batch_id, self.n)
+        return self.places.staging(self.batch_id, self.attempt)
 
     @property
     def quarantine_staging(self) -> str:
         """Where the bad side is staged for its own table."""
-        return self.places.quarantine_staging(self.batch_id, self.n)
+        return self.places.quarantine_staging(self.batch_id, self.attempt)
 
     def begin(self, identity: Mapping[str, Any], engine: str) -> None:
         """Write the intent. A batch that was begun before and not finished keeps its number."""
@@ -157,12 +158,13 @@ def committer(
     progress: str,
     batch_id: str,
     fingerprint: str,
+    attempt: str,
 ) -> Commit:
     """A commit for one batch; tables that would be damaged by writing are refused here, before anything is staged."""
     tables = load_tables(contract.materialization.format)
     for place in (where.target_location, where.quarantine_location):
         tables.check(place, removes=contract.materialization.strategy != "append" and place == where.target_location)
-    return Commit(tables, ledger, contract, where, progress, batch_id, fingerprint)
+    return Commit(tables, ledger, contract, where, progress, batch_id, fingerprint, attempt)
 
 
 def good_schema(plan: Plan) -> pa.Schema:

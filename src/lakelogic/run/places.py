@@ -18,13 +18,16 @@ class Places:
     quarantine: str
     quarantine_location: str
 
-    def staging(self, batch_id: str, n: int) -> str:
-        """Where this batch is staged. Data files must lie under the root of their table, in plain folders."""
-        return f"{self.target_location}/batch-{batch_id[:16]}-{n}"
+    def staging(self, batch_id: str, attempt: str) -> str:
+        """Where this batch is staged. Data files must lie under the root of their table, in plain folders.
 
-    def quarantine_staging(self, batch_id: str, n: int) -> str:
+        Every attempt has a folder of its own: the files of an earlier one may be part of a table by now.
+        """
+        return f"{self.target_location}/batch-{batch_id[:16]}-{attempt}"
+
+    def quarantine_staging(self, batch_id: str, attempt: str) -> str:
         """Where the bad side is staged for its own table."""
-        return f"{self.quarantine_location}/batch-{batch_id[:16]}-{n}"
+        return f"{self.quarantine_location}/batch-{batch_id[:16]}-{attempt}"
 
 
 def places(contract: Contract, catalog: LocalCatalog, target: str | None = None) -> Places:

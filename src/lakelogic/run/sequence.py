@@ -280,7 +280,9 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
     commit: Commit | None = None
     assert run_.batch_id is not None
     if run_.places is not None:
-        commit = committer(job.ledger, contract, run_.places, run_.progress, run_.batch_id, run_.fingerprint)
+        commit = committer(
+            job.ledger, contract, run_.places, run_.progress, run_.batch_id, run_.fingerprint, run_.run_id
+        )
         commit.refuse_changed_types(plan)
         commit.begin(run_.identity, engine.name)
         place, bad_place = commit.staging, commit.quarantine_staging
