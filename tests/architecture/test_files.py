@@ -73,7 +73,7 @@ def test_no_tracked_file_names_a_registry_or_a_machine(pattern: re.Pattern[str])
 def test_the_patterns_find_what_they_look_for() -> None:
     assert REGISTRIES.search("https://files.python" + "hosted.org/packages")
     assert MACHINE_PATHS.search("see /ho" + "me/ada/lake")
-    assert not MACHINE_PATHS.search("spark/work/app-1")
+    assert not MACHINE_PATHS.search("spark/homes/app-1")
     assert not MACHINE_PATHS.search("#!/usr/bin/env bash")
 
 
