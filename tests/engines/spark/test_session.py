@@ -113,6 +113,13 @@ def test_what_spark_submit_would_run_is_asked_once(tmp_path: Path, monkeypatch: 
     assert launcher._command(settings) is None
 
 
+def test_no_thread_of_spark_is_left_without_its_classes(spark_engine: SparkEngine) -> None:
+    jvm = spark_engine.session._jvm
+    none = jvm.java.lang.ClassLoader.getPlatformClassLoader()
+    threads = jvm.java.lang.Thread.getAllStackTraces().keySet()
+    assert [thread.getName() for thread in threads if none.equals(thread.getContextClassLoader())] == []
+
+
 def test_settings_reach_the_session_and_the_process_is_left_as_it_was(spark_engine: SparkEngine) -> None:
     assert spark_engine.session.conf.get("spark.sql.shuffle.partitions") == "4"
     assert {key: spark_engine.session.conf.get(key) for key in sessions.OURS} == sessions.OURS

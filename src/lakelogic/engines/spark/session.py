@@ -249,13 +249,19 @@ def _session_without_providers(gateway: Any, context: Any) -> Any:
     # What the bridge needs by name is looked up first: it uses the same class loader.
     builder = getattr(gateway.jvm, "org.apache.spark.sql.classic.SparkSession").builder()
     builder = builder.sparkContext(context._jsc.sc())
-    thread = gateway.jvm.java.lang.Thread.currentThread()
-    before = thread.getContextClassLoader()
-    thread.setContextClassLoader(gateway.jvm.java.lang.ClassLoader.getPlatformClassLoader())
+    threads = gateway.jvm.java.lang.Thread
+    none = gateway.jvm.java.lang.ClassLoader.getPlatformClassLoader()
+    thread = threads.currentThread()
+    usual = thread.getContextClassLoader()
+    thread.setContextClassLoader(none)
     try:
         return builder.getOrCreate()
     finally:
-        thread.setContextClassLoader(before)
+        thread.setContextClassLoader(usual)
+        # Threads that were started meanwhile have inherited what was set here, and live as long as Spark.
+        for other in threads.getAllStackTraces().keySet():
+            if none.equals(other.getContextClassLoader()):
+                other.setContextClassLoader(usual)
 
 
 def _settings(master: str, *, local: bool, fast: bool, settings: Mapping[str, str], delta: bool) -> dict[str, str]:
