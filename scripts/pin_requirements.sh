@@ -10,7 +10,7 @@ pin() {
     out=$1
     shift
     "$BIN/uv" pip compile --quiet --upgrade --generate-hashes --universal --python-version 3.11 \
-        --no-emit-index-url --no-emit-find-links --custom-compile-command "make pins" --output-file "$out" "$@"
+        --custom-compile-command "make pins" --output-file "$out" "$@"
     if grep -nE '[a-z]+://|^--' "$out"; then
         printf '%s\n' "$out names the address of a registry: see the lines above" >&2
         exit 1
