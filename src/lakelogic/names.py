@@ -36,6 +36,7 @@ NUMBER = "~number"  # 1-based line (text formats) or row in the file; NULL where
 TEXT = "~text"  # the landed line of a text format; NULL where the scan did not keep it
 BROKEN = "~broken"  # why the line could not be parsed; NULL for a row that could
 FATE = "~fate"  # 0, or the number of the step that lost the row
+COPY = "~copy"
 RAW_ROW = "~raw"  # the row as landed, encrypted where the contract has personal data
 ORIGINALS = "~original"  # the text of values that could not be cast
 SIDE = "ll_side"  # 'good' or 'bad' on staged rows; a folder name, so no leading underscore, dot or tilde

@@ -41,13 +41,15 @@ class Staged:
     """What one pass wrote and counted; nothing of it is visible in any table yet.
 
     `scanned` is how many rows the scan itself saw, counted apart from everything downstream; None where the
-    engine cannot tell. `fates` counts rows by their number in `~fate` (rows that were lost), over all accounts.
+    engine cannot tell. `fates` counts rows by their number in `~fate` (rows that were lost), over all accounts;
+    `copies` counts rows, lost or not, by their number in `~copy`, where that is not 0.
     """
 
     good: tuple[DataFile, ...]
     bad: tuple[DataFile, ...]
     scanned: int | None
     fates: Mapping[int, int] = field(default_factory=dict)
+    copies: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ class Engine(Protocol):
         ...
 
     def lower(self, frame: Frame, accounts: Sequence[Account], links: Mapping[str, Frame]) -> Frame:
-        """The union of what the accounts publish: the plan's columns, then `~fate` and `ll_side`. Lazy."""
+        """The union of what the accounts publish: the plan's columns, then `~fate`, `~copy` and `ll_side`. Lazy."""
         ...
 
     def link(self, link: Link, pinned: Pinned) -> Frame:

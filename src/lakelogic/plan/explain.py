@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from lakelogic.plan.datasets import Checks
-from lakelogic.plan.nodes import Account, Join, Plan, Rank, RowWise
-from lakelogic.sql.expressions import Call, Column, Expression, Literal
+from lakelogic.plan.nodes import Account, Join, Node, Plan, RowWise
+from lakelogic.sql.expressions import Call, Column, Expression, Lambda, Literal
 
 _INFIX = {
     "eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "same": "<=>", "and": "AND", "or": "OR",
@@ -31,6 +31,9 @@ def written(expression: Expression) -> str:
             return f"'{quoted}'"
         case Call():
             return _call(expression)
+        case Lambda():
+            parameters = ", ".join(parameter.name.lstrip("~") for parameter in expression.parameters)
+            return f"({parameters}) -> {written(expression.body)}"
 
 
 def _call(expression: Call) -> str:
@@ -82,8 +85,8 @@ def _node(kind: str, what: str, details: tuple[str, ...]) -> list[str]:
 
 def _account(account: Account) -> list[str]:
     lines: list[str] = []
-    if account.rollup is not None:
-        lines += _node("Rollup", "", account.rollup.detail)
+    if account.opening is not None:
+        lines += _node(type(account.opening).__name__, "", account.opening.detail)
     for node in account.nodes:
         match node:
             case RowWise() if node.label == "judge":
@@ -91,10 +94,10 @@ def _account(account: Account) -> list[str]:
             case RowWise():
                 details = node.detail or tuple(f"{a.name} = {written(a.value)}" for a in node.columns)
                 lines += _node(node.label.capitalize(), "", details)
-            case Rank():
-                lines += _node("Rank", "", node.detail)
             case Join():
                 lines += _node("Join", node.link, node.detail)
+            case _:
+                lines += _node(type(node).__name__, "", node.detail)
     return lines
 
 
@@ -109,7 +112,7 @@ def as_data(plan: Plan, checks: Checks) -> dict[str, Any]:
         "links": {name: {"reads": link.reference, "key": list(link.key)} for name, link in plan.links.items()},
         "accounts": [
             {
-                "rollup": list(account.rollup.detail) if account.rollup else None,
+                "rollup": list(account.opening.detail) if account.opening else None,
                 "nodes": [_node_data(node) for node in account.nodes],
             }
             for account in plan.accounts
@@ -124,7 +127,7 @@ def as_data(plan: Plan, checks: Checks) -> dict[str, Any]:
     }
 
 
-def _node_data(node: RowWise | Rank | Join) -> dict[str, Any]:
+def _node_data(node: Node) -> dict[str, Any]:
     data: dict[str, Any] = {"node": type(node).__name__, "label": node.label, "detail": list(node.detail)}
     if isinstance(node, RowWise):
         data["columns"] = {assignment.name: written(assignment.value) for assignment in node.columns}

@@ -12,10 +12,10 @@ from lakelogic.contract import rules as written
 from lakelogic.contract.fields import Field
 from lakelogic.plan.links import found_in
 from lakelogic.plan.state import Flag, State, both, fails, present
+from lakelogic.sql.catalogue.strings import matches
 from lakelogic.sql.coerce import unify
 from lakelogic.sql.expressions import Call, Expression, Literal, call, columns_of, convert, text
 from lakelogic.sql.problems import BAD_TYPES, NO_COLUMN, Problem, SqlProblems
-from lakelogic.sql.signatures import matches
 from lakelogic.sql.types import BOOLEAN, INT, STRING, TIMESTAMP
 
 CATEGORIES = {

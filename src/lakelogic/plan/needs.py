@@ -4,38 +4,86 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakelogic.plan.nodes import Join, Plan, Rank, RowWise
+from lakelogic.plan.nodes import (
+    Expand,
+    Fork,
+    Join,
+    Keep,
+    Node,
+    Pairs,
+    Plan,
+    Rank,
+    Rollup,
+    RowWise,
+    Stack,
+    Window,
+)
 from lakelogic.sql.expressions import Expression, functions_of
+
+
+def nodes(plan: Plan) -> Iterator[Node]:
+    """Every node of a plan, those of links and forks too."""
+    for link in plan.links.values():
+        yield from _with_forks(link.nodes)
+    for account in plan.accounts:
+        if account.opening is not None:
+            yield account.opening
+        yield from _with_forks(account.nodes)
+
+
+def _with_forks(found: tuple[Node, ...]) -> Iterator[Node]:
+    for node in found:
+        yield node
+        if isinstance(node, Fork):
+            yield from _with_forks(node.nodes)
 
 
 def expressions(plan: Plan) -> Iterator[Expression]:
     """Every expression of a plan."""
-    for link in plan.links.values():
-        if link.keep is not None:
-            yield link.keep
-        for node in link.nodes:
-            yield from _of_node(node)
+    yield from (link.keep for link in plan.links.values() if link.keep is not None)
+    for node in nodes(plan):
+        yield from _of_node(node)
     for account in plan.accounts:
-        if account.rollup is not None:
-            yield account.rollup.where
-            yield from (key.value for key in account.rollup.keys)
-            yield from (a.value for a in account.rollup.aggregates if a.value is not None)
-        for node in account.nodes:
-            yield from _of_node(node)
         yield from (assignment.value for assignment in account.publish.values)
         yield account.publish.fate
         yield account.publish.side
+        yield account.publish.copy
 
 
-def _of_node(node: RowWise | Rank | Join) -> Iterator[Expression]:
+def _of_node(node: Node) -> Iterator[Expression]:
     match node:
         case RowWise():
             yield from (assignment.value for assignment in node.columns)
-        case Rank():
+        case Rank() | Window():
             yield from node.partition
             yield from (order.value for order in node.order)
+            if isinstance(node, Window):
+                yield from (argument for function in node.functions for argument in function.args)
         case Join():
             yield from (value for value, _ in node.on)
+        case Expand():
+            yield node.where
+            yield node.value
+        case Keep():
+            yield node.where
+        case Rollup():
+            yield node.where
+            yield from (key.value for key in node.keys)
+            for aggregate in node.aggregates:
+                if aggregate.value is not None:
+                    yield aggregate.value
+                yield from aggregate.more
+        case Pairs():
+            yield node.where
+            yield from (value for value, _ in node.on)
+            if node.condition is not None:
+                yield node.condition
+        case Stack():
+            yield node.where
+            yield from node.own
+            yield from (value for _, values in node.below for value in values)
+        case Fork():
+            pass  # its nodes are walked on their own
 
 
 def needed_functions(plan: Plan) -> set[str]:
@@ -43,10 +91,17 @@ def needed_functions(plan: Plan) -> set[str]:
     used: set[str] = set()
     for expression in expressions(plan):
         used |= functions_of(expression)
-    for account in plan.accounts:
-        if account.rollup is not None:
-            used |= {aggregate.function for aggregate in account.rollup.aggregates}
+    for node in nodes(plan):
+        if isinstance(node, Rollup):
+            used |= {aggregate.function for aggregate in node.aggregates}
+        if isinstance(node, Window):
+            used |= {function.function for function in node.functions}
     return used
+
+
+def needed_nodes(plan: Plan) -> set[str]:
+    """The kinds of nodes that a plan is made of."""
+    return {type(node).__name__ for node in nodes(plan)}
 
 
 def needed_formats(plan: Plan) -> set[str]:

@@ -76,7 +76,7 @@ def publish(
 ) -> Columns:
     """Write the last projection of every account; `good` are the logical columns of a good row at the end."""
     last = OpenAccount(
-        state.rollup, tuple(state.nodes), tuple(state.verdicts), tuple(state.notes), tuple(state.snapshots), state.fate
+        state.opening, tuple(state.nodes), tuple(state.verdicts), tuple(state.notes), tuple(state.snapshots), state.fate
     )
     accounts = [*state.closed, last]
     masks = _masks(state, contract, accounts, good)
@@ -85,7 +85,7 @@ def publish(
     layout = _layout(contract, state, good_values, bad_types, accounts, stamps)
     projected = [
         Account(
-            account.rollup,
+            account.opening,
             account.nodes,
             _projection(state, layout, account, good_values if account is last else {}, masks, contract, stamps, rows),
         )
@@ -185,7 +185,7 @@ def _projection(
     stamps: Stamps,
     rows: Rows,
 ) -> Publish:
-    first = account.rollup is None
+    first = account.opening is None
     is_last = account not in state.closed
     bad = _any_set(account.verdicts)
     lost = call("ne", account.fate, Literal(0, INT)) if not isinstance(account.fate, Literal) else None

@@ -115,7 +115,7 @@ def _open(
         if aggregate.value is not None and not aggregate.function.startswith("count"):
             state.inherit(named[aggregate.name], aggregate.value)
     state.close_account(grouped)
-    state.rollup = node
+    state.opening = node
     state.scope = {key: Column(physical[key], value.value.type) for key, value in zip(keys, node.keys, strict=True)}
     from lakelogic.sql.expressions import replace_columns
 

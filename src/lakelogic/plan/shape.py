@@ -10,9 +10,9 @@ from lakelogic.contract.fields import Field
 from lakelogic.plan.codes import BAD_TYPE, NOT_YET, RESERVED
 from lakelogic.plan.nodes import Landed, Mask
 from lakelogic.plan.state import Flag, State, Trouble, either, present
+from lakelogic.sql.arguments import cast
 from lakelogic.sql.expressions import Column, Expression, Literal, call, convert, text
 from lakelogic.sql.problems import SqlProblems
-from lakelogic.sql.signatures import cast
 from lakelogic.sql.types import STRING, TYPE_NAMES, Type, parse_type
 
 _RESERVED = frozenset({names.STATE, names.SIDE})

@@ -10,7 +10,7 @@ from typing import Literal as OneOf
 
 from lakelogic import names
 from lakelogic.errors import Diagnostic, Where
-from lakelogic.plan.nodes import Assignment, Fate, Link, Mask, Node, Reason, Rollup, RowWise
+from lakelogic.plan.nodes import Assignment, Fate, Link, Mask, Node, Opening, Reason, RowWise
 from lakelogic.sql.bind import Binder, BoundAggregate, Scope, condition
 from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Literal, call, columns_of
 from lakelogic.sql.parse import column_tree, parse_expression
@@ -83,7 +83,7 @@ class Snapshot:
 class OpenAccount:
     """A stretch of the plan whose last projection is not written yet."""
 
-    rollup: Rollup | None
+    opening: Opening | None
     nodes: tuple[Node, ...]
     verdicts: tuple[str, ...]
     notes: tuple[str, ...]
@@ -140,7 +140,7 @@ class State:
     notes: list[str] = field(default_factory=list)  # warning and info masks of the open account
     snapshots: list[Snapshot] = field(default_factory=list)  # how rows looked at each judgement of the open account
     taints: dict[str, Mask] = field(default_factory=dict)  # physical column → the mask it inherits
-    rollup: Rollup | None = None
+    opening: Opening | None = None
     used: set[str] = field(default_factory=set)
     # What could not be cast by a step: when, under which name, and its text.
     originals: list[tuple[Expression, str, Expression]] = field(default_factory=list)
@@ -261,7 +261,7 @@ class State:
         """Everything so far is one account; what follows starts from new rows."""
         self.closed.append(
             OpenAccount(
-                self.rollup, tuple(self.nodes), tuple(self.verdicts), tuple(self.notes), tuple(self.snapshots), fate
+                self.opening, tuple(self.nodes), tuple(self.verdicts), tuple(self.notes), tuple(self.snapshots), fate
             )
         )
         self.nodes, self.verdicts, self.notes, self.snapshots = [], [], [], []

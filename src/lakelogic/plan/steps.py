@@ -13,11 +13,11 @@ from lakelogic.plan.links import match
 from lakelogic.plan.nodes import Order, Rank
 from lakelogic.plan.rollup import rollup
 from lakelogic.plan.state import Flag, State, both, fails, holds, present
+from lakelogic.sql.arguments import cast as checked_cast
 from lakelogic.sql.coerce import unify
 from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Literal, call, columns_of, convert, text
 from lakelogic.sql.parse import is_select
 from lakelogic.sql.problems import NO_COLUMN, SqlProblems, nearest
-from lakelogic.sql.signatures import cast as checked_cast
 from lakelogic.sql.types import BIGINT, STRING, parse_type
 
 

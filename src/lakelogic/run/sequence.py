@@ -20,7 +20,7 @@ from lakelogic.ledger.records import RunRecord
 from lakelogic.ledger.store import Ledger
 from lakelogic.plan.compile import Compiled, SourceColumns, compile_contract
 from lakelogic.plan.fingerprint import fingerprint
-from lakelogic.plan.needs import needed_formats, needed_functions, needed_masks
+from lakelogic.plan.needs import needed_formats, needed_functions, needed_masks, needed_nodes
 from lakelogic.plan.nodes import Plan, Read
 from lakelogic.plan.publish import Stamps
 from lakelogic.privacy.keys import Keys, load_keys
@@ -263,6 +263,7 @@ def require(plan: Plan, engine: Engine) -> None:
     """Compare what the plan needs with what the engine can do, before anything is read."""
     can = engine.capabilities
     missing = [f"the function `{name}`" for name in sorted(needed_functions(plan) - can.functions)]
+    missing += [f"rows through `{name}`" for name in sorted(needed_nodes(plan) - can.nodes)]
     missing += [f"the format `{name}`" for name in sorted(needed_formats(plan) - can.formats)]
     missing += [f"the mask `{name}`" for name in sorted(needed_masks(plan) - can.masks)]
     if missing:

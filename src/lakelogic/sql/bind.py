@@ -9,8 +9,12 @@ from decimal import Decimal
 
 from sqlglot import exp
 
+from lakelogic.sql.arguments import case, cast, refuse
+from lakelogic.sql.catalogue.aggregates import AGGREGATES
+from lakelogic.sql.catalogue.strings import like, matches
 from lakelogic.sql.coerce import arithmetic_type, common, number, unify
 from lakelogic.sql.expressions import Call, Column, Expression, Literal, Value, call, convert
+from lakelogic.sql.forms import nested, strings, times
 from lakelogic.sql.parse import parse_expression
 from lakelogic.sql.problems import (
     BAD_ARGUMENTS,
@@ -23,18 +27,7 @@ from lakelogic.sql.problems import (
     SqlProblems,
     nearest,
 )
-from lakelogic.sql.signatures import (
-    AGGREGATES,
-    FORBIDDEN_FUNCTIONS,
-    SIGNATURES,
-    UNSTABLE_FUNCTIONS,
-    Clock,
-    case,
-    cast,
-    like,
-    matches,
-    refuse,
-)
+from lakelogic.sql.signatures import FORBIDDEN_FUNCTIONS, SIGNATURES, UNSTABLE_FUNCTIONS, Clock
 from lakelogic.sql.types import BIGINT, BOOLEAN, DOUBLE, INT, NULL, STRING, Type, array, decimal, parse_type
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -99,6 +92,10 @@ class Binder:
         if self.problems:
             raise SqlProblems(self.problems)
         return bound
+
+    def part(self, tree: exp.Expression) -> Expression:
+        """A part of the tree that is being bound; its problems are collected with all others."""
+        return self._bind(tree)
 
     def _bind(self, tree: exp.Expression) -> Expression:
         handler = _HANDLERS.get(type(tree))
@@ -451,6 +448,8 @@ _HANDLERS: dict[type, Callable[[Binder, exp.Expression], Expression]] = {
     exp.CurrentDate: lambda binder, _: binder.clock.date,
     exp.CurrentTimestamp: lambda binder, _: binder.clock.timestamp,
 }
+for _subject in (strings, times, nested):
+    _HANDLERS |= _subject.FORMS
 
 
 __all__ = ["Binder", "BoundAggregate", "Scope", "bind", "common", "condition", "scope_of"]

@@ -42,8 +42,31 @@ class Call:
     args: tuple[Expression, ...]
     type: Type
 
+    def constant(self, index: int) -> Value:
+        """The value of an argument that the binder made sure is a literal."""
+        argument = self.args[index]
+        assert isinstance(argument, Literal)
+        return argument.value
 
-Expression: TypeAlias = Column | Literal | Call
+
+@dataclass(frozen=True, slots=True)
+class Lambda:
+    """A small function, only ever an argument of a call: `x -> x + 1`, `(total, x) -> total + x`.
+
+    The parameters are columns whose names begin with `~` and are unique within the whole expression; the body
+    reads them, and any column of the row around it.
+    """
+
+    parameters: tuple[Column, ...]
+    body: Expression
+
+    @property
+    def type(self) -> Type:
+        """What the body yields."""
+        return self.body.type
+
+
+Expression: TypeAlias = Column | Literal | Call | Lambda
 
 TRUE = Literal(True, BOOLEAN)
 FALSE = Literal(False, BOOLEAN)
@@ -74,11 +97,15 @@ def walk(expression: Expression) -> Iterator[Expression]:
     if isinstance(expression, Call):
         for argument in expression.args:
             yield from walk(argument)
+    elif isinstance(expression, Lambda):
+        yield from walk(expression.body)
 
 
 def columns_of(expression: Expression) -> frozenset[str]:
-    """The names of the columns an expression reads."""
-    return frozenset(part.name for part in walk(expression) if isinstance(part, Column))
+    """The names of the columns an expression reads; a lambda's parameters are not columns of the row."""
+    parts = list(walk(expression))
+    own = {parameter.name for part in parts if isinstance(part, Lambda) for parameter in part.parameters}
+    return frozenset(part.name for part in parts if isinstance(part, Column)) - own
 
 
 def functions_of(expression: Expression) -> frozenset[str]:
@@ -92,4 +119,6 @@ def replace_columns(expression: Expression, by: dict[str, Expression]) -> Expres
         return by.get(expression.name, expression)
     if isinstance(expression, Call):
         return Call(expression.function, tuple(replace_columns(a, by) for a in expression.args), expression.type)
+    if isinstance(expression, Lambda):
+        return Lambda(expression.parameters, replace_columns(expression.body, by))
     return expression

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
+from lakelogic.engines.duckdb import documents, nested, numbers, strings, times
 from lakelogic.engines.duckdb.convert import to_type, wall_clock
 from lakelogic.engines.duckdb.literals import cast, literal, quoted, text, try_cast
 from lakelogic.engines.patterns import like_escaped, like_parts
 from lakelogic.errors import UnsupportedError
-from lakelogic.sql.expressions import Call, Column, Expression, Literal
+from lakelogic.sql.expressions import Call, Column, Expression, Lambda, Literal
 from lakelogic.sql.types import DOUBLE, Type, decimal
 
 # Exact column name → the identifier it has in SQL. DuckDB's identifiers have no case, ours have.
@@ -32,6 +33,8 @@ def expression_sql(expression: Expression, names: Names) -> str:
         return quoted(names[expression.name])
     if isinstance(expression, Literal):
         return literal(expression)
+    if isinstance(expression, Lambda):
+        raise UnsupportedError("A lambda can only stand inside a function that takes one.")
     args = [expression_sql(argument, names) for argument in expression.args]
     builder = BUILDERS.get(expression.function)
     if builder is None:
@@ -246,3 +249,5 @@ BUILDERS: dict[str, Builder] = {
     "row_json": lambda _call, args: cast(f"json_object({', '.join(args)})", "VARCHAR"),
     "bit_is_set": lambda call, args: f"(({args[0]} & {1 << int(str(_constant(call, 1)))}) <> 0)",
 }
+for _subject in (numbers, strings, times, nested, documents):
+    BUILDERS |= _subject.BUILDERS

@@ -10,8 +10,9 @@ from typing import Any
 from lakelogic.engines.duckdb.aggregates import summary
 from lakelogic.engines.duckdb.expressions import expression_sql
 from lakelogic.engines.duckdb.literals import quoted, try_cast
+from lakelogic.errors import UnsupportedError
 from lakelogic.names import FATE, SIDE
-from lakelogic.plan.nodes import Account, Join, Node, Publish, Rank, Rollup, RowWise
+from lakelogic.plan.nodes import Account, Join, Node, Opening, Publish, Rank, Rollup, RowWise
 
 _WORD = re.compile(r"[^a-z0-9]+")
 
@@ -103,8 +104,8 @@ def lower(frame: Query, accounts: Sequence[Account], links: Mapping[str, Query])
     published: list[Query] = []
     current = frame
     for index, account in enumerate(accounts):
-        if account.rollup is not None:
-            current = rollup(current, account.rollup)
+        if account.opening is not None:
+            current = opened(current, account.opening)
         for node in account.nodes:
             current = LOWER[type(node)](current, node, links)
         if index + 1 < len(accounts):
@@ -121,6 +122,13 @@ def _select(added: Mapping[str, str], source: str, hidden: Sequence[str] = ()) -
     star = f"* EXCLUDE ({', '.join(quoted(name) for name in hidden)})" if hidden else "*"
     items = [star, *(f"{sql} AS {quoted(identifier)}" for identifier, sql in added.items())]
     return "SELECT " + ",\n       ".join(items) + f"\nFROM {source}"
+
+
+def opened(frame: Query, opening: Opening) -> Query:
+    """How a new account begins."""
+    if isinstance(opening, Rollup):
+        return rollup(frame, opening)
+    raise UnsupportedError(f"DuckDB has no {type(opening).__name__} yet.")
 
 
 def row_wise(frame: Query, node: RowWise, _links: Mapping[str, Query]) -> Query:

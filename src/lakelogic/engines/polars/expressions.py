@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from lakelogic.engines.patterns import like_parts, like_regex, rust_regex
-from lakelogic.engines.polars import by_value
+from lakelogic.engines.polars import by_value, documents, nested, numbers, strings, times
 from lakelogic.engines.polars.convert import by_batch, to_type
 from lakelogic.engines.polars.literals import dtype, literal
 from lakelogic.errors import UnsupportedError
-from lakelogic.sql.expressions import Call, Column, Expression, Literal, columns_of
+from lakelogic.sql.expressions import Call, Column, Expression, Lambda, Literal, columns_of
 
 Args: TypeAlias = Sequence[pl.Expr]
 Builder: TypeAlias = Callable[[Call, Args], pl.Expr]
@@ -29,6 +29,8 @@ def expression(value: Expression) -> pl.Expr:
         return pl.col(value.name)
     if isinstance(value, Literal):
         return literal(value)
+    if isinstance(value, Lambda):
+        raise UnsupportedError("A lambda can only stand inside a function that takes one.")
     builder = BUILDERS.get(value.function)
     if builder is None:
         raise UnsupportedError(f"Polars has no function `{value.function}`.")
@@ -299,3 +301,5 @@ BUILDERS: dict[str, Builder] = {
     "row_json": _row_json,
     "bit_is_set": lambda call, args: (args[0] & (1 << int(_constant(call, 1)))) != 0,
 }
+for _subject in (numbers, strings, times, nested, documents):
+    BUILDERS |= _subject.BUILDERS

@@ -11,8 +11,9 @@ import polars as pl
 from lakelogic.engines.polars.aggregates import summary
 from lakelogic.engines.polars.expressions import expression
 from lakelogic.engines.polars.literals import dtype
+from lakelogic.errors import UnsupportedError
 from lakelogic.names import FATE, SIDE
-from lakelogic.plan.nodes import Account, Join, Node, Order, Publish, Rank, Rollup, RowWise
+from lakelogic.plan.nodes import Account, Join, Node, Opening, Order, Publish, Rank, Rollup, RowWise
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +33,21 @@ def lower(rows: Rows, accounts: Sequence[Account], links: Mapping[str, Rows]) ->
     published: list[pl.LazyFrame] = []
     current = rows.frame
     for index, account in enumerate(accounts):
-        if account.rollup is not None:
-            current = rollup(current, account.rollup)
+        if account.opening is not None:
+            current = opened(current, account.opening)
         for node in account.nodes:
             current = LOWER[type(node)](current, node, links)
         if index + 1 < len(accounts):
             current = current.cache()  # read by this account and by the next one
         published.append(publish(current, account.publish))
     return rows.then(published[0] if len(published) == 1 else pl.concat(published, how="vertical"))
+
+
+def opened(frame: pl.LazyFrame, opening: Opening) -> pl.LazyFrame:
+    """How a new account begins."""
+    if isinstance(opening, Rollup):
+        return rollup(frame, opening)
+    raise UnsupportedError(f"Polars has no {type(opening).__name__} yet.")
 
 
 def row_wise(frame: pl.LazyFrame, node: RowWise, _links: Mapping[str, Rows]) -> pl.LazyFrame:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from lakelogic.engines.patterns import like_escaped, like_parts
+from lakelogic.engines.spark import documents, nested, numbers, strings, times
 from lakelogic.engines.spark.conversions import conversion
 from lakelogic.engines.spark.patterns import java_pattern, java_replacement
 from lakelogic.engines.spark.text import constant, name, quoted, type_name
 from lakelogic.errors import UnsupportedError
-from lakelogic.sql.expressions import Call, Column, Expression, Literal
+from lakelogic.sql.expressions import Call, Column, Expression, Lambda, Literal
 from lakelogic.sql.types import Type
 
 Builder = Callable[[Call], str]
@@ -21,6 +22,8 @@ def sql(expression: Expression) -> str:
         return name(expression.name)
     if isinstance(expression, Literal):
         return constant(expression)
+    if isinstance(expression, Lambda):
+        raise UnsupportedError("A lambda can only stand inside a function that takes one.")
     build = FUNCTIONS.get(expression.function)
     if build is None:
         raise UnsupportedError(f"The function `{expression.function}` is not available on Spark.")
@@ -325,6 +328,14 @@ FUNCTIONS: dict[str, Builder] = {
     "row_json": _row_json,
     "bit_is_set": _bit_is_set,
 }
+
+
+def _written(build: Callable[[Call, Sequence[str]], str]) -> Builder:
+    return lambda call: build(call, _args(call))
+
+
+for _subject in (numbers, strings, times, nested, documents):
+    FUNCTIONS |= {name_: _written(build) for name_, build in _subject.BUILDERS.items()}
 
 
 # aggregates

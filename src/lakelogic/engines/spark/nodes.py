@@ -11,7 +11,8 @@ from lakelogic.engines.base import Frame
 from lakelogic.engines.spark.counting import counted, noted, notes_of
 from lakelogic.engines.spark.expressions import aggregate, sql
 from lakelogic.engines.spark.text import name, type_name
-from lakelogic.plan.nodes import Account, Join, Node, Order, Publish, Rank, Rollup, RowWise
+from lakelogic.errors import UnsupportedError
+from lakelogic.plan.nodes import Account, Join, Node, Opening, Order, Publish, Rank, Rollup, RowWise
 from lakelogic.sql.expressions import Column, Expression, Literal, walk
 
 
@@ -21,9 +22,9 @@ def lower(frame: Frame, accounts: Sequence[Account], links: Mapping[str, Frame])
     source, scan = counted(frame)
     published = []
     for number, account in enumerate(accounts):
-        if account.rollup is not None:
+        if account.opening is not None:
             # Counted rows must pass the counter once: the rollup reads the rows beside it.
-            frame = rollup(frame, account.rollup)
+            frame = opened(frame, account.opening)
             source = frame
         lowered = apply(source, account.nodes, links)
         published.append(publish(lowered, account.publish))
@@ -33,6 +34,13 @@ def lower(frame: Frame, accounts: Sequence[Account], links: Mapping[str, Frame])
     for part in published[1:]:
         whole = whole.unionByName(part)
     return noted(whole, replace(notes_of(start), scan=scan, fates=_fates(accounts)))
+
+
+def opened(frame: Frame, opening: Opening) -> Frame:
+    """How a new account begins."""
+    if isinstance(opening, Rollup):
+        return rollup(frame, opening)
+    raise UnsupportedError(f"Spark has no {type(opening).__name__} yet.")
 
 
 def apply(frame: Frame, nodes: Sequence[Node], links: Mapping[str, Frame]) -> Frame:

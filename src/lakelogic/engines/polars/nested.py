@@ -1,0 +1,14 @@
+"""Canonical expressions → Polars expressions: arrays, maps, structs and lambdas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import polars as pl
+
+from lakelogic.sql.expressions import Call
+
+Builder: TypeAlias = Callable[[Call, Sequence[pl.Expr]], pl.Expr]
+
+BUILDERS: dict[str, Builder] = {}

@@ -1,0 +1,109 @@
+"""What builders of calls share: constants, text and whole-number arguments, patterns, CASE and CAST."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from lakelogic.sql.coerce import text, unify
+from lakelogic.sql.expressions import Call, Expression, Literal, convert
+from lakelogic.sql.problems import BAD_ARGUMENTS, BAD_TYPES, Problem, SqlProblems
+from lakelogic.sql.types import INT, STRING, Type
+
+Args = Sequence[Expression]
+Builder = Callable[[Args], Expression]
+# SQL name → (least arguments, most arguments or None, builder)
+Signatures = dict[str, tuple[int, int | None, Builder]]
+
+
+def refuse(code: str, message: str, hint: str | None = None) -> SqlProblems:
+    """A problem to raise."""
+    return SqlProblems([Problem(code, message, hint)])
+
+
+def constant(value: Expression, what: str) -> object:
+    """The value of an argument that must be written out."""
+    if isinstance(value, Call) and value.function == "negate" and isinstance(value.args[0], Literal):
+        inner = value.args[0].value
+        return -inner if isinstance(inner, int) else inner
+    if not isinstance(value, Literal) or value.value is None:
+        raise refuse(BAD_ARGUMENTS, f"{what} must be a constant.", "write the value itself, not a column")
+    return value.value
+
+
+def whole(value: Expression, what: str, least: int) -> Literal:
+    """A constant whole number from `least` up."""
+    found = constant(value, what)
+    if not isinstance(found, int) or isinstance(found, bool) or found < least:
+        raise refuse(BAD_ARGUMENTS, f"{what} must be a whole number from {least} up.")
+    return Literal(found, INT)
+
+
+def constant_text(value: Expression, what: str) -> Literal:
+    """A constant text."""
+    found = constant(value, what)
+    if not isinstance(found, str):
+        raise refuse(BAD_ARGUMENTS, f"{what} must be a text in quotes.")
+    return Literal(found, STRING)
+
+
+def text_function(name: str, returns: Type = STRING) -> Builder:
+    """A function whose arguments are all text."""
+    return lambda a: Call(name, tuple(text(value) for value in a), returns)
+
+
+def chosen(name: str) -> Builder:
+    """A function that yields one of its arguments, in the type they share."""
+
+    def build(a: Args) -> Expression:
+        values, type_ = unify(a, f"{name}:")
+        return Call(name, values, type_)
+
+    return build
+
+
+def portable_pattern(value: Expression) -> Literal:
+    """A regular expression that all engines read the same way."""
+    found = constant_text(value, "the pattern")
+    written = str(found.value)
+    try:
+        re.compile(written)
+    except re.error as error:
+        raise refuse(BAD_ARGUMENTS, f"The pattern `{written}` is no regular expression: {error}.") from None
+    if unportable := re.search(r"\(\?(?:=|!|<=|<!|>|\()|(?<!\\)(?:\\\\)*\\[1-9]", written):
+        raise refuse(
+            BAD_ARGUMENTS,
+            f"`{unportable[0]}` in the pattern `{written}` is not portable.",
+            "the portable syntax is that of RE2: no look-around, no back-references",
+        )
+    return found
+
+
+def case(branches: Sequence[tuple[Expression, Expression]], default: Expression | None) -> Expression:
+    """CASE with its values in one type."""
+    values = [value for _, value in branches]
+    ends, type_ = unify([*values, default if default is not None else Literal(None, values[0].type)], "CASE:")
+    args: list[Expression] = []
+    for (condition, _), value in zip(branches, ends, strict=False):
+        args += [condition, value]
+    return Call("case", (*args, ends[-1]), type_)
+
+
+def cast(value: Expression, to: Type) -> Expression:
+    """CAST and TRY_CAST: the same, because a value that cannot be converted becomes NULL."""
+    source = value.type
+    if to.is_nested or source.is_nested:
+        if source == to:
+            return value
+        raise refuse(BAD_TYPES, f"A cast from {source} to {to} is not available yet.")
+    impossible = (
+        (source.kind == "boolean" and to.kind in ("date", "timestamp", "timestamp_ntz", "binary"))
+        or (source.is_number and to.kind in ("date", "timestamp", "timestamp_ntz", "binary"))
+        or (
+            source.kind in ("date", "timestamp", "timestamp_ntz") and (to.is_number or to.kind in ("boolean", "binary"))
+        )
+        or (source.kind == "binary" and not (to.is_text or to.kind == "binary"))
+    )
+    if impossible:
+        raise refuse(BAD_TYPES, f"{source} cannot be cast to {to}.")
+    return convert(value, to)

@@ -1,0 +1,10 @@
+"""Arrays, maps and structs, and functions that take lambdas."""
+
+from __future__ import annotations
+
+from lakelogic.sql.arguments import Signatures
+from lakelogic.sql.catalogue.row import Function
+
+FUNCTIONS: tuple[Function, ...] = ()
+
+SIGNATURES: Signatures = {}
