@@ -9,7 +9,7 @@ import pytest
 
 from lakelogic.engines import arrow_stage
 from lakelogic.errors import EngineError
-from lakelogic.names import FATE, SIDE
+from lakelogic.names import COPY, FATE, SIDE
 from lakelogic.plan.nodes import Mask, Published
 from lakelogic.privacy.keys import Keys
 from lakelogic.sql.types import BIGINT, INT, STRING, TIMESTAMP, Type, array, to_arrow
@@ -26,7 +26,7 @@ AT = datetime(2024, 1, 5, 10, tzinfo=UTC)
 
 
 def batch(rows):
-    """Rows of (id, email, fate, side)."""
+    """Rows of (id, email, fate, side), and the copy where there is one."""
     size = len(rows)
     return pa.record_batch(
         {
@@ -36,6 +36,7 @@ def batch(rows):
             "errors": pa.array([["e"]] * size, pa.large_list(pa.large_string())),
             "original": pa.array([[("k", None)]] * size, pa.map_(pa.large_string(), pa.large_string())),
             FATE: pa.array([row[2] for row in rows], pa.int64()),
+            COPY: pa.array([row[4] if len(row) > 4 else 0 for row in rows], pa.int64()),
             SIDE: pa.array([row[3] for row in rows], pa.string()),
         }
     )
@@ -134,3 +135,17 @@ def test_a_number_that_does_not_fit_its_declared_type_stops_the_pass(tmp_path):
             Keys(),
             str(tmp_path / "p"),
         )
+
+
+@pytest.mark.parametrize("times", [1, 500])
+def test_copies_are_counted_whether_their_row_is_lost_or_not_and_are_not_written(tmp_path, times):
+    rows = [
+        (1, "a", 0, "good", 0),
+        (1, "a", 0, "good", 3),
+        (1, "a", 7, None, 3),
+        (2, "b", 0, "bad", 4),
+    ] * times
+    staged = arrow_stage.stage([batch(rows)], COLUMNS, (), Keys(), str(tmp_path / "place"))
+    assert staged.copies == {3: 2 * times, 4: times}
+    assert staged.fates == {7: times}
+    assert pq.ParquetFile(staged.good[0].path).schema_arrow.names == ["id", "email", "at"]

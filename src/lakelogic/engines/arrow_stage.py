@@ -18,7 +18,7 @@ import pyarrow as pa
 from lakelogic.engines.arrow_input import conform
 from lakelogic.engines.base import DataFile, Staged
 from lakelogic.errors import EngineError
-from lakelogic.names import BAD_SIDE, FATE, GOOD_SIDE, SIDE
+from lakelogic.names import BAD_SIDE, COPY, FATE, GOOD_SIDE, SIDE
 from lakelogic.plan.nodes import Mask, Published
 from lakelogic.privacy.keys import Keys
 from lakelogic.sql.types import to_arrow
@@ -81,7 +81,9 @@ def stage(
     good = _Side(root / f"{SIDE}={GOOD_SIDE}", [column for column in columns if column.on_good])
     bad = _Side(root / f"{SIDE}={BAD_SIDE}", [column for column in columns if column.on_bad])
     fates: Counter[int] = Counter()
+    copies: Counter[int] = Counter()
     for batch in batches:
+        copies.update(_copies(batch))
         for side, rows in _by_side(batch, fates).items():
             target = {GOOD_SIDE: good, BAD_SIDE: bad}.get(side)
             if target is None:
@@ -89,7 +91,18 @@ def stage(
             target.write(_masked(rows, masks, keys))
     good.close()
     bad.close()
-    return Staged(tuple(good.files), tuple(bad.files), None, dict(sorted(fates.items())))
+    return Staged(tuple(good.files), tuple(bad.files), None, dict(sorted(fates.items())), dict(sorted(copies.items())))
+
+
+def _copies(batch: pa.RecordBatch) -> Counter[int]:
+    """Rows, lost or not, by the step that made them as one more copy."""
+    numbers = batch.column(COPY)
+    if batch.num_rows <= FEW_ROWS:
+        return Counter(int(number) for number in numbers.to_pylist() if number)
+    from pyarrow import compute
+
+    counts = compute.value_counts(numbers).to_pylist()
+    return Counter({int(item["values"]): item["counts"] for item in counts if item["values"]})
 
 
 def _by_side(batch: pa.RecordBatch, fates: Counter[int]) -> dict[str, pa.RecordBatch]:

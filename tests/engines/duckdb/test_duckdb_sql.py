@@ -37,11 +37,13 @@ def test_the_statement_has_a_cte_per_node_and_reads_like_the_plan(engine, tmp_pa
         '"03_publish" AS (\n'
         '  SELECT "email~1" AS "email",\n'
         '         CAST(0 AS BIGINT) AS "~fate",\n'
+        '         0 AS "~copy",\n'
         "         'good' AS \"ll_side\"\n"
         '  FROM "02_derive"\n'
         ")\n"
         'SELECT "email",\n'
         '       "~fate",\n'
+        '       "~copy",\n'
         '       "ll_side"\n'
         'FROM "03_publish"'
     )

@@ -63,7 +63,9 @@ def test_a_frame_of_theirs_is_written_as_we_write(theirs: Any, tmp_path: Path) -
 
 
 def test_a_broken_plan_is_told_as_an_engine_error(spark_engine: SparkEngine, tmp_path: Path) -> None:
-    frame = spark_engine.session.sql("SELECT CAST(raise_error('boom') AS STRING) AS v, 0 AS `~fate`, 'good' AS ll_side")
+    frame = spark_engine.session.sql(
+        "SELECT CAST(raise_error('boom') AS STRING) AS v, 0 AS `~fate`, 0 AS `~copy`, 'good' AS ll_side"
+    )
     with pytest.raises(EngineError, match="boom"):
         spark_engine.stage(frame, [Published("v", STRING, True, True)], (), Keys(), str(tmp_path / "b"))
 

@@ -11,7 +11,7 @@ from lakelogic.engines.duckdb.aggregates import summary
 from lakelogic.engines.duckdb.expressions import expression_sql
 from lakelogic.engines.duckdb.literals import quoted, try_cast
 from lakelogic.errors import UnsupportedError
-from lakelogic.names import FATE, SIDE
+from lakelogic.names import COPY, FATE, SIDE
 from lakelogic.plan.nodes import Account, Join, Node, Opening, Publish, Rank, Rollup, RowWise
 
 _WORD = re.compile(r"[^a-z0-9]+")
@@ -202,10 +202,10 @@ def rollup(frame: Query, node: Rollup) -> Query:
 
 
 def publish(frame: Query, node: Publish) -> Query:
-    """Exactly the published columns, then the fate and the side."""
+    """Exactly the published columns, then the fate, the copy and the side."""
     names = [value.name for value in node.values]
-    identifiers = fresh([*names, FATE, SIDE], {})
-    values = [*(value.value for value in node.values), node.fate, node.side]
+    identifiers = fresh([*names, FATE, COPY, SIDE], {})
+    values = [*(value.value for value in node.values), node.fate, node.copy, node.side]
     items = [
         f"{expression_sql(value, frame.columns)} AS {quoted(identifier)}"
         for value, identifier in zip(values, identifiers.values(), strict=True)

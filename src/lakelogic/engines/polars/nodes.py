@@ -12,7 +12,7 @@ from lakelogic.engines.polars.aggregates import summary
 from lakelogic.engines.polars.expressions import expression
 from lakelogic.engines.polars.literals import dtype
 from lakelogic.errors import UnsupportedError
-from lakelogic.names import FATE, SIDE
+from lakelogic.names import COPY, FATE, SIDE
 from lakelogic.plan.nodes import Account, Join, Node, Opening, Order, Publish, Rank, Rollup, RowWise
 
 
@@ -109,9 +109,10 @@ def rollup(frame: pl.LazyFrame, node: Rollup) -> pl.LazyFrame:
 
 
 def publish(frame: pl.LazyFrame, node: Publish) -> pl.LazyFrame:
-    """Exactly the published columns, then the fate and the side."""
+    """Exactly the published columns, then the fate, the copy and the side."""
     values = {value.name: expression(value.value) for value in node.values}
-    values |= {FATE: expression(node.fate).cast(pl.Int64), SIDE: expression(node.side)}
+    values |= {FATE: expression(node.fate).cast(pl.Int64), COPY: expression(node.copy).cast(pl.Int64)}
+    values[SIDE] = expression(node.side)
     # First added, then chosen: a selection of constants alone would have one row.
     return frame.with_columns(value.alias(name) for name, value in values.items()).select(list(values))
 

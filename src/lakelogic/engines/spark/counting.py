@@ -17,10 +17,11 @@ PATIENCE = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What is known about a frame beside its rows: its counter at the scan, and the fates its rows can have."""
+    """What is known about a frame beside its rows: its counter at the scan, the fates and copies its rows can have."""
 
     scan: Any = None
     fates: tuple[int, ...] = ()
+    copies: tuple[int, ...] = ()
     empty: bool = False  # the scan had no files
     small: bool = False  # a few rows, on the session for small inputs
 

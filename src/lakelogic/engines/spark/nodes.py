@@ -33,7 +33,12 @@ def lower(frame: Frame, accounts: Sequence[Account], links: Mapping[str, Frame])
     whole = published[0]
     for part in published[1:]:
         whole = whole.unionByName(part)
-    return noted(whole, replace(notes_of(start), scan=scan, fates=_fates(accounts)))
+    return noted(
+        whole,
+        replace(
+            notes_of(start), scan=scan, fates=_numbers(accounts, names.FATE), copies=_numbers(accounts, names.COPY)
+        ),
+    )
 
 
 def opened(frame: Frame, opening: Opening) -> Frame:
@@ -127,22 +132,23 @@ def _expr(frame: Frame, text: str) -> Any:
 
 
 def publish(frame: Frame, node: Publish) -> Frame:
-    """The columns of the staged files, the fate and the side."""
+    """The columns of the staged files, the fate, the copy and the side."""
     return frame.selectExpr(
         *(f"{sql(value.value)} AS {name(value.name)}" for value in node.values),
         f"CAST({sql(node.fate)} AS INT) AS {name(names.FATE)}",
+        f"CAST({sql(node.copy)} AS INT) AS {name(names.COPY)}",
         f"CAST({sql(node.side)} AS STRING) AS {name(names.SIDE)}",
     )
 
 
-def _fates(accounts: Sequence[Account]) -> tuple[int, ...]:
-    """Every number that a row can have in `~fate`: the whole-number constants of the expressions that make it."""
+def _numbers(accounts: Sequence[Account], kind: str) -> tuple[int, ...]:
+    """Every number that a row can have in `~fate` or `~copy`: the whole-number constants of what makes it."""
     found: set[int] = set()
     for account in accounts:
-        made = [account.publish.fate]
+        made = [account.publish.fate if kind == names.FATE else account.publish.copy]
         for node in account.nodes:
             if isinstance(node, RowWise):
-                made += [column.value for column in node.columns if column.name.startswith(names.FATE)]
+                made += [column.value for column in node.columns if column.name.startswith(kind)]
         for expression in made:
             found |= {number for number in _results(expression) if number > 0}
     return tuple(sorted(found))

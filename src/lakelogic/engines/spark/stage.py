@@ -20,7 +20,7 @@ from lakelogic.errors import EngineError, UnsupportedError
 from lakelogic.plan.nodes import Mask, Published
 from lakelogic.privacy.keys import Keys
 
-_SIDE, _FATE = name(names.SIDE), name(names.FATE)
+_SIDE, _FATE, _COPY = name(names.SIDE), name(names.FATE), name(names.COPY)
 _OTHER = "other"
 
 
@@ -29,8 +29,8 @@ def stage(frame: Frame, columns: Sequence[Published], masks: Sequence[Mask], key
     root = _emptied(place)
     notes = counting.notes_of(frame)
     counter = observation_for(frame)
-    observed = frame.observe(counter, *(functions_of(frame).expr(text) for text in _counts(notes.fates)))
-    kept = masked(observed, columns, masks, keys).where(f"{_SIDE} IS NOT NULL").drop(names.FATE)
+    observed = frame.observe(counter, *(functions_of(frame).expr(text) for text in _counts(notes.fates, notes.copies)))
+    kept = masked(observed, columns, masks, keys).where(f"{_SIDE} IS NOT NULL").drop(names.FATE, names.COPY)
     try:
         (
             kept.write.mode("append")
@@ -46,28 +46,37 @@ def stage(frame: Frame, columns: Sequence[Published], masks: Sequence[Mask], key
         ) from error
     _tidy(root)
     good, bad = _written(root, names.GOOD_SIDE), _written(root, names.BAD_SIDE)
-    return Staged(good, bad, counting.scanned(notes.scan), _fates(frame, notes, counter))
+    scanned = counting.scanned(notes.scan)
+    return Staged(good, bad, scanned, *_marks(frame, notes, counter))
 
 
-def _counts(fates: Sequence[int]) -> list[str]:
+def _counts(fates: Sequence[int], copies: Sequence[int]) -> list[str]:
     lost = f"{_SIDE} IS NULL"
     known = ", ".join(str(number) for number in fates)
     other = f"{lost} AND ({_FATE} IS NULL OR {_FATE} NOT IN ({known}))" if known else lost
+    unknown = f"{_COPY} NOT IN ({', '.join(str(number) for number in (0, *copies))})"
     return [
         *(f"count_if({lost} AND {_FATE} = {number}) AS fate{number}" for number in fates),
-        f"count_if({other}) AS {_OTHER}",
+        *(f"count_if({_COPY} = {number}) AS copy{number}" for number in copies),
+        f"count_if(({other}) OR {unknown}) AS {_OTHER}",
     ]
 
 
-def _fates(frame: Frame, notes: counting.Notes, counter: Any) -> Mapping[int, int]:
-    """Lost rows by fate: as observed, or counted again where the observation cannot tell."""
+def _marks(frame: Frame, notes: counting.Notes, counter: Any) -> tuple[Mapping[int, int], Mapping[int, int]]:
+    """Lost rows by fate, and all rows by copy: as observed, or counted again where the observation cannot tell."""
     if notes.empty or notes.scan == 0:
-        return {}
+        return {}, {}
     seen = counting.read(counter)
     if seen is not None and not seen.get(_OTHER):
-        return {number: int(seen[f"fate{number}"] or 0) for number in notes.fates if seen.get(f"fate{number}")}
+        found = {key: int(value or 0) for key, value in seen.items() if value}
+        return (
+            {number: found[f"fate{number}"] for number in notes.fates if f"fate{number}" in found},
+            {number: found[f"copy{number}"] for number in notes.copies if f"copy{number}" in found},
+        )
     lost = frame.where(f"{_SIDE} IS NULL").groupBy(_FATE).count().collect()
-    return {int(row[0]): int(row[1]) for row in lost if row[0] is not None}
+    made = frame.where(f"{_COPY} <> 0").groupBy(_COPY).count().collect()
+    fates, copies = ({int(row[0]): int(row[1]) for row in rows if row[0] is not None} for rows in (lost, made))
+    return fates, copies
 
 
 def _emptied(place: str) -> Path:
