@@ -96,7 +96,7 @@ def test_numbers_keep_every_digit() -> None:
         ("java_method('x', 'y')", "LL-C202", "`java_method`", "outside the rows"),
         ("id; drop table x", "LL-C202", "more than one statement", "remove the `;`"),
         ("id +", "LL-C201", "cannot be read", "check brackets"),
-        ("row_number() over (order by id)", "LL-C207", "is not available", ""),
+        ("row_number() over (order by id)", "LL-C205", "cannot stand here", "a step before"),
         ("", "LL-C201", "The SQL is empty.", "write an expression"),
     ],
 )  # fmt: skip

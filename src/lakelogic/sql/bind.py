@@ -15,6 +15,7 @@ from lakelogic.sql.catalogue.strings import like, matches
 from lakelogic.sql.coerce import arithmetic_type, common, number, unify
 from lakelogic.sql.expressions import Call, Column, Expression, Literal, Value, call, convert
 from lakelogic.sql.forms import nested, strings, times
+from lakelogic.sql.forms.windows import over_window
 from lakelogic.sql.parse import parse_expression
 from lakelogic.sql.problems import (
     BAD_ARGUMENTS,
@@ -41,15 +42,40 @@ class BoundAggregate:
     function: str
     value: Expression | None
     type: Type
+    more: tuple[Expression, ...] = ()
+    distinct: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BoundWindow:
+    """A function over a window found inside an expression; its value stands in the frame under `name`."""
+
+    name: str
+    function: str
+    args: tuple[Expression, ...]
+    type: Type
+    partition: tuple[Expression, ...]
+    order: tuple[tuple[Expression, bool, bool], ...]  # value, descending, NULLs first
+    bounds: tuple[bool, int | None, int | None] | None = None  # by rows, start, end
+    distinct: bool = False
 
 
 @dataclass(slots=True)
 class Scope:
-    """What the SQL may read: columns by logical name, and the names that mean the current rows."""
+    """What the SQL may read: columns by logical name, and the names that mean the current rows.
+
+    With several tables, `relations` holds the columns of each by its alias in lower case, and `ambiguous` the
+    names (in lower case) that more than one has. `subquery` binds a query inside an expression, `special` functions
+    that only have a meaning at this place; both belong to the plan.
+    """
 
     columns: Mapping[str, Expression]
     tables: frozenset[str] = frozenset({"source"})
     now: datetime = _EPOCH
+    relations: Mapping[str, Mapping[str, Expression]] = field(default_factory=dict)
+    ambiguous: frozenset[str] = frozenset()
+    subquery: Callable[[exp.Expression, Binder], Expression] | None = None
+    special: Mapping[str, Callable[[list[exp.Expression], Binder], Expression]] = field(default_factory=dict)
     folded: dict[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -77,11 +103,17 @@ def condition(value: Expression, what: str) -> Expression:
 
 
 class Binder:
-    """Binds the trees of one place. With `aggregates`, aggregate calls are collected there by name."""
+    """Binds the trees of one place. Aggregates and windows are collected by name where there is a list for them."""
 
-    def __init__(self, scope: Scope, aggregates: list[BoundAggregate] | None = None) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        aggregates: list[BoundAggregate] | None = None,
+        windows: list[BoundWindow] | None = None,
+    ) -> None:
         self.scope = scope
         self.aggregates = aggregates
+        self.windows = windows
         self.clock = Clock(scope.now)
         self.problems: list[Problem] = []
         self._inside_aggregate = False
@@ -117,6 +149,8 @@ class Binder:
     def _column(self, tree: exp.Expression) -> Expression:
         assert isinstance(tree, exp.Column)
         table = tree.text("table")
+        if table and (relation := self.scope.relations.get(table.lower())) is not None:
+            return self._qualified(tree, table, relation)
         if table and table.lower() not in self.scope.tables:
             raise refuse(
                 NO_COLUMN,
@@ -124,6 +158,13 @@ class Binder:
                 f"the current rows are called {' or '.join(f'`{t}`' for t in sorted(self.scope.tables))}",
             )
         name = tree.name
+        if not table and name.lower() in self.scope.ambiguous:
+            owners = [alias for alias, columns in self.scope.relations.items() if _has(columns, name)]
+            raise refuse(
+                NO_COLUMN,
+                f"More than one table has a column `{name}`.",
+                f"say which: {' or '.join(f'`{owner}.{name}`' for owner in owners)}",
+            )
         found = self.scope.folded.get(name.lower())
         if found is None:
             known = [column for column in self.scope.columns if not column.startswith("~")]
@@ -132,6 +173,23 @@ class Binder:
                 NO_COLUMN, f"There is no column `{name}`.", nearest(name, known) or f"the columns here are {listed}"
             )
         return self.scope.columns[found]
+
+    def _qualified(self, tree: exp.Column, table: str, relation: Mapping[str, Expression]) -> Expression:
+        found = next((value for name, value in relation.items() if name.lower() == tree.name.lower()), None)
+        if found is None:
+            known = list(relation)
+            listed = ", ".join(f"`{column}`" for column in known[:12])
+            raise refuse(
+                NO_COLUMN,
+                f"`{table}` has no column `{tree.name}`.",
+                nearest(tree.name, known) or f"its columns are {listed}",
+            )
+        return found
+
+    def _query(self, tree: exp.Expression) -> Expression:
+        if self.scope.subquery is None:
+            raise refuse(NOT_YET, "A query cannot stand inside an expression here.", "write it as a step of its own")
+        return self.scope.subquery(tree, self)
 
     def _literal(self, tree: exp.Expression) -> Expression:
         assert isinstance(tree, exp.Literal)
@@ -199,8 +257,10 @@ class Binder:
         return self._negated(tree, call("same", condition(value, "IS"), self._bind(against)))
 
     def _in(self, tree: exp.Expression) -> Expression:
-        if tree.args.get("query") is not None or tree.args.get("unnest") is not None:
-            raise refuse(NOT_YET, "IN (SELECT …) is not available yet.", "use a referential_integrity rule with a link")
+        if tree.args.get("query") is not None:
+            return self._negated(tree, self._query(tree))
+        if tree.args.get("unnest") is not None:
+            raise refuse(NOT_YET, "IN UNNEST(…) is not available.", "write array_contains(array, x)")
         values, _ = unify([self._bind(tree.this), *(self._bind(item) for item in tree.expressions)], "IN:")
         return self._negated(tree, Call("in", values, BOOLEAN))
 
@@ -254,6 +314,8 @@ class Binder:
     def _function(self, tree: exp.Expression) -> Expression:
         assert isinstance(tree, exp.Anonymous)
         name = str(tree.this).lower()
+        if name in self.scope.special:
+            return self.scope.special[name](tree.expressions, self)
         if name in AGGREGATES:
             return self._aggregate(name, tree.expressions, None)
         if name in ("current_timestamp", "now") and not tree.expressions:
@@ -364,6 +426,10 @@ def aggregate_type(function: str, value: Expression | None) -> Type:
     return value.type
 
 
+def _has(columns: Mapping[str, Expression], name: str) -> bool:
+    return any(column.lower() == name.lower() for column in columns)
+
+
 def _whole(value: int) -> Literal:
     if -(2**31) <= value < 2**31:
         return Literal(value, INT)
@@ -442,6 +508,9 @@ _HANDLERS: dict[type, Callable[[Binder, exp.Expression], Expression]] = {
     exp.TryCast: Binder._cast,
     exp.Anonymous: Binder._function,
     exp.Filter: Binder._filtered,
+    exp.Window: over_window,
+    exp.Exists: Binder._query,
+    exp.Subquery: Binder._query,
     exp.Any: Binder._any,
     exp.DPipe: Binder._concat,
     exp.Trim: Binder._trim,
@@ -452,4 +521,4 @@ for _subject in (strings, times, nested):
     _HANDLERS |= _subject.FORMS
 
 
-__all__ = ["Binder", "BoundAggregate", "Scope", "bind", "common", "condition", "scope_of"]
+__all__ = ["Binder", "BoundAggregate", "BoundWindow", "Scope", "bind", "common", "condition", "scope_of"]

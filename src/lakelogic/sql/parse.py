@@ -15,6 +15,8 @@ from lakelogic.sql.problems import FORBIDDEN, NOT_YET, UNREADABLE, Problem, SqlP
 class ContractSQL(Spark):
     """Spark's grammar, with every function left as written: the catalogue decides what a name means."""
 
+    NULL_ORDERING = "nulls_are_last"  # in both directions, unless NULLS FIRST is written
+
     class Tokenizer(Spark.Tokenizer):
         """Spark 4 reads `'it''s'` as one text with a quote in it."""
 

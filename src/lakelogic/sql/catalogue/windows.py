@@ -5,3 +5,6 @@ from __future__ import annotations
 from lakelogic.sql.catalogue.row import Function
 
 FUNCTIONS: tuple[Function, ...] = ()
+
+# SQL name → canonical function, least and most arguments
+WINDOWS: dict[str, tuple[str, int, int]] = {}
