@@ -74,7 +74,7 @@ def test_a_rule_that_reads_what_only_a_post_step_makes_is_judged_after_it() -> N
         "a",
     )
     labels = [node.label for account in plan.plan.accounts for node in account.nodes]
-    assert labels == ["judge", "derive", "judge"]
+    assert labels == ["judge", "judge", "derive", "judge"]
     assert texts(plan)[-1] == "Rule failed: b <> 'X'"
 
 

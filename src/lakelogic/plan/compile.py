@@ -19,7 +19,7 @@ from lakelogic.plan.codes import CLEAR, MASKED, NOT_YET
 from lakelogic.plan.datasets import Checks, checks
 from lakelogic.plan.links import known_links
 from lakelogic.plan.nodes import Landed, Order, Plan, Read
-from lakelogic.plan.state import Flag, State, Trouble, present
+from lakelogic.plan.state import Flag, Snapshot, State, Trouble, present
 from lakelogic.sql.expressions import Column, Expression, Literal, call, convert
 from lakelogic.sql.types import BIGINT, STRING, Type
 
@@ -73,6 +73,8 @@ def compile_contract(
     unknown = shape.land(state, contract, assumed.columns)
     landed_scope = dict(state.scope)
     is_text = assumed.format in TEXT_FORMATS
+    if is_text:
+        _judge_lines(state)
     _check_settings(contract, trouble)
 
     post = [(index, step) for index, step in enumerate(contract.transformations) if step.phase == "post"]
@@ -80,7 +82,7 @@ def compile_contract(
         if step.phase == "pre" and type(step) in steps.COMPILE:
             steps.apply(state, step, index)
     later = set().union(*(steps.makes(step) for _, step in post)) if post else set()
-    rows = _judge_before(state, contract, types, unknown, later, is_text=is_text)
+    rows = _judge_before(state, contract, types, unknown, later)
     settled = dict(state.scope)
     for index, step in post:
         if type(step) in steps.COMPILE:
@@ -96,6 +98,8 @@ def compile_contract(
     rows.has_raw = not personal or can_encrypt
     rows.encrypts_raw = personal and can_encrypt
     good = _good_columns(state, contract, types)
+    if is_text:
+        _show_lines(state, landed_scope)
     made = publish.publish(state, contract, good, stamps, rows)
     dataset_rules = checks(contract, made.columns, trouble)
     _check_masks(contract, {mask.column.lower(): mask.strategy for mask in made.masks}, trouble)
@@ -183,17 +187,29 @@ def _check_settings(contract: Contract, trouble: Trouble) -> None:
         trouble.add(NOT_YET, message, "source.load_mode", "leave it out: a table that is unchanged is not read again")
 
 
+def _judge_lines(state: State) -> None:
+    """A line that could not be parsed is bad before any step sees it: no step can lose it."""
+    broken = present(Column(names.BROKEN, STRING))
+    state.judge([Flag(broken, "Unreadable line: {}", "schema", "unreadable", value=names.BROKEN)])
+    state.snapshots[-1] = Snapshot(state.snapshots[-1].verdicts, {})
+
+
+def _show_lines(state: State, landed: Mapping[str, Expression]) -> None:
+    """A broken line has no values; where nothing else can fail, its quarantine still has the landed columns."""
+    first = state.closed[0].snapshots if state.closed else tuple(state.snapshots)
+    if len(first) > 1 or state.closed:
+        return
+    scope: dict[str, Expression] = {name: Literal(None, value.type) for name, value in landed.items()}
+    state.snapshots[0] = Snapshot(first[0].verdicts, scope)
+
+
 def _judge_before(
-    state: State, contract: Contract, types: dict[str, Type], unknown: Sequence[str], later: set[str], *, is_text: bool
+    state: State, contract: Contract, types: dict[str, Type], unknown: Sequence[str], later: set[str]
 ) -> publish.Rows:
     """Schema, required fields, constraints and pre rules: the first verdict."""
     silence = judge.Silence()
     flags: list[Flag] = []
     policy = contract.schema_policy
-    if is_text:
-        broken = present(Column(names.BROKEN, STRING))
-        flags.append(Flag(broken, "Unreadable line: {}", "schema", "unreadable", value=names.BROKEN))
-        silence.always.append(broken)
     fields = [f for f in contract.model.fields if f.name in state.scope or f.name.lower() not in later]
     missing = [f.name for f in fields if f.name not in state.scope]
     strict = policy.unknown_fields == "quarantine" or policy.evolution == "strict"

@@ -74,7 +74,8 @@ def _column(rule: Any, name: str, path: str, good: Good, trouble: Trouble) -> Co
     found = good.get(name.lower())
     if found is None:
         hint = nearest(name, [column.name for column in good.values()])
-        trouble.add(NO_COLUMN, f"There is no column `{name}` in the published rows.", f"{path}.{rule.kind}", hint)
+        message, unsure = f"There is no column `{name}` in the published rows.", not trouble.landed_is_known
+        trouble.add(NO_COLUMN, message, f"{path}.{rule.kind}", hint, warning=unsure)
         return None
     return Column(found.name, found.type)
 

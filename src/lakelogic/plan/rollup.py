@@ -20,7 +20,9 @@ def rollup(state: State, step: Any, path: str) -> None:
         spelled = state.spelled(name)
         if spelled is None:
             hint = nearest(name, list(state.scope))
-            state.trouble.add(NO_COLUMN, f"There is no column `{name}`.", f"{path}.rollup.group_by", hint)
+            unsure = not state.trouble.landed_is_known
+            at = f"{path}.rollup.group_by"
+            state.trouble.add(NO_COLUMN, f"There is no column `{name}`.", at, hint, warning=unsure)
             return
         keys.append(spelled)
     aggregates: list[BoundAggregate] = []
