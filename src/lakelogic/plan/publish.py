@@ -75,9 +75,7 @@ def publish(
     rows: Rows,
 ) -> Columns:
     """Write the last projection of every account; `good` are the logical columns of a good row at the end."""
-    last = OpenAccount(
-        state.opening, tuple(state.nodes), tuple(state.verdicts), tuple(state.notes), tuple(state.snapshots), state.fate
-    )
+    last = state.account(state.fate)
     accounts = [*state.closed, last]
     masks = _masks(state, contract, accounts, good)
     good_values = {name: _shown(value, name, masks) for name, value in good.items()}
@@ -185,7 +183,7 @@ def _projection(
     stamps: Stamps,
     rows: Rows,
 ) -> Publish:
-    first = account.opening is None
+    first = account.is_landed
     is_last = account not in state.closed
     bad = _any_set(account.verdicts)
     lost = call("ne", account.fate, Literal(0, INT)) if not isinstance(account.fate, Literal) else None
@@ -214,7 +212,7 @@ def _projection(
     if lost is not None:
         branches += [lost, Literal(None, STRING)]
     side = Call("case", (*branches, side_good), STRING) if branches else side_good
-    return Publish(tuple(values), account.fate, side)
+    return Publish(tuple(values), account.fate, side, account.copy)
 
 
 def _any_set(verdicts: Sequence[str]) -> Expression | None:

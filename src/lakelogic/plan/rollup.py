@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from lakelogic import names
-from lakelogic.plan.nodes import Aggregate, Assignment, Fate, Rollup
+from lakelogic.plan.grouping import group, same_aggregate
 from lakelogic.plan.state import State
 from lakelogic.sql.bind import BoundAggregate
-from lakelogic.sql.expressions import Call, Column, Expression, Literal
+from lakelogic.sql.expressions import Column, Expression, replace_columns
 from lakelogic.sql.problems import NO_COLUMN, nearest
-from lakelogic.sql.types import INT
 
 
 def rollup(state: State, step: Any, path: str) -> None:
@@ -72,21 +72,12 @@ def _count(step: Any) -> str:
 
 def _shared(bound: tuple[Expression, list[BoundAggregate]], aggregates: list[BoundAggregate]) -> Expression:
     """The expression with its aggregates under names that are unique in this rollup."""
-    from lakelogic.sql.expressions import replace_columns
-
     value, found = bound
     renamed: dict[str, Expression] = {}
     for aggregate in found:
-        same = next(
-            (
-                k
-                for k in aggregates
-                if (k.function, k.value, k.type) == (aggregate.function, aggregate.value, aggregate.type)
-            ),
-            None,
-        )
+        same = next((known for known in aggregates if same_aggregate(known, aggregate)), None)
         if same is None:
-            same = BoundAggregate(f"~a{len(aggregates)}", aggregate.function, aggregate.value, aggregate.type)
+            same = replace(aggregate, name=f"~a{len(aggregates)}")
             aggregates.append(same)
         renamed[aggregate.name] = Column(same.name, same.type)
     return replace_columns(value, renamed)
@@ -97,29 +88,7 @@ def _open(
 ) -> None:
     from lakelogic.plan.steps import step_name
 
-    number = len(state.fates) + 1
-    name = step_name(step, path)
-    alive = state.alive
-    state.fates.append(Fate(number, "grouped", name))
-    grouped = Call("case", (alive, Literal(number, INT), state.fate), INT)
-    physical = {key: state.fresh(key) for key in keys}
-    named = {aggregate.name: state.fresh(f"~aggregate.{aggregate.name[2:]}") for aggregate in aggregates}
-    node = Rollup(
-        "rollup",
-        alive,
-        tuple(Assignment(physical[key], state.scope[key]) for key in keys),
-        tuple(Aggregate(named[a.name], a.function, a.value, a.type) for a in aggregates),
-        (f"by {', '.join(keys) or 'nothing'}", *(f"{o} = {t}" for o, t in step.aggregations.items())),
-    )
-    for key in keys:
-        state.inherit(physical[key], state.scope[key])
-    for aggregate in aggregates:
-        if aggregate.value is not None and not aggregate.function.startswith("count"):
-            state.inherit(named[aggregate.name], aggregate.value)
-    state.close_account(grouped)
-    state.opening = node
-    state.scope = {key: Column(physical[key], value.value.type) for key, value in zip(keys, node.keys, strict=True)}
-    from lakelogic.sql.expressions import replace_columns
-
-    columns: dict[str, Expression] = {a.name: Column(named[a.name], a.type) for a in aggregates}
-    state.derive("derive", {output: replace_columns(value, columns) for output, value in finals.items()})
+    detail = (f"by {', '.join(keys) or 'nothing'}", *(f"{o} = {t}" for o, t in step.aggregations.items()))
+    groups = group(state, step_name(step, path), [(key, state.scope[key]) for key in keys], aggregates, detail)
+    state.scope = dict(zip(keys, groups.keys, strict=True))
+    state.derive("derive", {output: replace_columns(value, groups.aggregates) for output, value in finals.items()})

@@ -8,10 +8,12 @@ from datetime import datetime
 from typing import Any
 from typing import Literal as OneOf
 
+from sqlglot import exp
+
 from lakelogic import names
 from lakelogic.errors import Diagnostic, Where
-from lakelogic.plan.nodes import Assignment, Fate, Link, Mask, Node, Opening, Reason, RowWise
-from lakelogic.sql.bind import Binder, BoundAggregate, Scope, condition
+from lakelogic.plan.nodes import NO_COPY, Assignment, Fate, Keep, Link, Mask, Node, Opening, Reason, RowWise
+from lakelogic.sql.bind import Binder, BoundAggregate, BoundWindow, Scope, condition
 from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Literal, call, columns_of
 from lakelogic.sql.parse import column_tree, parse_expression
 from lakelogic.sql.problems import NO_COLUMN, Problem, SqlProblems
@@ -89,6 +91,8 @@ class OpenAccount:
     notes: tuple[str, ...]
     snapshots: tuple[Snapshot, ...]
     fate: Expression
+    copy: Expression = NO_COPY
+    is_landed: bool = True
 
 
 @dataclass(slots=True)
@@ -144,6 +148,9 @@ class State:
     used: set[str] = field(default_factory=set)
     # What could not be cast by a step: when, under which name, and its text.
     originals: list[tuple[Expression, str, Expression]] = field(default_factory=list)
+    copy: Expression = NO_COPY  # which step made the row as one more copy of another
+    is_landed: bool = True  # rows still are rows of the source: their file, line and landed columns are known
+    beside: bool = False  # the rows of a fork: what is lost is dropped, nothing is counted or judged
     known_links: dict[str, Any] = field(default_factory=dict)  # name → links.KnownLink
     unread_links: frozenset[str] = frozenset()  # declared, but their columns could not be looked at
 
@@ -174,13 +181,35 @@ class State:
 
     def sql_scope(self, extra: Mapping[str, Expression] | None = None) -> Scope:
         """What SQL may read here."""
-        visible = {name: value for name, value in self.scope.items() if not name.startswith(names.INTERNAL)}
-        return Scope({**visible, **(extra or {})}, frozenset({"source", self.dataset.lower()}), self.now)
+        return Scope(
+            {**self.visible, **(extra or {})},
+            frozenset({"source", self.dataset.lower()}),
+            self.now,
+            subquery=self._subquery,
+        )
+
+    @property
+    def visible(self) -> dict[str, Expression]:
+        """The columns that people know of."""
+        return {name: value for name, value in self.scope.items() if not name.startswith(names.INTERNAL)}
+
+    def _subquery(self, tree: exp.Expression, binder: Binder) -> Expression:
+        from lakelogic.plan.subqueries import bind_query
+
+        return bind_query(self, tree, binder)
+
+    def bound(self, tree: exp.Expression, scope: Scope | None = None) -> Expression:
+        """A tree as an expression; functions over windows are computed in nodes of their own first."""
+        from lakelogic.plan.windows import computed
+
+        windows: list[BoundWindow] = []
+        value = Binder(scope or self.sql_scope(), windows=windows).bind(tree)
+        return computed(self, windows, [value])[0]
 
     def bind(self, text: str, path: str, *, dialect: str | None = None) -> Expression | None:
         """An expression from SQL text, or diagnostics."""
         try:
-            return Binder(self.sql_scope()).bind(parse_expression(text, dialect or self.dialect))
+            return self.bound(parse_expression(text, dialect or self.dialect))
         except SqlProblems as trouble:
             self.trouble.sql(trouble.problems, path)
             return None
@@ -251,21 +280,53 @@ class State:
 
     def lose(self, kind: Loss, step: str, when: Expression, detail: tuple[str, ...]) -> None:
         """Rows that are alive and where `when` is TRUE are lost by this step."""
+        if self.beside:
+            self.nodes.append(Keep("keep", call("not", holds(when)), detail))
+            return
         number = len(self.fates) + 1
         self.fates.append(Fate(number, kind, step))
         lost = both(self.alive, when)
         value = Call("case", (lost, Literal(number, INT), self.fate), INT)
         self.fate = self.internal("keep" if kind == "filtered" else "deduplicate", names.FATE, value, detail)
 
+    def multiply(self, step: str, is_copy: Expression) -> None:
+        """Rows were repeated by this step; `is_copy` (never NULL) is TRUE for all but the first of each."""
+        if self.beside:
+            return
+        number = len(self.fates) + 1
+        self.fates.append(Fate(number, "expanded", step))
+        value = Call("case", (is_copy, Literal(number, INT), self.copy), INT)
+        self.copy = self.internal("copy", names.COPY, value)
+
+    def open(self, opening: Opening, step: str, *, is_landed: bool = False) -> None:
+        """New rows are made of those that are alive; in a fork that is a node like others."""
+        if self.beside:
+            self.nodes.append(opening)
+            return
+        number = len(self.fates) + 1
+        self.fates.append(Fate(number, "grouped", step))
+        self.close_account(Call("case", (self.alive, Literal(number, INT), self.fate), INT))
+        self.opening = opening
+        self.is_landed = self.is_landed and is_landed
+
+    def account(self, fate: Expression) -> OpenAccount:
+        """The open account as it stands."""
+        return OpenAccount(
+            self.opening,
+            tuple(self.nodes),
+            tuple(self.verdicts),
+            tuple(self.notes),
+            tuple(self.snapshots),
+            fate,
+            self.copy,
+            self.is_landed,
+        )
+
     def close_account(self, fate: Expression) -> None:
         """Everything so far is one account; what follows starts from new rows."""
-        self.closed.append(
-            OpenAccount(
-                self.opening, tuple(self.nodes), tuple(self.verdicts), tuple(self.notes), tuple(self.snapshots), fate
-            )
-        )
+        self.closed.append(self.account(fate))
         self.nodes, self.verdicts, self.notes, self.snapshots = [], [], [], []
-        self.fate = Literal(0, INT)
+        self.fate, self.copy = Literal(0, INT), NO_COPY
 
     def judge(self, flags: list[Flag], detail: tuple[str, ...] = ()) -> None:
         """Pack flags into verdict columns; only rows that are alive are judged."""

@@ -12,7 +12,11 @@ from lakelogic.plan.nodes import Plan
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The account of a run. `groups` are the rows that a rollup made out of `grouped` ones."""
+    """The account of a run.
+
+    `grouped` are rows that became other rows: those of a rollup, of a join that pairs rows, of a stack of queries.
+    `expanded` are rows that a step made beyond those it was given: one row exploded into three counts two.
+    """
 
     source: int
     good: int
@@ -20,6 +24,7 @@ class Counts:
     filtered: Mapping[str, int] = field(default_factory=dict)
     deduplicated: Mapping[str, int] = field(default_factory=dict)
     grouped: Mapping[str, int] = field(default_factory=dict)
+    expanded: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def judged(self) -> int:
@@ -40,6 +45,7 @@ class Counts:
             "filtered": dict(self.filtered),
             "deduplicated": dict(self.deduplicated),
             "grouped": dict(self.grouped),
+            "expanded": dict(self.expanded),
         }
 
 
@@ -54,14 +60,15 @@ def reconcile(plan: Plan, staged: Staged, by_verdict: Mapping[str, int], recount
     bad = sum(file.rows for file in staged.bad)
     losses = {kind: dict.fromkeys((f.step for f in plan.fates if f.kind == kind), 0) for kind in _KINDS}
     for fate in plan.fates:
-        losses[fate.kind][fate.step] += staged.fates.get(fate.number, 0)
+        counted = staged.copies if fate.kind == "expanded" else staged.fates
+        losses[fate.kind][fate.step] += counted.get(fate.number, 0)
     has_rollup = len(plan.accounts) > 1
-    lost = _lost_in_first_account(plan, staged)
+    lost, made = _changed_in_first_account(plan, staged)
     if has_rollup:
         first = {a.name for node in plan.accounts[0].nodes for a in getattr(node, "columns", ())}
-        explained = sum(n for column, n in by_verdict.items() if column in first) + lost
+        explained = sum(n for column, n in by_verdict.items() if column in first) + lost - made
     else:
-        explained = good + bad + lost
+        explained = good + bad + lost - made
     scanned = staged.scanned
     if scanned != explained:
         exact = recount()
@@ -79,17 +86,23 @@ def reconcile(plan: Plan, staged: Staged, by_verdict: Mapping[str, int], recount
         losses["filtered"],
         losses["deduplicated"],
         losses["grouped"],
+        losses["expanded"],
     )
 
 
-_KINDS = ("filtered", "deduplicated", "grouped")
+_KINDS = ("filtered", "deduplicated", "grouped", "expanded")
 
 
-def _lost_in_first_account(plan: Plan, staged: Staged) -> int:
-    """Rows of the source that steps lost; a rollup closes the account, so later losses are of its groups."""
-    total = 0
+def _changed_in_first_account(plan: Plan, staged: Staged) -> tuple[int, int]:
+    """Rows of the source that steps lost, and copies they made; a rollup closes the account: what comes later
+    is of its groups.
+    """
+    lost = made = 0
     for fate in plan.fates:
-        total += staged.fates.get(fate.number, 0)
+        if fate.kind == "expanded":
+            made += staged.copies.get(fate.number, 0)
+        else:
+            lost += staged.fates.get(fate.number, 0)
         if fate.kind == "grouped":
             break
-    return total
+    return lost, made
