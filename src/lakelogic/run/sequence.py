@@ -427,7 +427,7 @@ def _finish(run_: Run, settled: Settled, status: str, *, published: bool, commit
         counts_quarantined=counts.quarantined,
         counts_filtered=sum(counts.filtered.values()),
         counts_deduplicated=sum(counts.deduplicated.values()),
-        counts_expanded=0,
+        counts_expanded=sum(counts.expanded.values()),
         quarantine_ratio=counts.quarantine_ratio,
         quality_score=round(100 * (1 - counts.quarantine_ratio), 2),
         rule_failures={rule["name"]: rule["failed"] for rule in row_rules if rule["failed"]},
