@@ -40,3 +40,201 @@ def test_a_broken_line_carries_no_reason_but_its_own(tried: Tried) -> None:
     assert texts[0] == "Rule failed: id > 1"
     assert texts[1].startswith("Unreadable line: ")
     assert len(texts) == 2
+
+
+def rules(*row_rules: dict[str, Any], **parts: Any) -> dict[str, Any]:
+    return {"quality": {"row_rules": list(row_rules)}, **parts}
+
+
+def fields(**types: str) -> dict[str, Any]:
+    return {"model": {"fields": [{"name": name, "type": type_} for name, type_ in types.items()]}}
+
+
+def test_every_shorthand_takes_a_severity_a_label_a_category_and_what_null_means(tried: Tried) -> None:
+    found = tried(
+        rules(
+            {"range": {"field": "n", "min": 1, "max": 9}, "severity": "warning"},
+            {"length": {"field": "t", "max": 2}, "nulls": "pass", "label": "long", "category": "style"},
+            {"accepted_values": {"field": "t", "values": ["a", "bb", "ccc"]}, "nulls": "pass", "severity": "info"},
+            {"not_null": ["n", "t"], "name": "there", "severity": "warning"},
+            {"compare": {"left": "n", "op": "<", "right": 100}, "nulls": "pass"},
+            **fields(id="int", n="int", t="string"),
+        ),
+        "id,n,t\n1,5,a\n2,50,bb\n3,,zz\n4,5,\n5,7,ccc\n6,500,a\n",
+    )
+    assert found.values("id", "_lakelogic_warnings") == [
+        (1, None),
+        (2, ["Rule failed: n_range (n >= 1 AND n <= 9)"]),
+        (3, ["Rule failed: n_range (n >= 1 AND n <= 9)", "Rule failed: there (n IS NOT NULL)"]),
+        (4, ["Rule failed: there (t IS NOT NULL)"]),
+    ]
+    assert found.reasons("id") == {
+        5: ["Rule failed: t_length (length(t) <= 2)"],
+        6: ["Rule failed: n_compare (n < 100)"],
+    }
+    by_id = {row["id"]: row for row in found.bad}
+    assert by_id[5]["_lakelogic_categories"] == ["style"]
+    assert by_id[5]["_lakelogic_rules"] == ["long"]
+    assert by_id[6]["_lakelogic_categories"] == ["consistency"]
+    assert by_id[6]["_lakelogic_warnings"] == ["Rule failed: n_range (n >= 1 AND n <= 9)"]
+    counted = {rule["name"]: (rule["failed"], rule["severity"]) for rule in found.result.report["row_rules"]}
+    assert counted["n_range"] == (3, "warning")
+    assert counted["t_accepted_values"] == (1, "info")
+    assert counted["t_length"] == (1, "error")
+
+
+def test_freshness_counts_from_the_start_of_the_run_and_a_date_is_its_whole_day(tried: Tried) -> None:
+    from datetime import UTC, datetime, timedelta
+
+    yesterday = (datetime.now(UTC) - timedelta(hours=24)).date()
+    before = yesterday - timedelta(days=1)
+    found = tried(
+        rules(
+            {"freshness": {"field": "at", "max_age": "7 days"}},
+            {"freshness": {"field": "day", "max_age": "24h"}, "name": "young"},
+            **fields(id="int", at="timestamp", day="date"),
+        ),
+        f"id,at,day\n1,2999-01-01T00:00:00Z,{yesterday}\n2,2000-01-01T00:00:00Z,2999-01-01\n"
+        f"3,2999-01-01T00:00:00Z,{before}\n4,,2999-01-01\n",
+    )
+    assert found.values("id") == [1]
+    assert found.reasons("id") == {
+        2: ["Rule failed: at_freshness (at >= now - 7 days)"],
+        3: ["Rule failed: young (day >= now - 24h)"],
+        4: ["Rule failed: at_freshness (at >= now - 7 days)"],
+    }
+    assert {tuple(row["_lakelogic_categories"]) for row in found.bad} == {("timeliness",)}
+
+
+TWINS = "id,a,b,ts\n1,x,1,2024-01-01\n2,x,1,2024-01-03\n3,x,,2024-01-01\n4,x,,2024-01-02\n5,,,1\n6,,,2\n7,y,1,5\n"
+
+
+def test_unique_marks_every_member_of_a_duplicate_group(tried: Tried) -> None:
+    found = tried(rules({"unique": ["a", "b"]}, **fields(id="int")), TWINS)
+    assert found.values("id") == [5, 6, 7]
+    reason = ["Rule failed: a_b_unique (a, b is unique)"]
+    assert found.reasons("id") == {1: reason, 2: reason, 3: reason, 4: reason}
+    assert {tuple(row["_lakelogic_categories"]) for row in found.bad} == {("uniqueness",)}
+
+
+def test_unique_can_keep_the_first_row_by_an_order(tried: Tried) -> None:
+    newest = {"unique": {"fields": ["a", "b"], "keep": "first", "order_by": ["ts desc", "id"]}, "name": "newest"}
+    found = tried(rules(newest, **fields(id="int")), TWINS)
+    assert found.values("id") == [2, 4, 5, 6, 7]
+    reason = ["Rule failed: newest (another row of the same a, b is kept)"]
+    assert found.reasons("id") == {1: reason, 3: reason}
+
+
+def test_a_row_that_is_bad_for_another_reason_is_nobody_s_duplicate(tried: Tried) -> None:
+    found = tried(
+        rules(
+            {"unique": {"fields": "k", "keep": "first", "order_by": "id"}},
+            {"sql": "v > 0"},
+            **fields(id="int", k="string", v="int"),
+        ),
+        "id,k,v\n1,a,-1\n2,a,5\n3,a,6\n4,b,x\n5,b,1\n",
+    )
+    assert found.values("id") == [2, 5]
+    assert found.reasons("id") == {
+        1: ["Rule failed: v > 0"],
+        3: ["Rule failed: k_unique (another row of the same k is kept)"],
+        4: ["Type mismatch: v cannot be cast to int"],
+    }
+
+
+def test_a_rule_is_written_in_its_own_grammar(tried: Tried) -> None:
+    found = tried(rules({"sql": "len(v) = 3", "dialect": "tsql"}), "id,v\n1,abc\n2,ab\n")
+    assert found.values("id") == ["1"]
+
+
+def test_rules_beside_a_field_come_before_the_others_and_in_their_phase(tried: Tried) -> None:
+    model = {
+        "fields": [
+            {"name": "id", "type": "int"},
+            {"name": "n", "type": "int", "max": 90, "rules": [{"sql": "n > 0"}, {"sql": "twice < 20", "name": "t"}]},
+        ]
+    }
+    document = rules({"sql": "n <> 50"}, model=model, transformations=[{"derive": {"field": "twice", "sql": "n * 2"}}])
+    found = tried(document, "id,n\n1,5\n2,-5\n3,50\n4,15\n5,99\n6,-200\n")
+    assert found.values("id", "twice") == [(1, 10)]
+    assert found.reasons("id") == {
+        2: ["Rule failed: n > 0"],
+        3: ["Rule failed: n <> 50"],
+        4: ["Rule failed: t (twice < 20)"],
+        5: ["Rule failed: n_max (n <= 90)"],
+        6: ["Rule failed: n > 0"],
+    }
+
+
+def test_a_default_stands_where_nothing_landed_and_not_where_a_cast_failed(tried: Tried) -> None:
+    model = {
+        "fields": [
+            {"name": "id", "type": "int"},
+            {"name": "n", "type": "int", "default": 7, "required": True},
+            {"name": "t", "default": "none"},
+            {"name": "gone", "type": "date", "default": "2024-02-29"},
+        ]
+    }
+    found = tried({"model": model}, "id,n,t\n1,1,a\n2,,\n3,x,b\n")
+    from datetime import date
+
+    leap = date(2024, 2, 29)
+    assert found.values("id", "n", "t", "gone") == [(1, 1, "a", leap), (2, 7, "none", leap)]
+    assert found.reasons("id") == {3: ["Type mismatch: n cannot be cast to int"]}
+    assert found.bad[0]["_lakelogic_original"] == [("n", "x")]
+
+
+def test_a_generated_field_is_computed_and_a_landed_value_must_agree(tried: Tried) -> None:
+    model = {
+        "fields": [
+            {"name": "id", "type": "int"},
+            {"name": "n", "type": "int"},
+            {"name": "price", "type": "decimal(5,2)"},
+            {"name": "total", "type": "decimal(10,2)", "generated": "n * price", "required": True},
+            {"name": "large", "type": "boolean", "generated": "total > 10"},
+        ]
+    }
+    found = tried({"model": model}, "id,n,price,total\n1,2,1.50,\n2,2,5.50,11.00\n3,2,5.50,12\n4,,1,\n5,1,1,x\n")
+    from decimal import Decimal
+
+    assert found.values("id", "total", "large") == [(1, Decimal("3.00"), False), (2, Decimal("11.00"), True)]
+    assert found.reasons("id") == {
+        3: ["Rule failed: total_generated (total = n * price)"],
+        4: ["Rule failed: total is required"],
+        5: ["Type mismatch: total cannot be cast to decimal(10,2)"],
+    }
+
+
+def test_a_generated_field_follows_what_post_steps_make_of_its_parts(tried: Tried) -> None:
+    model = {"fields": [{"name": "n", "type": "int"}, {"name": "double", "type": "int", "generated": "n * 2"}]}
+    steps = [{"sql": "n + 1 AS n"}, {"sql": "n AS seen"}]
+    found = tried({"model": model, "transformations": steps}, "n\n1\n")
+    assert found.values("n", "double", "seen") == [(2, 4, 2)]
+
+
+CITIES = {"in.csv": "id,city\n1,A\n2,Z\n3,\n4,B\n", "cities.csv": "code,name\nA,Aa\nB,Bb\nB,Again\n"}
+
+
+def test_a_foreign_key_is_found_in_a_link_and_an_absent_value_refers_to_nothing(tried: Tried) -> None:
+    key = {"contract": "cities", "column": "code"}
+    model = {"fields": [{"name": "id", "type": "int"}, {"name": "city", "foreign_key": key}]}
+    links = [{"name": "cities", "path": "cities.csv"}]
+    found = tried({"model": model, "links": links}, CITIES)
+    assert found.values("id") == [1, 3, 4]
+    assert found.reasons("id") == {2: ["Rule failed: city_foreign_key (city IN cities.code)"]}
+    assert found.bad[0]["_lakelogic_categories"] == ["consistency"]
+    model["fields"][1]["foreign_key"] = {**key, "severity": "warning"}
+    assert tried({"model": model, "links": links}, CITIES).values("id") == [1, 2, 3, 4]
+
+
+def test_a_unique_field_quarantines_all_who_share_a_value(tried: Tried) -> None:
+    model = {"fields": [{"name": "id", "type": "int"}, {"name": "mail", "unique": True}]}
+    found = tried({"model": model}, "id,mail\n1,a\n2,a\n3,\n4,\n5,b\n")
+    assert found.values("id") == [3, 4, 5]
+    assert found.reasons("id")[1] == ["Rule failed: mail_unique (mail is unique)"]
+
+
+def test_required_can_be_left_unenforced(tried: Tried) -> None:
+    model = {"fields": [{"name": "id", "type": "int"}, {"name": "v", "required": True}]}
+    found = tried({"model": model, "quality": {"enforce_required": False}}, "id,v\n1,\n")
+    assert found.values("id", "v") == [(1, None)]

@@ -35,13 +35,14 @@ _AVAILABLE: frozenset[str] = _declared(
         "server": "type path format mode schema_policy",
         "links[]": "name path table type format columns filter",
         "model.fields[]": "name type required pii phi sensitive masking masking_format "
-        "accepted_values min max min_length max_length pattern",
+        "accepted_values min max min_length max_length pattern unique foreign_key rules default generated",
         "schema_policy": "evolution unknown_fields",
         "transformations[]": "phase name sql select drop rename derive cast filter trim lower upper coalesce "
         "map_values deduplicate deduplicate_by_latest lookup join rollup",
         "quality": "enforce_required fail_pipeline_on_dataset_error max_quarantine_ratio",
-        "quality.row_rules[]": "name category severity phase nulls label "
-        "sql not_null accepted_values regex_match range length compare referential_integrity not_future",
+        "quality.row_rules[]": "name category severity phase nulls label dialect "
+        "sql not_null accepted_values regex_match range length compare referential_integrity not_future freshness "
+        "unique",
         "quality.dataset_rules[]": "name category severity label "
         "unique null_ratio row_count_between distinct_count mean_between sum_between",
         "quarantine": "enabled target table location fail_on_quarantine max_ratio",
@@ -105,11 +106,6 @@ _NOT_YET: dict[str, str] = {
     "links[].broadcast": "Leave it out: small links are sent to every worker anyway.",
     "links[].query": "Use `columns` and `filter`.",
     "model.fields[].security_groups": "Mask the field with `masking`.",
-    "model.fields[].unique": "Write a dataset rule: `- unique: <field>`.",
-    "model.fields[].foreign_key": "Write a row rule: `- referential_integrity: {field, reference, key}`.",
-    "model.fields[].rules": "Write the rules under `quality.row_rules`.",
-    "model.fields[].default": "Write a step: `- coalesce: {field, default}`.",
-    "model.fields[].generated": "Write a step: `- derive: {field, sql}`.",
     "model.fields[].milestone": "Leave it out.",
     "model.fields[].extraction_task": "Leave it out.",
     "transformations[].engine": "Choose one engine for the whole run.",
@@ -122,9 +118,7 @@ _NOT_YET: dict[str, str] = {
     "transformations[].date_range_explode": "Join a link that holds the dates.",
     "transformations[].pivot": "Write a `rollup` step with CASE WHEN in its aggregations.",
     "transformations[].unpivot": "Land the values as rows.",
-    "quality.row_rules[].dialect": "Set `dialect` at the root.",
     "quality.row_rules[].lifecycle_window": "Join the window with a step, and compare in a `sql` rule.",
-    "quality.row_rules[].freshness": "Promise it under `service_levels.freshness`.",
     "quality.dataset_rules[].dialect": "Set `dialect` at the root.",
     "quality.dataset_rules[].phase": "Dataset rules see the rows that would be published.",
     "quality.dataset_rules[].nulls": "Leave it out: absent values count as each shorthand says.",

@@ -16,6 +16,7 @@ from lakelogic.contract.check import check as check_tree
 from lakelogic.contract.check import describe, in_order, nearest
 from lakelogic.contract.document import Contract
 from lakelogic.contract.inherit import with_environment, with_overrides, with_server
+from lakelogic.contract.references import with_references
 from lakelogic.contract.shape import Shape, common_keys, keys_of, parameter_keys
 from lakelogic.contract.substitute import fill
 from lakelogic.contract.tree import Branch, Entry, Items, Leaf, Node, Spot, child, parse, plain, planted, walk
@@ -102,6 +103,21 @@ def examine(
     except LoadError as error:
         return None, problems or list(error.diagnostics)
     contract._stem = Path(file).stem if file else None
+
+    def beside(path: Path) -> Contract | None:
+        other, name, _ = _read(path)
+        if other is None:
+            return None
+        try:
+            found = _modelled(
+                resolve(other, name, env=None, overrides=None, placeholders=placeholders, environ=environ)[0]
+            )
+        except LoadError:
+            return None
+        found._stem = path.stem
+        return found
+
+    contract = with_references(contract, file, beside)
     origins = {path: spot.at(path) for path, spot, _ in walk(resolved) if path}
     return Loaded(contract, origins, resolved, file, env), problems
 

@@ -22,6 +22,7 @@ from lakelogic.contract.rules import (
     Quality,
     Range,
     RowCountBetween,
+    RowUnique,
     SumBetween,
 )
 from lakelogic.contract.service_levels import Completeness, RowCount, ServiceLevels
@@ -354,6 +355,13 @@ def _freshness(node: Branch, path: str) -> Iterator[Diagnostic]:
         yield _problem(codes.EXCLUSIVE, message, spot, child(path, "freshness_hours"), "Keep one of them.")
 
 
+def _unique_order(node: Branch, path: str) -> Iterator[Diagnostic]:
+    if "order_by" in node.entries and _text(node.get("keep")) != "first":
+        message = "`order_by` has an effect only with `keep: first`."
+        hint = "Write `keep: first`, or remove `order_by`."
+        yield _problem(codes.NO_EFFECT, message, node.entries["order_by"].spot, child(path, "order_by"), hint)
+
+
 def _bounded(node: Branch, path: str) -> Iterator[Diagnostic]:
     yield from _one_of(("min", "max"), "Give at least one bound: `min: …` or `max: …`.")(node, path)
     yield from _ordered("min", "max")(node, path)
@@ -378,6 +386,7 @@ _RELATIONS: dict[type[Section], tuple[Relation, ...]] = {
     Deduplicate: (_one_of(("on", "by"), "Write `on: [<key>]`."), _at_most_one("on", "by"), _not_empty_lists),
     Range: (_bounded,),
     Length: (_bounded, _not_negative("min", "max")),
+    RowUnique: (_unique_order,),
     NullRatio: (_share("max"),),
     RowCountBetween: (_bounded, _not_negative("min", "max")),
     DistinctCount: (_bounded, _not_negative("min", "max")),

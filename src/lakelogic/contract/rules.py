@@ -152,6 +152,17 @@ class Compare(Rule):
     right: Scalar = Key(description="A field, or a number.")
 
 
+class RowUnique(Rule):
+    """No two good rows share the fields' values; a row whose whole key is absent is not judged."""
+
+    KIND: ClassVar[str] = "unique"
+    MAIN: ClassVar[str | None] = "fields"
+    kind: Literal["unique"] = "unique"
+    fields: OneOrMany = Key(description="One field, or several that are unique together.")
+    keep: Literal["none", "first"] = Key("none", description="Which row of a group stays good: none, or the first.")
+    order_by: OneOrMany = Key((), description="`keep: first`: which row is the first, such as `[updated_at desc, id]`.")
+
+
 class DatasetRule(Rule):
     """What every dataset rule may say about itself, and the bounds for a rule that yields a number."""
 
@@ -243,7 +254,7 @@ ROW_RULES: dict[str, type[Rule]] = {
     rule.KIND: rule
     for rule in (
         SqlRule, NotNull, AcceptedValues, RegexMatch, Range, ReferentialIntegrity, LifecycleWindow, Length, NotFuture,
-        FreshnessRule, Compare,
+        FreshnessRule, Compare, RowUnique,
     )
 }  # fmt: skip
 DATASET_RULES: dict[str, type[DatasetRule]] = {
@@ -277,7 +288,8 @@ RowRule: TypeAlias = Annotated[
     | Annotated[Length, Tag("length")]
     | Annotated[NotFuture, Tag("not_future")]
     | Annotated[FreshnessRule, Tag("freshness")]
-    | Annotated[Compare, Tag("compare")],
+    | Annotated[Compare, Tag("compare")]
+    | Annotated[RowUnique, Tag("unique")],
     Discriminator(_kind),
     BeforeValidator(_flat_row_rule),
 ]

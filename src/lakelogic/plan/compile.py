@@ -11,16 +11,15 @@ from lakelogic import names
 from lakelogic.contract.availability import check as not_available
 from lakelogic.contract.check import in_order
 from lakelogic.contract.document import Contract
-from lakelogic.contract.fields import Field
 from lakelogic.contract.load import Loaded, examine
 from lakelogic.errors import CompileError, Diagnostic, LoadError
-from lakelogic.plan import judge, publish, shape, steps
+from lakelogic.plan import publish, shape, steps, verdicts
 from lakelogic.plan.codes import CLEAR, MASKED, NOT_YET
 from lakelogic.plan.datasets import Checks, checks
 from lakelogic.plan.links import known_links
 from lakelogic.plan.nodes import Landed, Order, Plan, Read
-from lakelogic.plan.state import Flag, Snapshot, State, Trouble, present
-from lakelogic.sql.expressions import Column, Expression, Literal, call, convert
+from lakelogic.plan.state import State, Trouble
+from lakelogic.sql.expressions import Expression, Literal, call, convert
 from lakelogic.sql.types import BIGINT, STRING, Type
 
 TEXT_FORMATS = ("csv", "tsv", "json", "ndjson")
@@ -74,7 +73,7 @@ def compile_contract(
     landed_scope = dict(state.scope)
     is_text = assumed.format in TEXT_FORMATS
     if is_text:
-        _judge_lines(state)
+        verdicts.judge_lines(state)
     _check_settings(contract, trouble)
 
     post = [(index, step) for index, step in enumerate(contract.transformations) if step.phase == "post"]
@@ -82,16 +81,15 @@ def compile_contract(
         if step.phase == "pre" and type(step) in steps.COMPILE:
             steps.apply(state, step, index)
     later = set().union(*(steps.makes(step) for _, step in post)) if post else set()
-    rows = _judge_before(state, contract, types, unknown, later)
-    settled = dict(state.scope)
+    before = verdicts.judge_before(state, contract, types, unknown, later)
     for index, step in post:
         if type(step) in steps.COMPILE:
             steps.apply(state, step, index)
-    _judge_after(state, contract, types, settled, later)
+    verdicts.judge_after(state, contract, types, before)
     _settle_duplicates(state, contract)
 
+    rows = publish.Rows(originals=[*before.originals, *state.originals])
     rows.landed = [(name, value) for name, value in landed_scope.items() if not name.startswith("_upstream")]
-    rows.originals += state.originals
     rows.is_text = is_text
     rows.is_table = assumed.format == "delta"
     personal = any(f.pii or f.phi or f.sensitive or f.masking for f in contract.model.fields)
@@ -99,7 +97,7 @@ def compile_contract(
     rows.encrypts_raw = personal and can_encrypt
     good = _good_columns(state, contract, types)
     if is_text:
-        _show_lines(state, landed_scope)
+        verdicts.show_lines(state, landed_scope)
     made = publish.publish(state, contract, good, stamps, rows)
     dataset_rules = checks(contract, made.columns, trouble)
     _check_masks(contract, {mask.column.lower(): mask.strategy for mask in made.masks}, trouble)
@@ -185,110 +183,6 @@ def _check_settings(contract: Contract, trouble: Trouble) -> None:
     if source.load_mode == "incremental" and source.path and source.resolved_type in ("table", "delta"):
         message = "load_mode incremental over a table is not available yet."
         trouble.add(NOT_YET, message, "source.load_mode", "leave it out: a table that is unchanged is not read again")
-
-
-def _judge_lines(state: State) -> None:
-    """A line that could not be parsed is bad before any step sees it: no step can lose it."""
-    broken = present(Column(names.BROKEN, STRING))
-    state.judge([Flag(broken, "Unreadable line: {}", "schema", "unreadable", value=names.BROKEN)])
-    state.snapshots[-1] = Snapshot(state.snapshots[-1].verdicts, {})
-
-
-def _show_lines(state: State, landed: Mapping[str, Expression]) -> None:
-    """A broken line has no values; where nothing else can fail, its quarantine still has the landed columns."""
-    first = state.closed[0].snapshots if state.closed else tuple(state.snapshots)
-    if len(first) > 1 or state.closed:
-        return
-    scope: dict[str, Expression] = {name: Literal(None, value.type) for name, value in landed.items()}
-    state.snapshots[0] = Snapshot(first[0].verdicts, scope)
-
-
-def _judge_before(
-    state: State, contract: Contract, types: dict[str, Type], unknown: Sequence[str], later: set[str]
-) -> publish.Rows:
-    """Schema, required fields, constraints and pre rules: the first verdict."""
-    silence = judge.Silence()
-    flags: list[Flag] = []
-    policy = contract.schema_policy
-    fields = [f for f in contract.model.fields if f.name in state.scope or f.name.lower() not in later]
-    missing = [f.name for f in fields if f.name not in state.scope]
-    strict = policy.unknown_fields == "quarantine" or policy.evolution == "strict"
-    if unknown and policy.unknown_fields == "quarantine":
-        flags.append(shape.unknown_flag([name for name in unknown if name in state.scope], state))
-    if missing and strict:
-        absent = shape.missing_flag(missing)
-        flags.append(absent)
-        silence.always.append(absent.failed)
-    _, cast_flags, originals = shape.conform(state, fields, types, missing=frozenset(missing))
-    for flag, (condition, name, _) in zip(cast_flags, originals, strict=True):
-        silence.over(state.scope[name], condition)
-        flags.append(flag)
-    flags += _model_flags(state, contract, fields, silence)
-    for index, rule in enumerate(contract.quality.row_rules):
-        if type(rule) not in judge.BUILD and rule.kind != "not_null":
-            continue
-        if _phase(state, rule, later) == "pre":
-            flags += judge.rule_flag(state, rule, f"quality.row_rules[{index}]", silence) or []
-    if flags:
-        state.judge(flags)
-    return publish.Rows(originals=originals)
-
-
-def _model_flags(state: State, contract: Contract, fields: Sequence[Field], silence: judge.Silence) -> list[Flag]:
-    index = {f.name: position for position, f in enumerate(contract.model.fields)}
-    merge_keys = frozenset(contract.key) if contract.materialization.strategy == "merge" else frozenset()
-    enforced = contract.quality.enforce_required
-    required = [f.name for f in fields if (f.required and enforced) or f.name in merge_keys]
-    flags = judge.required_flags(state, required, silence)
-    flags += judge.constraint_flags(state, list(fields), silence, index)
-    return flags
-
-
-def _phase(state: State, rule: object, later: set[str]) -> str:
-    written: str | None = rule.phase  # type: ignore[attr-defined]
-    if written is not None:
-        return written
-    if not later or judge.reads_only_known(state, rule):
-        return "pre"
-    return "post"
-
-
-def _judge_after(
-    state: State, contract: Contract, types: dict[str, Type], settled: Mapping[str, Expression], later: set[str]
-) -> None:
-    """The model over what post steps made or changed, then post rules: the second verdict."""
-    silence = judge.Silence()
-    flags: list[Flag] = []
-    changed = [f for f in contract.model.fields if f.name in state.scope and state.scope[f.name] != settled.get(f.name)]
-    merge_keys = contract.key if contract.materialization.strategy == "merge" else ()
-    unjudged = [key for key in merge_keys if _undeclared(state, contract, key)]
-    for key in merge_keys:
-        if state.spelled(key) is None and state.trouble.landed_is_known:
-            state.column(key, "materialization.primary_key" if contract.materialization.primary_key else "primary_key")
-    if changed or unjudged:
-        _, cast_flags, originals = shape.conform(state, changed, types, missing=frozenset())
-        for flag, (condition, name, _) in zip(cast_flags, originals, strict=True):
-            silence.over(state.scope[name], condition)
-            flags.append(flag)
-        flags += judge.required_flags(state, (state.spelled(key) or key for key in unjudged), silence)
-        flags += _model_flags(state, contract, changed, silence)
-    for index, rule in enumerate(contract.quality.row_rules):
-        if type(rule) not in judge.BUILD and rule.kind != "not_null":
-            continue
-        if rule.phase == "post" or (rule.phase is None and _reads_later(settled, state, rule, later)):
-            flags += judge.rule_flag(state, rule, f"quality.row_rules[{index}]", silence) or []
-    if flags:
-        state.judge(flags)
-
-
-def _undeclared(state: State, contract: Contract, key: str) -> bool:
-    return contract.model.field(key) is None and state.spelled(key) is not None
-
-
-def _reads_later(settled: Mapping[str, Expression], state: State, rule: object, later: set[str]) -> bool:
-    before = State(state.dataset, state.now, Trouble(state.trouble.where), state.dialect, dict(settled))
-    before.known_links, before.unread_links = state.known_links, state.unread_links
-    return bool(later) and not judge.reads_only_known(before, rule)
 
 
 def _settle_duplicates(state: State, contract: Contract) -> None:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from lakelogic.contract import rules as written
+from lakelogic.contract.document import Contract
+from lakelogic.contract.durations import duration
 from lakelogic.contract.fields import Field
+from lakelogic.contract.references import link_of
+from lakelogic.plan.codes import NO_LINK
 from lakelogic.plan.links import found_in
 from lakelogic.plan.state import Flag, State, both, fails, present
 from lakelogic.sql.catalogue.strings import matches
 from lakelogic.sql.coerce import unify
 from lakelogic.sql.expressions import Call, Expression, Literal, call, columns_of, convert, text
 from lakelogic.sql.problems import BAD_TYPES, NO_COLUMN, Problem, SqlProblems
-from lakelogic.sql.types import BOOLEAN, INT, STRING, TIMESTAMP
+from lakelogic.sql.types import BOOLEAN, DATE, INT, NULL, STRING, TIMESTAMP, Type
 
 CATEGORIES = {
     "sql": "correctness",
@@ -27,7 +31,9 @@ CATEGORIES = {
     "length": "validity",
     "compare": "consistency",
     "referential_integrity": "consistency",
+    "lifecycle_window": "consistency",
     "not_future": "timeliness",
+    "freshness": "timeliness",
 }
 
 
@@ -117,6 +123,32 @@ def _constraints(state: State, declared: Field, value: Expression, path: str) ->
         pattern = declared.pattern
         add("pattern", f"{name} RLIKE '{pattern}'", lambda: matches(value, text(pattern)))
     return found
+
+
+def foreign_key_flags(
+    state: State, contract: Contract, fields: Sequence[Field], silence: Silence, index: Mapping[str, int]
+) -> list[Flag]:
+    """Values of a field that must be found in another contract's table; an absent value refers to nothing."""
+    flags = []
+    for declared in fields:
+        value, promise = state.scope.get(declared.name), declared.foreign_key
+        if value is None or promise is None:
+            continue
+        path = f"model.fields[{index[declared.name]}].foreign_key"
+        link = link_of(contract.links, promise.contract)
+        if link is None:
+            message = f"Neither a link nor a contract beside this one is called `{promise.contract}`."
+            hint = f"Add it: links: [{{name: {promise.contract}, path: …}}]"
+            state.trouble.add(NO_LINK, message, f"{path}.contract", hint)
+            continue
+        found = found_in(state, value, link, promise.column, f"{path}.column")
+        if found is None:
+            continue
+        name = f"{declared.name}_foreign_key"
+        shown = f"{declared.name} IN {promise.contract}.{promise.column}"
+        failed = silence.quiet(both(present(value), call("not", found)), columns_of(value))
+        flags.append(Flag(failed, f"Rule failed: {name} ({shown})", "consistency", name, promise.severity))
+    return flags
 
 
 def rule_flag(state: State, rule: Any, path: str, silence: Silence) -> list[Flag] | None:
@@ -249,6 +281,21 @@ def _not_future(state: State, rule: written.NotFuture, path: str) -> Built | Non
     return predicate, f"{rule.field} <= now", f"{rule.field}_not_future"
 
 
+def _freshness(state: State, rule: written.FreshnessRule, path: str) -> Built | None:
+    """Not older than an age at the start of the run; a date stands for its whole day."""
+    value = state.column(rule.field, f"{path}.freshness.field")
+    if value is None:
+        return None
+    oldest = state.now - duration(rule.max_age)
+    bound = Literal(oldest.date(), DATE) if value.type.kind == "date" else Literal(oldest, TIMESTAMP)
+    try:
+        predicate = compare(">=", value, bound)
+    except SqlProblems as trouble:
+        state.trouble.sql(trouble.problems, f"{path}.freshness")
+        return None
+    return predicate, f"{rule.field} >= now - {rule.max_age.strip()}", f"{rule.field}_freshness"
+
+
 BUILD: dict[type, Callable[[State, Any, str], Built | None]] = {
     written.SqlRule: _sql,
     written.AcceptedValues: _field_rule(
@@ -262,6 +309,7 @@ BUILD: dict[type, Callable[[State, Any, str], Built | None]] = {
     written.Compare: _compare,
     written.ReferentialIntegrity: _referential,
     written.NotFuture: _not_future,
+    written.FreshnessRule: _freshness,
 }
 
 _OPERATORS = {"=": "eq", "==": "eq", "!=": "ne", "<>": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
@@ -269,25 +317,25 @@ _OPERATORS = {"=": "eq", "==": "eq", "!=": "ne", "<>": "ne", "<": "lt", "<=": "l
 
 def compare(operator: str, left: Expression, right: Expression) -> Expression:
     """A comparison with both sides in one type."""
-    _refuse_impossible(left, right)
+    refuse_impossible(left.type, right)
     (one, two), _ = unify((left, right), "Comparison:")
     return call(_OPERATORS[operator], one, two)
 
 
-def _refuse_impossible(value: Expression, constant_: Expression) -> None:
+def refuse_impossible(type_: Type, constant_: Expression) -> None:
     """A text constant that can never be of the column's type would make every row bad."""
     if not (isinstance(constant_, Literal) and isinstance(constant_.value, str)):
         return
-    written_, kind = constant_.value.strip(), value.type.kind
+    written_, kind = constant_.value.strip(), type_.kind
     try:
-        if value.type.is_number:
+        if type_.is_number:
             Decimal(written_)
         elif kind in ("date", "timestamp", "timestamp_ntz"):
             datetime.fromisoformat(written_)
         elif kind == "boolean" and written_.lower() not in _BOOLEANS:
             raise ValueError
     except (ValueError, InvalidOperation):
-        message = f"`{constant_.value}` can never be compared with {value.type}."
+        message = f"`{constant_.value}` can never be compared with {type_}."
         raise SqlProblems([Problem(BAD_TYPES, message, "write a value of that type")]) from None
 
 
@@ -298,6 +346,8 @@ def constant(value: Any) -> Expression:
     """A value from YAML as a literal: numbers as written, anything else as text."""
     from lakelogic.sql.bind import bind
 
+    if value is None:
+        return Literal(None, NULL)
     if isinstance(value, bool):
         return Literal(value, BOOLEAN)
     if isinstance(value, int):
@@ -310,7 +360,7 @@ def constant(value: Any) -> Expression:
 def _one_of(value: Expression, choices: Any) -> Expression:
     literals = [constant(choice) for choice in choices]
     for literal in literals:
-        _refuse_impossible(value, literal)
+        refuse_impossible(value.type, literal)
     values, _ = unify([value, *literals], "accepted_values:")
     return Call("in", values, BOOLEAN)
 
@@ -326,5 +376,7 @@ def reads_only_known(state: State, rule: Any) -> bool:
     """Whether a rule can be bound to the columns of this phase (used to find its phase)."""
     probe = State(state.dataset, state.now, type(state.trouble)(state.trouble.where), state.dialect)
     probe.scope, probe.used, probe.links = dict(state.scope), set(state.used), dict(state.links)
+    if isinstance(rule, written.RowUnique):
+        return all(state.spelled(name) is not None for name in rule.fields)
     rule_flag(probe, rule, "", Silence())
     return not any(diagnostic.code == NO_COLUMN for diagnostic in probe.trouble.found)

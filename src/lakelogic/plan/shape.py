@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from lakelogic import names
 from lakelogic.contract.document import Contract
@@ -11,7 +11,7 @@ from lakelogic.plan.codes import BAD_TYPE, NOT_YET, RESERVED
 from lakelogic.plan.nodes import Landed, Mask
 from lakelogic.plan.state import Flag, State, Trouble, either, present
 from lakelogic.sql.arguments import cast
-from lakelogic.sql.expressions import Column, Expression, Literal, call, convert, text
+from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, columns_of, convert, text
 from lakelogic.sql.problems import SqlProblems
 from lakelogic.sql.types import STRING, TYPE_NAMES, Type, parse_type
 
@@ -73,9 +73,14 @@ def land(state: State, contract: Contract, landed: Sequence[Landed]) -> tuple[st
 
 
 def conform(
-    state: State, fields: Sequence[Field], types: dict[str, Type], *, missing: frozenset[str]
+    state: State,
+    fields: Sequence[Field],
+    types: dict[str, Type],
+    *,
+    missing: frozenset[str],
+    defaults: Mapping[str, Expression] | None = None,
 ) -> tuple[dict[str, Expression], list[Flag], list[tuple[Expression, str, Expression]]]:
-    """Give each field its declared type.
+    """Give each field its declared type, and its default where it has no value.
 
     Returns for each field the condition under which its cast failed, the flags for that, and the original
     texts as (condition, field, text).
@@ -84,21 +89,30 @@ def conform(
     flags: list[Flag] = []
     originals: list[tuple[Expression, str, Expression]] = []
     changed: dict[str, Expression] = {}
+    filled: dict[str, Expression] = {}
     for field in fields:
         type_ = types[field.name]
         value = state.scope.get(field.name)
         if value is None:
             if field.name in missing:
-                changed[field.name] = Literal(None, type_)
+                changed[field.name] = (defaults or {}).get(field.name, Literal(None, type_))
             continue
+        default = (defaults or {}).get(field.name)
         if value.type == type_ or (type_.kind == "json" and value.type.is_text):
+            if default is not None:
+                filled[field.name] = Call("coalesce", (value, convert(default, value.type)), value.type)
             continue
         try:
-            changed[field.name] = cast(value, type_)
+            converted = cast(value, type_)
         except SqlProblems as trouble:
             state.trouble.sql(trouble.problems, "model.fields")
+            continue
+        if default is not None:
+            converted = Call("case", (call("is_null", value), default, converted), type_)
+        changed[field.name] = converted
     before = dict(state.scope)
-    state.derive("cast", changed, tuple(f"{name}: {types[name]}" for name in changed if name not in missing))
+    details = tuple(f"{name}: {types[name]}" for name in changed if name not in missing)
+    state.derive("cast", changed | filled, details)
     for name in changed:
         if name in missing:
             continue
@@ -107,7 +121,7 @@ def conform(
         written = next(field.type for field in fields if field.name == name)
         flags.append(Flag(condition, f"Type mismatch: {name} cannot be cast to {written}", "schema", f"{name}_type"))
         old = before[name]
-        hidden = isinstance(old, Column) and old.name in state.taints
+        hidden = bool(columns_of(old) & set(state.taints))
         shown = text("***") if hidden else convert(old, STRING)
         originals.append((condition, name, shown))
     return failed, flags, originals

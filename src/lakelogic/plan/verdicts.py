@@ -1,0 +1,179 @@
+"""The verdicts of a run, in their order: broken lines, then the model and pre rules, then post rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lakelogic import names
+from lakelogic.contract.document import Contract
+from lakelogic.contract.fields import Field
+from lakelogic.contract.rules import NotNull, RowUnique, Rule
+from lakelogic.plan import judge, shape
+from lakelogic.plan.generated import compute, default_of, is_ready
+from lakelogic.plan.state import Flag, Snapshot, State, present
+from lakelogic.plan.unique import Uniqueness, judge_unique
+from lakelogic.sql.expressions import Column, Expression, Literal
+from lakelogic.sql.types import STRING, Type
+
+
+def judge_lines(state: State) -> None:
+    """A line that could not be parsed is bad before any step sees it: no step can lose it."""
+    broken = present(Column(names.BROKEN, STRING))
+    state.judge([Flag(broken, "Unreadable line: {}", "schema", "unreadable", value=names.BROKEN)])
+    state.snapshots[-1] = Snapshot(state.snapshots[-1].verdicts, {})
+
+
+def show_lines(state: State, landed: Mapping[str, Expression]) -> None:
+    """A broken line has no values; where nothing else can fail, its quarantine still has the landed columns."""
+    if state.closed or len(state.snapshots) > 1:
+        return
+    scope: dict[str, Expression] = {name: Literal(None, value.type) for name, value in landed.items()}
+    state.snapshots[0] = Snapshot(state.snapshots[0].verdicts, scope)
+
+
+@dataclass(slots=True)
+class Before:
+    """What the first verdict leaves for the second: rules that wait, and the columns as they stood."""
+
+    originals: list[tuple[Expression, str, Expression]] = field(default_factory=list)
+    waiting: list[tuple[str, Rule]] = field(default_factory=list)
+    settled: dict[str, Expression] = field(default_factory=dict)
+
+
+def judge_before(
+    state: State, contract: Contract, types: dict[str, Type], unknown: Sequence[str], later: set[str]
+) -> Before:
+    """Schema, required fields, constraints and pre rules: the first verdict."""
+    silence = judge.Silence()
+    flags: list[Flag] = []
+    policy = contract.schema_policy
+    known = {name.lower() for name in state.scope}
+    fields = [
+        f
+        for f in contract.model.fields
+        if f.name in state.scope or (f.name.lower() not in later and is_ready(state, f, contract, known))
+    ]
+    missing = [f.name for f in fields if f.name not in state.scope]
+    needed = [f.name for f in fields if f.name in missing and f.default is None and f.generated is None]
+    strict = policy.unknown_fields == "quarantine" or policy.evolution == "strict"
+    if unknown and policy.unknown_fields == "quarantine":
+        flags.append(shape.unknown_flag([name for name in unknown if name in state.scope], state))
+    if needed and strict:
+        absent = shape.missing_flag(needed)
+        flags.append(absent)
+        silence.always.append(absent.failed)
+    index = {f.name: position for position, f in enumerate(contract.model.fields)}
+    defaults = {
+        f.name: value
+        for f in fields
+        if (value := default_of(state, f, types[f.name], f"model.fields[{index[f.name]}].default")) is not None
+    }
+    _, cast_flags, originals = shape.conform(state, fields, types, missing=frozenset(missing), defaults=defaults)
+    for flag, (condition, name, _) in zip(cast_flags, originals, strict=True):
+        silence.over(state.scope[name], condition)
+        flags.append(flag)
+    flags += compute(state, contract, fields, types, silence, landed=known)
+    flags += _model_flags(state, contract, fields, silence)
+    before = Before(originals)
+    chosen: list[tuple[str, Rule]] = []
+    for path, rule in all_rules(contract):
+        if _phase(state, rule, later) == "pre":
+            chosen.append((path, rule))
+        else:
+            before.waiting.append((path, rule))
+    flags += _rule_flags(state, chosen, silence)
+    if flags:
+        state.judge(flags)
+    _judge_groups(state, contract, fields, chosen)
+    before.settled = dict(state.scope)
+    return before
+
+
+def judge_after(state: State, contract: Contract, types: dict[str, Type], before: Before) -> None:
+    """The model over what post steps made or changed, then post rules: the second verdict."""
+    silence = judge.Silence()
+    flags: list[Flag] = []
+    settled = before.settled
+    changed = [f for f in contract.model.fields if f.name in state.scope and state.scope[f.name] != settled.get(f.name)]
+    merge_keys = contract.key if contract.materialization.strategy == "merge" else ()
+    unjudged = [key for key in merge_keys if contract.model.field(key) is None and state.spelled(key) is not None]
+    for key in merge_keys:
+        if state.spelled(key) is None and state.trouble.landed_is_known:
+            state.column(key, "materialization.primary_key" if contract.materialization.primary_key else "primary_key")
+    index = {f.name: position for position, f in enumerate(contract.model.fields)}
+    # Where a value landed, or its default stands for it, a step that takes it away has its way.
+    defaults = {
+        f.name: value
+        for f in changed
+        if f.name not in settled
+        and (value := default_of(state, f, types[f.name], f"model.fields[{index[f.name]}].default")) is not None
+    }
+    if changed:
+        _, cast_flags, originals = shape.conform(state, changed, types, missing=frozenset(), defaults=defaults)
+        for flag, (condition, name, _) in zip(cast_flags, originals, strict=True):
+            silence.over(state.scope[name], condition)
+            flags.append(flag)
+        if not state.closed:
+            before.originals += originals
+    again = [f for f in contract.model.fields if f.generated and (f.name in state.scope or f.name not in settled)]
+    made = {name for name in state.scope if state.scope[name] != settled.get(name)}
+    flags += compute(state, contract, again, types, silence, landed=frozenset(), only_if=made)
+    changed += [f for f in again if f not in changed and state.scope.get(f.name) != settled.get(f.name)]
+    flags += judge.required_flags(state, (state.spelled(key) or key for key in unjudged), silence)
+    flags += _model_flags(state, contract, changed, silence)
+    flags += _rule_flags(state, before.waiting, silence)
+    if flags:
+        state.judge(flags)
+    _judge_groups(state, contract, [f for f in changed if f.name not in settled], before.waiting)
+
+
+def all_rules(contract: Contract) -> Iterable[tuple[str, Rule]]:
+    """Every row rule with its path: those beside fields first, in the order of the model."""
+    for position, declared in enumerate(contract.model.fields):
+        for number, rule in enumerate(declared.rules):
+            yield f"model.fields[{position}].rules[{number}]", rule
+    for number, rule in enumerate(contract.quality.row_rules):
+        yield f"quality.row_rules[{number}]", rule
+
+
+def _rule_flags(state: State, rules: Sequence[tuple[str, Rule]], silence: judge.Silence) -> list[Flag]:
+    flags: list[Flag] = []
+    for path, rule in rules:
+        if type(rule) in judge.BUILD or isinstance(rule, NotNull):
+            flags += judge.rule_flag(state, rule, path, silence) or []
+    return flags
+
+
+def _judge_groups(state: State, contract: Contract, fields: Sequence[Field], rules: Sequence[tuple[str, Rule]]) -> None:
+    """Uniqueness, one rule after the other: each sees the rows that are still good."""
+    index = {f.name: position for position, f in enumerate(contract.model.fields)}
+    # A merge settles rows of one key by its own rules.
+    settled = contract.key if contract.materialization.strategy == "merge" else ()
+    for declared in fields:
+        if declared.unique and not (len(settled) == 1 and settled[0].lower() == declared.name.lower()):
+            path = f"model.fields[{index[declared.name]}].unique"
+            judge_unique(state, Uniqueness((declared.name,), path, f"{declared.name}_unique"))
+    for path, rule in rules:
+        if isinstance(rule, RowUnique):
+            judge_unique(state, Uniqueness.of(rule, path))
+
+
+def _model_flags(state: State, contract: Contract, fields: Sequence[Field], silence: judge.Silence) -> list[Flag]:
+    index = {f.name: position for position, f in enumerate(contract.model.fields)}
+    merge_keys = {key.lower() for key in contract.key} if contract.materialization.strategy == "merge" else set()
+    enforced = contract.quality.enforce_required
+    required = [f.name for f in fields if (f.required and enforced) or f.name.lower() in merge_keys]
+    flags = judge.required_flags(state, required, silence)
+    flags += judge.constraint_flags(state, list(fields), silence, index)
+    flags += judge.foreign_key_flags(state, contract, fields, silence, index)
+    return flags
+
+
+def _phase(state: State, rule: Rule, later: set[str]) -> str:
+    if rule.phase is not None:
+        return rule.phase
+    return "pre" if not later or judge.reads_only_known(state, rule) else "post"
+
+
+__all__ = ["Before", "all_rules", "judge_after", "judge_before", "judge_lines", "show_lines"]
