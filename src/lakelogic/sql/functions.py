@@ -13,5 +13,7 @@ from lakelogic.sql.catalogue.row import EXAMPLE_ROWS, Function, Kind
 _SUBJECTS = (core, numbers, strings, times, nested, documents, aggregates, windows)
 
 CATALOGUE: dict[str, Function] = {function.name: function for subject in _SUBJECTS for function in subject.FUNCTIONS}
+# What every engine must lower; the rest is put together from these by the binder.
+LOWERED = frozenset(name for name, function in CATALOGUE.items() if function.kind != "composed")
 
-__all__ = ["CATALOGUE", "EXAMPLE_ROWS", "Function", "Kind"]
+__all__ = ["CATALOGUE", "EXAMPLE_ROWS", "LOWERED", "Function", "Kind"]

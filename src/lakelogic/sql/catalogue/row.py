@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
-Kind = OneOf["scalar", "aggregate", "window", "internal"]
+Kind = OneOf["scalar", "aggregate", "window", "internal", "composed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,11 @@ def _written(sql: str) -> tuple[str, ...]:
 def scalar(name: str, group: str, sql: str, meaning: str, *examples: tuple[str, object]) -> Function:
     """A function of one row; `sql` lists the ways it is written, parted by `;`."""
     return Function(name, group, _written(sql), meaning, examples)
+
+
+def composed(name: str, group: str, sql: str, meaning: str, *examples: tuple[str, object]) -> Function:
+    """A way of writing that the binder puts together from other functions: engines never see its name."""
+    return Function(name, group, _written(sql), meaning, examples, "composed")
 
 
 def aggregate(name: str, sql: str, meaning: str, *examples: tuple[str, object]) -> Function:
