@@ -10,7 +10,7 @@ import pytest
 
 from lakelogic.engines.base import Engine
 from lakelogic.engines.registry import load
-from lakelogic.plan.nodes import Account, Aggregate, Assignment, Join, Node, Order, Publish, Rank, Rollup
+from lakelogic.plan.nodes import Account, Aggregate, Assignment, Join, Node, Opening, Order, Publish, Rank, Rollup
 from lakelogic.sql.expressions import TRUE, Column, Expression, Literal, convert, text
 from lakelogic.sql.types import BIGINT, Type, to_arrow
 
@@ -42,8 +42,9 @@ class Meaning:
         nodes: Sequence[Node] = (),
         links: Mapping[str, Mapping[str, tuple[Type, Sequence[Any]]]] | None = None,
         rollup: Rollup | None = None,
+        opening: Opening | None = None,
     ) -> list[dict[str, Any]]:
-        """The outputs over the columns, one dict per row, in the order of the input (of no order after a rollup)."""
+        """The outputs over the columns, one dict per row, in the order of the input (in none after an opening)."""
         size = len(next(iter(columns.values()))[1]) if columns else 1
         arrays = {name: pa.array(values, to_arrow(type_)) for name, (type_, values) in columns.items()}
         table = pa.table({**arrays, ROW: pa.array(range(size), pa.int64())})
@@ -53,16 +54,17 @@ class Meaning:
             for name, link in (links or {}).items()
         }
         side, fate = text("good"), Literal(0, BIGINT)
-        if rollup is None:
+        opening = rollup or opening
+        if opening is None:
             wanted = {**outputs, ROW: Column(ROW, BIGINT)}
             accounts = [Account(None, tuple(nodes), _publish(wanted, fate, side))]
         else:
             nothing = {name: Literal(None, value.type) for name, value in outputs.items()}
             lost = _publish(nothing, Literal(1, BIGINT), Literal(None, text("").type))
-            accounts = [Account(None, tuple(nodes), lost), Account(rollup, (), _publish(outputs, fate, side))]
+            accounts = [Account(None, tuple(nodes), lost), Account(opening, (), _publish(outputs, fate, side))]
         found = self.engine.collect(self.engine.lower(frame, accounts, adopted)).to_pylist()
         found = [row for row in found if row["ll_side"] == "good"]
-        if rollup is None:
+        if opening is None:
             found.sort(key=lambda row: row[ROW])
         return [{name: row[name] for name in outputs} for row in found]
 

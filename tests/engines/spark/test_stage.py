@@ -20,6 +20,8 @@ from lakelogic.plan.nodes import (
     Account,
     Aggregate,
     Assignment,
+    Expand,
+    Fork,
     Join,
     Landed,
     Mask,
@@ -34,7 +36,7 @@ from lakelogic.plan.nodes import (
 )
 from lakelogic.privacy.keys import Keys, key_id
 from lakelogic.privacy.masks import mask_array, reveal_text
-from lakelogic.sql.expressions import Call, Column, Literal, call, text
+from lakelogic.sql.expressions import FALSE, TRUE, Call, Column, Literal, call, text
 from lakelogic.sql.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, TIMESTAMP, decimal, to_arrow
 
 pytestmark = pytest.mark.spark
@@ -279,7 +281,7 @@ def test_a_rollup_without_keys_is_one_row_even_over_nothing(spark_engine: SparkE
         Aggregate("all", "collect_list", Column("n", BIGINT), to_array(BIGINT)),
     )
     node = Rollup("r", Literal(True, BOOLEAN), (), wanted)
-    assert spark_engine.collect(rollup(frame, node)).to_pylist() == [{"rows": 0, "all": []}]
+    assert spark_engine.collect(rollup(frame, node, {})).to_pylist() == [{"rows": 0, "all": []}]
 
 
 def to_array(element: Any) -> Any:
@@ -352,3 +354,37 @@ def test_frames_of_others_are_adopted(spark_engine: SparkEngine) -> None:
         ]
     limited = spark_engine.collect(spark_engine.wrap(handed[0]), 1)
     assert limited.num_rows == 1
+
+
+def test_rows_that_were_made_are_counted_and_a_fork_does_not_count_the_scan_twice(
+    spark_engine: SparkEngine, tmp_path: Path
+) -> None:
+    table = pa.table({"id": ["1", "2", "3"], "tags": [["a", "b", "c"], None, ["a"]]})
+    frame, _ = spark_engine.adopt(table, Read("source", "parquet", ()))
+    tag, at = Column("tag", STRING), Column("at", INT)
+    again = call("gt", at, Literal(0, INT))
+    gone = call("same", tag, text("c"))
+    counted = Rollup("count", TRUE, (Assignment("t", tag),), (Aggregate("times", "count_all", None, BIGINT),))
+    nodes = (
+        Expand("explode", TRUE, Column("tags", to_array(STRING)), "at", "tag"),
+        RowWise("mark", (Assignment("~copy", Call("case", (again, Literal(2, INT), Literal(0, INT)), INT)),)),
+        RowWise("keep", (Assignment("~fate", Call("case", (gone, Literal(1, INT), Literal(0, INT)), INT)),)),
+        Fork("fork", "by_tag", None, (counted,)),
+        Join("join", "by_tag", ((tag, "t"),), (("times", "times"),), "~found"),
+    )
+    fate = Column("~fate", INT)
+    publish = Publish(
+        (Assignment("tag", tag), Assignment("times", Column("times", BIGINT))),
+        fate,
+        side_by(fate, FALSE),
+        Column("~copy", INT),
+    )
+    columns = [Published("tag", STRING, True, True), Published("times", BIGINT, True, True)]
+    lowered = spark_engine.lower(frame, [Account(None, nodes, publish)], {})
+    staged = spark_engine.stage(lowered, columns, (), Keys(), str(tmp_path / "b"))
+    rows = sorted((row["tag"] or "", row["times"]) for row in content(staged.good))
+    assert rows == [("", None), ("a", 2), ("a", 2), ("b", 1)]
+    assert set(content(staged.good)[0]) == {"tag", "times"}
+    assert staged.scanned == 3
+    assert dict(staged.fates) == {1: 1}
+    assert dict(staged.copies) == {2: 2}

@@ -10,7 +10,7 @@ import pyarrow as pa
 from lakelogic.engines.arrow_input import adopt_arrow, landed_of
 from lakelogic.engines.base import Pinned
 from lakelogic.engines.duckdb.literals import quoted, text, try_cast
-from lakelogic.engines.duckdb.nodes import Query, fresh
+from lakelogic.engines.duckdb.query import Query, fresh
 from lakelogic.engines.parquet_files import footers
 from lakelogic.engines.text_reader import TEXT_FORMATS, TextScan, local_path
 from lakelogic.names import BROKEN, FILE, NUMBER, TEXT

@@ -15,7 +15,7 @@ from lakelogic.engines.duckdb import aggregates, nodes, scan
 from lakelogic.engines.duckdb import stage as staging
 from lakelogic.engines.duckdb.expressions import BUILDERS, LOWER_FUNCTION, UPPER_FUNCTION, expression_sql
 from lakelogic.engines.duckdb.literals import quoted
-from lakelogic.engines.duckdb.nodes import Query
+from lakelogic.engines.duckdb.query import Query
 from lakelogic.plan.nodes import Account, Landed, Link, Mask, Measure, Published, Read
 from lakelogic.privacy.keys import Keys
 from lakelogic.sql.types import from_arrow
@@ -36,6 +36,7 @@ class DuckDBEngine:
         functions=frozenset({*BUILDERS, *aggregates.NAMES}),
         formats=frozenset({"csv", "tsv", "json", "ndjson", "parquet", "delta"}),
         masks=frozenset({"nullify", "hash", "redact", "partial", "encrypt", "encrypt_deterministic"}),
+        nodes=frozenset(kind.__name__ for kind in nodes.LOWER),
     )
 
     def __init__(self, *, threads: int | None = None, memory_limit: str | None = None) -> None:
@@ -83,8 +84,7 @@ class DuckDBEngine:
     def link(self, link: Link, pinned: Pinned) -> Frame:
         """The rows of a link that count, with its columns."""
         frame = scan.scan(link.read, pinned)
-        for node in link.nodes:
-            frame = nodes.LOWER[type(node)](frame, node, {})
+        frame = nodes.apply(frame, link.nodes, {})
         if link.keep is not None:
             condition = expression_sql(link.keep, frame.columns)
             frame = frame.then("keep", f"SELECT * FROM {quoted(frame.name)}\nWHERE {condition}", frame.columns)

@@ -15,7 +15,7 @@ from lakelogic.engines.base import Staged
 from lakelogic.engines.duckdb.aggregates import summary
 from lakelogic.engines.duckdb.expressions import expression_sql
 from lakelogic.engines.duckdb.literals import quoted
-from lakelogic.engines.duckdb.nodes import Query, fresh
+from lakelogic.engines.duckdb.query import Query, fresh
 from lakelogic.engines.duckdb.scan import parquet_sql
 from lakelogic.errors import EngineError
 from lakelogic.plan.nodes import Mask, Measure, Published

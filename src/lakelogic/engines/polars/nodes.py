@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -11,51 +10,68 @@ import polars as pl
 from lakelogic.engines.polars.aggregates import summary
 from lakelogic.engines.polars.expressions import expression
 from lakelogic.engines.polars.literals import dtype
-from lakelogic.errors import UnsupportedError
+from lakelogic.engines.polars.relations import expand, join, pairs, stack
+from lakelogic.engines.polars.rows import Links, Rows
 from lakelogic.names import COPY, FATE, SIDE
-from lakelogic.plan.nodes import Account, Join, Node, Opening, Order, Publish, Rank, Rollup, RowWise
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """A lazy frame, and a way to tell how many rows its scan saw."""
-
-    frame: pl.LazyFrame
-    scanned: Callable[[], int | None] = lambda: None
-
-    def then(self, frame: pl.LazyFrame) -> Rows:
-        """The next frame over the same scan."""
-        return replace(self, frame=frame)
+from lakelogic.plan.nodes import (
+    Account,
+    Expand,
+    Fork,
+    Join,
+    Keep,
+    Node,
+    Order,
+    Pairs,
+    Publish,
+    Rank,
+    Rollup,
+    RowWise,
+    Stack,
+)
 
 
 def lower(rows: Rows, accounts: Sequence[Account], links: Mapping[str, Rows]) -> Rows:
     """The union of what the accounts publish."""
     published: list[pl.LazyFrame] = []
+    known = dict(links)
     current = rows.frame
     for index, account in enumerate(accounts):
         if account.opening is not None:
-            current = opened(current, account.opening)
-        for node in account.nodes:
-            current = LOWER[type(node)](current, node, links)
+            current = apply(current, [account.opening], known)
+        current = apply(current, account.nodes, known)
         if index + 1 < len(accounts):
             current = current.cache()  # read by this account and by the next one
         published.append(publish(current, account.publish))
     return rows.then(published[0] if len(published) == 1 else pl.concat(published, how="vertical"))
 
 
-def opened(frame: pl.LazyFrame, opening: Opening) -> pl.LazyFrame:
-    """How a new account begins."""
-    if isinstance(opening, Rollup):
-        return rollup(frame, opening)
-    raise UnsupportedError(f"Polars has no {type(opening).__name__} yet.")
+def apply(frame: pl.LazyFrame, nodes: Sequence[Node], links: Links) -> pl.LazyFrame:
+    """The frame after the nodes, in order; forks are added to `links`."""
+    for node in nodes:
+        frame = LOWER[type(node)](frame, node, links)
+    return frame
 
 
-def row_wise(frame: pl.LazyFrame, node: RowWise, _links: Mapping[str, Rows]) -> pl.LazyFrame:
+def row_wise(frame: pl.LazyFrame, node: RowWise, _links: Links) -> pl.LazyFrame:
     """Columns computed from the same row."""
     return frame.with_columns(expression(column.value).alias(column.name) for column in node.columns)
 
 
-def rank(frame: pl.LazyFrame, node: Rank, _links: Mapping[str, Rows]) -> pl.LazyFrame:
+def keep(frame: pl.LazyFrame, node: Keep, _links: Links) -> pl.LazyFrame:
+    """The rows where the condition is TRUE."""
+    return frame.filter(expression(node.where))
+
+
+def fork(frame: pl.LazyFrame, node: Fork, links: Links) -> pl.LazyFrame:
+    """Another frame beside the rows."""
+    if node.start is None:
+        frame = frame.cache()
+    start = frame if node.start is None else links[node.start].frame
+    links[node.name] = Rows(apply(start, node.nodes, links))
+    return frame
+
+
+def rank(frame: pl.LazyFrame, node: Rank, _links: Links) -> pl.LazyFrame:
     """Row numbers within partitions."""
     numbers = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
     partition = [expression(value) for value in node.partition]
@@ -74,38 +90,38 @@ def _key(key: Order, as_rank: bool) -> pl.Expr:
     return value.rank("dense", descending=key.descending) if as_rank else value
 
 
-def join(frame: pl.LazyFrame, node: Join, links: Mapping[str, Rows]) -> pl.LazyFrame:
-    """Columns of a link by equality of keys; a NULL key matches nothing."""
-    right_keys = [f"~key{index}" for index in range(len(node.on))]
-    left_keys = [f"~left{index}" for index in range(len(node.on))]
-    right = links[node.link].frame.select(
-        *(pl.col(column).alias(name) for name, (_, column) in zip(right_keys, node.on, strict=True)),
-        *(pl.col(column).alias(name) for column, name in node.take),
-        pl.lit(True).alias(node.found),
-    )
-    left = frame.with_columns(
-        expression(value).alias(name) for name, (value, _) in zip(left_keys, node.on, strict=True)
-    )
-    joined = left.join(right, left_on=left_keys, right_on=right_keys, how="left", maintain_order="left", coalesce=True)
-    return joined.drop(left_keys).with_columns(pl.col(node.found).fill_null(False))
-
-
-def rollup(frame: pl.LazyFrame, node: Rollup) -> pl.LazyFrame:
+def rollup(frame: pl.LazyFrame, node: Rollup, _links: Links) -> pl.LazyFrame:
     """Groups; without keys exactly one row."""
     kept = frame.filter(expression(node.where))
+    if node.sets is None:
+        return _grouped(kept, node, range(len(node.keys)))
+    kept = kept.cache()
+    return pl.concat([_grouped(kept, node, chosen) for chosen in node.sets], how="vertical")
+
+
+def _grouped(kept: pl.LazyFrame, node: Rollup, chosen: Sequence[int]) -> pl.LazyFrame:
+    """Groups by some of the keys; the others are NULL."""
     inner: list[pl.Expr] = []
-    outer = [pl.col(key.name) for key in node.keys]
+    outer: list[pl.Expr] = []
+    for index, key in enumerate(node.keys):
+        held = pl.col(f"~group{index}") if index in chosen else pl.lit(None, dtype=dtype(key.value.type))
+        outer.append(held.alias(key.name))
     for one in node.aggregates:
         value = None if one.value is None else expression(one.value)
         found = summary(one.function, one.name, value, None if one.value is None else one.value.type)
         inner += [part.alias(name) for name, part in found.inner.items()]
         outer.append(found.outer.cast(dtype(one.type), strict=False).alias(one.name))
-    if not node.keys:
-        return kept.select(inner).select(outer)
-    keys = [f"~group{index}" for index in range(len(node.keys))]
-    keyed = kept.with_columns(expression(key.value).alias(name) for name, key in zip(keys, node.keys, strict=True))
-    grouped = keyed.group_by(keys).agg(inner)
-    return grouped.rename(dict(zip(keys, (key.name for key in node.keys), strict=True))).select(outer)
+    if node.grouping is not None:
+        width = len(node.keys)
+        bits = sum(1 << (width - 1 - index) for index in range(width) if index not in chosen)
+        outer.append(pl.lit(bits, dtype=pl.Int64).alias(node.grouping))
+    names = [column.meta.output_name() for column in outer]
+    keys = [expression(node.keys[index].value).alias(f"~group{index}") for index in chosen]
+    # First added, then chosen: a selection of constants alone would have one row.
+    grouped = kept.with_columns(keys).group_by([f"~group{index}" for index in chosen]).agg(inner) if keys else None
+    if grouped is None:
+        grouped = kept.select(inner or [pl.len().alias("~rows")])
+    return grouped.with_columns(outer).select(names)
 
 
 def publish(frame: pl.LazyFrame, node: Publish) -> pl.LazyFrame:
@@ -117,8 +133,14 @@ def publish(frame: pl.LazyFrame, node: Publish) -> pl.LazyFrame:
     return frame.with_columns(value.alias(name) for name, value in values.items()).select(list(values))
 
 
-LOWER: dict[type[Node], Callable[[pl.LazyFrame, Any, Mapping[str, Rows]], pl.LazyFrame]] = {
+LOWER: dict[type[Node], Callable[[pl.LazyFrame, Any, Links], pl.LazyFrame]] = {
     RowWise: row_wise,
     Rank: rank,
     Join: join,
+    Expand: expand,
+    Keep: keep,
+    Fork: fork,
+    Rollup: rollup,
+    Pairs: pairs,
+    Stack: stack,
 }

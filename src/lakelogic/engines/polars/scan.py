@@ -12,7 +12,7 @@ from lakelogic.engines.arrow_input import adopt_arrow, landed_of
 from lakelogic.engines.base import Pinned
 from lakelogic.engines.parquet_files import footers
 from lakelogic.engines.polars.literals import dtype
-from lakelogic.engines.polars.nodes import Rows
+from lakelogic.engines.polars.rows import Rows
 from lakelogic.engines.text_reader import TEXT_FORMATS, TextScan, local_path
 from lakelogic.names import BROKEN, FILE, NUMBER, TEXT
 from lakelogic.plan.nodes import Landed, Read

@@ -13,7 +13,7 @@ from lakelogic.engines.base import Capabilities, Frame, Pinned, Staged
 from lakelogic.engines.polars import aggregates, nodes, scan
 from lakelogic.engines.polars import stage as staging
 from lakelogic.engines.polars.expressions import BUILDERS, expression
-from lakelogic.engines.polars.nodes import Rows
+from lakelogic.engines.polars.rows import Rows
 from lakelogic.plan.nodes import Account, Landed, Link, Mask, Measure, Published, Read
 from lakelogic.privacy.keys import Keys
 from lakelogic.sql.types import from_arrow
@@ -28,6 +28,7 @@ class PolarsEngine:
         functions=frozenset({*BUILDERS, *aggregates.NAMES}),
         formats=frozenset({"csv", "tsv", "json", "ndjson", "parquet", "delta"}),
         masks=frozenset({"nullify", "hash", "redact", "partial", "encrypt", "encrypt_deterministic"}),
+        nodes=frozenset(kind.__name__ for kind in nodes.LOWER),
     )
 
     @property
@@ -54,9 +55,7 @@ class PolarsEngine:
     def link(self, link: Link, pinned: Pinned) -> Frame:
         """The rows of a link that count, with its columns."""
         rows = scan.scan(link.read, pinned)
-        frame = rows.frame
-        for node in link.nodes:
-            frame = nodes.LOWER[type(node)](frame, node, {})
+        frame = nodes.apply(rows.frame, link.nodes, {})
         return rows.then(frame if link.keep is None else frame.filter(expression(link.keep)))
 
     def sql(self, frame: Frame) -> str:

@@ -14,7 +14,7 @@ from lakelogic.engines.arrow_input import conform
 from lakelogic.engines.base import Staged
 from lakelogic.engines.polars.aggregates import summary
 from lakelogic.engines.polars.expressions import expression
-from lakelogic.engines.polars.nodes import Rows
+from lakelogic.engines.polars.rows import Rows
 from lakelogic.engines.polars.scan import parquet
 from lakelogic.errors import EngineError
 from lakelogic.plan.nodes import Mask, Measure, Published

@@ -45,6 +45,7 @@ class SparkEngine:
         functions=frozenset(FUNCTIONS) | AGGREGATES,
         formats=frozenset({"csv", "tsv", "json", "ndjson", "parquet", "delta"}),
         masks=frozenset({"nullify", "hash", "redact", "partial", "encrypt", "encrypt_deterministic"}),
+        nodes=frozenset(kind.__name__ for kind in nodes.LOWER),
         distributed=True,
     )
 

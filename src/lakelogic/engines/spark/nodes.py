@@ -10,59 +10,79 @@ from lakelogic import names
 from lakelogic.engines.base import Frame
 from lakelogic.engines.spark.counting import counted, noted, notes_of
 from lakelogic.engines.spark.expressions import aggregate, sql
+from lakelogic.engines.spark.relations import expand, join, pairs, stack
 from lakelogic.engines.spark.text import name, type_name
-from lakelogic.errors import UnsupportedError
-from lakelogic.plan.nodes import Account, Join, Node, Opening, Order, Publish, Rank, Rollup, RowWise
+from lakelogic.plan.nodes import (
+    Account,
+    Expand,
+    Fork,
+    Join,
+    Keep,
+    Node,
+    Order,
+    Pairs,
+    Publish,
+    Rank,
+    Rollup,
+    RowWise,
+    Stack,
+)
 from lakelogic.sql.expressions import Column, Expression, Literal, walk
+
+Links = dict[str, Frame]  # grows while nodes are lowered: a fork is known like a link from its place on
 
 
 def lower(frame: Frame, accounts: Sequence[Account], links: Mapping[str, Frame]) -> Frame:
     """What all accounts publish, one below the other."""
     start = frame
     source, scan = counted(frame)
+    known = dict(links)
     published = []
     for number, account in enumerate(accounts):
         if account.opening is not None:
-            # Counted rows must pass the counter once: the rollup reads the rows beside it.
-            frame = opened(frame, account.opening)
-            source = frame
-        lowered = apply(source, account.nodes, links)
-        published.append(publish(lowered, account.publish))
-        if number + 1 < len(accounts):
-            frame = apply(frame, account.nodes, links) if source is not frame else lowered
+            frame = source = apply(frame, [account.opening], known)
+        # Counted rows must pass the counter once: forks and the next account read the rows beside it.
+        beside = number + 1 < len(accounts) or any(isinstance(node, Fork) for node in account.nodes)
+        if source is frame:
+            frame = source = apply(source, account.nodes, known)
+        else:
+            frame = apply(frame, account.nodes, known) if beside else frame
+            source = apply(source, [node for node in account.nodes if not isinstance(node, Fork)], known)
+        published.append(publish(source, account.publish))
+        source = frame
     whole = published[0]
     for part in published[1:]:
         whole = whole.unionByName(part)
-    return noted(
-        whole,
-        replace(
-            notes_of(start), scan=scan, fates=_numbers(accounts, names.FATE), copies=_numbers(accounts, names.COPY)
-        ),
-    )
+    fates, copies = _numbers(accounts, names.FATE), _numbers(accounts, names.COPY)
+    return noted(whole, replace(notes_of(start), scan=scan, fates=fates, copies=copies))
 
 
-def opened(frame: Frame, opening: Opening) -> Frame:
-    """How a new account begins."""
-    if isinstance(opening, Rollup):
-        return rollup(frame, opening)
-    raise UnsupportedError(f"Spark has no {type(opening).__name__} yet.")
-
-
-def apply(frame: Frame, nodes: Sequence[Node], links: Mapping[str, Frame]) -> Frame:
-    """The frame after the nodes, in order."""
+def apply(frame: Frame, nodes: Sequence[Node], links: Links) -> Frame:
+    """The frame after the nodes, in order; forks are added to `links`."""
     for node in nodes:
         frame = LOWER[type(node)](frame, node, links)
     return frame
 
 
-def row_wise(frame: Frame, node: RowWise, _links: Mapping[str, Frame]) -> Frame:
+def keep(frame: Frame, node: Keep, _links: Links) -> Frame:
+    """The rows where the condition is TRUE."""
+    return frame.where(sql(node.where))
+
+
+def fork(frame: Frame, node: Fork, links: Links) -> Frame:
+    """Another frame beside the rows."""
+    links[node.name] = apply(frame if node.start is None else links[node.start], node.nodes, links)
+    return frame
+
+
+def row_wise(frame: Frame, node: RowWise, _links: Links) -> Frame:
     """New columns beside the old ones."""
     if not node.columns:
         return frame
     return frame.selectExpr("*", *(f"{sql(column.value)} AS {name(column.name)}" for column in node.columns))
 
 
-def rank(frame: Frame, node: Rank, _links: Mapping[str, Frame]) -> Frame:
+def rank(frame: Frame, node: Rank, _links: Links) -> Frame:
     """Row numbers within groups."""
     parts = []
     if node.partition:
@@ -72,52 +92,53 @@ def rank(frame: Frame, node: Rank, _links: Mapping[str, Frame]) -> Frame:
 
 
 def _order(order: Order) -> str:
-    return f"{sql(order.value)} {'DESC' if order.descending else 'ASC'} NULLS LAST"
+    direction = "DESC" if order.descending else "ASC"
+    return f"{sql(order.value)} {direction} NULLS {'FIRST' if order.nulls_first else 'LAST'}"
 
 
-def join(frame: Frame, node: Join, links: Mapping[str, Frame]) -> Frame:
-    """Columns of a link beside the row that refers to it; equality never matches NULL."""
-    keys = [f"{node.found}~key{i}" for i in range(len(node.on))]
-    link = links[node.link].selectExpr(
-        *(f"{name(column)} AS {name(key)}" for key, (_, column) in zip(keys, node.on, strict=True)),
-        *(f"{name(column)} AS {name(new)}" for column, new in node.take),
-        f"TRUE AS {name(node.found)}",
-    )
-    # The keys of the frame become columns first, so that the condition can be written over plain names.
-    own = [f"{node.found}~own{i}" for i in range(len(node.on))]
-    keyed = frame.selectExpr(
-        "*", *(f"{sql(value)} AS {name(key)}" for key, (value, _) in zip(own, node.on, strict=True))
-    )
-    condition = None
-    for mine, theirs in zip(own, keys, strict=True):
-        equal = keyed[name(mine)] == link[name(theirs)]
-        condition = equal if condition is None else condition & equal
-    joined = keyed.join(link, condition, "left") if condition is not None else keyed.crossJoin(link)
-    return joined.selectExpr(
-        *(name(column) for column in frame.columns),
-        *(name(new) for _, new in node.take),
-        f"coalesce({name(node.found)}, FALSE) AS {name(node.found)}",
-    )
-
-
-def rollup(frame: Frame, node: Rollup) -> Frame:
+def rollup(frame: Frame, node: Rollup, _links: Links) -> Frame:
     """Groups of the rows that count."""
     kept = frame.where(sql(node.where))
-    keys = [f"{sql(key.value)} AS {name(key.name)}" for key in node.keys]
+    if node.sets is None:
+        return _grouped(kept, node, range(len(node.keys)))
+    parts = [_grouped(kept, node, chosen) for chosen in node.sets]
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = whole.union(part)
+    return whole
+
+
+def _grouped(kept: Frame, node: Rollup, chosen: Sequence[int]) -> Frame:
+    """Groups by some of the keys; the others are NULL."""
+    keys = [node.keys[index] for index in chosen]
     # Values are computed under names of their own, so that grouping reads plain columns.
+    written = [f"{sql(key.value)} AS {name(key.name)}" for key in keys]
     values = [f"{sql(a.value)} AS {name(f'~value{i}')}" for i, a in enumerate(node.aggregates) if a.value is not None]
-    kept = kept.selectExpr(*keys, *values) if keys or values else kept
+    kept = kept.selectExpr(*written, *values) if keys or values else kept
     columns = []
     for i, wanted in enumerate(node.aggregates):
         value = None if wanted.value is None else _column(f"~value{i}", wanted.value)
-        written = aggregate(wanted.function, value, wanted.type)
-        columns.append(f"CAST({written} AS {type_name(wanted.type)}) AS {name(wanted.name)}")
-    if not node.keys:
-        return kept.selectExpr(*columns)
-    grouped = kept.groupBy(*(kept[name(key.name)] for key in node.keys))
-    if not columns:
-        return kept.selectExpr(*(name(key.name) for key in node.keys)).distinct()
-    return grouped.agg(*(_expr(kept, column) for column in columns))
+        written_one = aggregate(wanted.function, value, wanted.type)
+        columns.append(f"CAST({written_one} AS {type_name(wanted.type)}) AS {name(wanted.name)}")
+    if not keys:
+        grouped = kept.selectExpr(*(columns or ["count(1) AS `~rows`"]))
+    elif not columns:
+        grouped = kept.selectExpr(*(name(key.name) for key in keys)).distinct()
+    else:
+        by = kept.groupBy(*(kept[name(key.name)] for key in keys))
+        grouped = by.agg(*(_expr(kept, column) for column in columns))
+    if node.sets is None and node.grouping is None:
+        return grouped
+    width = len(node.keys)
+    bits = sum(1 << (width - 1 - index) for index in range(width) if index not in chosen)
+    return grouped.selectExpr(
+        *(
+            name(key.name) if index in chosen else f"CAST(NULL AS {type_name(key.value.type)}) AS {name(key.name)}"
+            for index, key in enumerate(node.keys)
+        ),
+        *(name(wanted.name) for wanted in node.aggregates),
+        *([f"{bits}L AS {name(node.grouping)}"] if node.grouping is not None else []),
+    )
 
 
 def _column(column: str, like: Expression) -> Expression:
@@ -162,4 +183,14 @@ def _results(expression: Expression) -> set[int]:
     }
 
 
-LOWER: dict[type, Callable[[Frame, Any, Mapping[str, Frame]], Frame]] = {RowWise: row_wise, Rank: rank, Join: join}
+LOWER: dict[type[Node], Callable[[Frame, Any, Links], Frame]] = {
+    RowWise: row_wise,
+    Rank: rank,
+    Join: join,
+    Expand: expand,
+    Keep: keep,
+    Fork: fork,
+    Rollup: rollup,
+    Pairs: pairs,
+    Stack: stack,
+}

@@ -1,0 +1,113 @@
+"""Nodes that make rows, or bring in others: join, expand, pairs and stacks, on lazy frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from lakelogic.engines.polars.expressions import expression
+from lakelogic.engines.polars.literals import dtype
+from lakelogic.engines.polars.rows import Links
+from lakelogic.plan.nodes import Expand, Join, Pairs, Stack
+from lakelogic.sql.expressions import Expression
+from lakelogic.sql.types import Type
+
+_LEFT, _RIGHT = "~left", "~right"
+
+
+def join(frame: pl.LazyFrame, node: Join, links: Links) -> pl.LazyFrame:
+    """Columns of a link by equality of keys; a NULL key matches nothing."""
+    own, theirs = _keys(node.on)
+    right = links[node.link].frame.with_columns(theirs)
+    right = right.select(
+        *(key.meta.output_name() for key in theirs),
+        *(pl.col(column).alias(name) for column, name in node.take),
+        pl.lit(True).alias(node.found),
+    )
+    left_keys, right_keys = ([key.meta.output_name() for key in keys] for keys in (own, theirs))
+    joined = frame.with_columns(own).join(
+        right, left_on=left_keys, right_on=right_keys, how="left", maintain_order="left", coalesce=True
+    )
+    return joined.drop(left_keys).with_columns(pl.col(node.found).fill_null(False))
+
+
+def _keys(on: Sequence[tuple[Expression, str]]) -> tuple[list[pl.Expr], list[pl.Expr]]:
+    """The keys of both sides; without any, a constant that all rows share."""
+    if not on:
+        return [pl.lit(0).alias("~own0")], [pl.lit(0).alias("~key0")]
+    own = [expression(value).alias(f"~own{index}") for index, (value, _) in enumerate(on)]
+    return own, [pl.col(column).alias(f"~key{index}") for index, (_, column) in enumerate(on)]
+
+
+def expand(frame: pl.LazyFrame, node: Expand, _links: Links) -> pl.LazyFrame:
+    """A row per element, or per entry by key; a row without any stays once."""
+    items = expression(node.value)
+    if node.key is not None:
+        items = _entries(items, node.value.type)
+    # A NULL is kept as one row, an empty list is not.
+    items = pl.when(expression(node.where) & (items.list.len() > 0)).then(items)
+    positions = pl.int_ranges(0, pl.col(node.item).list.len(), dtype=pl.Int32)
+    listed = frame.with_columns(items.alias(node.item)).with_columns(positions.alias(node.position))
+    exploded = listed.explode([node.item, node.position])
+    if node.key is None:
+        return exploded
+    entry = pl.col(node.item).struct
+    return exploded.with_columns(entry.field("key").alias(node.key), entry.field("value").alias(node.item))
+
+
+def _entries(value: pl.Expr, type_: Type) -> pl.Expr:
+    assert type_.key is not None
+    assert type_.element is not None
+    entry = pl.Struct({"key": dtype(type_.key), "value": dtype(type_.element)})
+    element = pl.element()
+    return value.cast(pl.List(entry)).list.eval(element.sort_by(element.struct.field("key")))
+
+
+def pairs(frame: pl.LazyFrame, node: Pairs, links: Links) -> pl.LazyFrame:
+    """Rows beside the rows that match them."""
+    own, theirs = _keys(node.on)
+    left_keys, right_keys = ([key.meta.output_name() for key in keys] for keys in (own, theirs))
+    taken = [name for _, name in node.take]
+    left = frame.filter(expression(node.where)).with_columns(*own, pl.lit(True).alias(node.has_left))
+    right = links[node.link].frame.with_columns(theirs)
+    right = right.select(
+        *right_keys, *(pl.col(column).alias(name) for column, name in node.take), pl.lit(True).alias(node.has_right)
+    )
+    if node.condition is None:
+        joined = left.join(right, left_on=left_keys, right_on=right_keys, how=node.kind, coalesce=False)
+    else:
+        joined = _matched(left, right, left_keys, right_keys, node)
+    marks = [pl.col(node.has_left).fill_null(False), pl.col(node.has_right).fill_null(False)]
+    kept = joined.with_columns(marks).drop(*left_keys, *right_keys, strict=False)
+    return kept.select(pl.exclude(*taken, node.has_left, node.has_right), *taken, node.has_left, node.has_right)
+
+
+def _matched(
+    left: pl.LazyFrame, right: pl.LazyFrame, left_keys: list[str], right_keys: list[str], node: Pairs
+) -> pl.LazyFrame:
+    """Pairs by a condition: those of all equal keys that fulfil it, and then the rows that are left over."""
+    assert node.condition is not None
+    left = left.with_row_index(_LEFT).cache()
+    right = right.with_row_index(_RIGHT).cache()
+    all_pairs = left.join(right, left_on=left_keys, right_on=right_keys, how="inner", coalesce=False)
+    found = all_pairs.filter(expression(node.condition)).cache()
+    parts = [found]
+    if node.kind in ("left", "full"):
+        parts.append(left.join(found.select(_LEFT).unique(), on=_LEFT, how="anti"))
+    if node.kind in ("right", "full"):
+        parts.append(right.join(found.select(_RIGHT).unique(), on=_RIGHT, how="anti"))
+    return pl.concat(parts, how="diagonal").drop(_LEFT, _RIGHT)
+
+
+def stack(frame: pl.LazyFrame, node: Stack, links: Links) -> pl.LazyFrame:
+    """Rows one below the other."""
+    parts = [_part(frame.filter(expression(node.where)), node.own, node.columns)]
+    parts += [_part(links[name].frame, values, node.columns) for name, values in node.below]
+    return pl.concat(parts, how="vertical")
+
+
+def _part(frame: pl.LazyFrame, values: Sequence[Expression], columns: Sequence[str]) -> pl.LazyFrame:
+    typed = [expression(value).cast(dtype(value.type)) for value in values]
+    added = frame.with_columns(value.alias(name) for value, name in zip(typed, columns, strict=True))
+    return added.select(columns)

@@ -1,0 +1,86 @@
+"""Nodes that make rows, or bring in others: join, expand, pairs and stacks, on PySpark frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lakelogic.engines.base import Frame
+from lakelogic.engines.spark.expressions import sql
+from lakelogic.engines.spark.session import functions_of
+from lakelogic.engines.spark.text import name
+from lakelogic.plan.nodes import Expand, Join, Pairs, Stack
+from lakelogic.sql.expressions import Expression
+
+_LEFT, _RIGHT = "~left", "~right"
+
+
+def join(frame: Frame, node: Join, links: Mapping[str, Frame]) -> Frame:
+    """Columns of a link beside the row that refers to it; equality never matches NULL."""
+    keyed, link, matched = _sides(frame, links[node.link], node.on, node.take)
+    link = link.selectExpr("*", f"TRUE AS {name(_RIGHT)}")
+    return keyed.join(link, matched, "left").selectExpr(
+        *(name(column) for column in frame.columns),
+        *(name(new) for _, new in node.take),
+        f"({name(_RIGHT)} IS NOT NULL) AS {name(node.found)}",
+    )
+
+
+def _sides(
+    frame: Frame, link: Frame, on: Sequence[tuple[Expression, str]], take: Sequence[tuple[str, str]], more: str = ""
+) -> tuple[Frame, Frame, Any]:
+    """Both sides with their keys as columns of their own, and the condition over plain names."""
+    own = [f"~own{i}" for i in range(len(on))]
+    theirs = [f"~key{i}" for i in range(len(on))]
+    keyed = frame.selectExpr("*", *(f"{sql(value)} AS {name(key)}" for key, (value, _) in zip(own, on, strict=True)))
+    taken = link.selectExpr(
+        *(f"{name(column)} AS {name(key)}" for key, (_, column) in zip(theirs, on, strict=True)),
+        *(f"{name(column)} AS {name(new)}" for column, new in take),
+    )
+    parts = [f"{name(mine)} = {name(other)}" for mine, other in zip(own, theirs, strict=True)]
+    condition = " AND ".join([*parts, more] if more else parts) or "TRUE"
+    return keyed, taken, functions_of(frame).expr(condition)
+
+
+def expand(frame: Frame, node: Expand, _links: Mapping[str, Frame]) -> Frame:
+    """A row per element, or per entry by key; a row without any stays once."""
+    items = sql(node.value)
+    if node.key is not None:
+        by_key = "(a, b) -> CASE WHEN a.key < b.key THEN -1 WHEN a.key > b.key THEN 1 ELSE 0 END"
+        items = f"array_sort(map_entries({items}), {by_key})"
+    # The outer form keeps a row whose array is NULL or empty.
+    listed = f"posexplode_outer(CASE WHEN {sql(node.where)} THEN {items} END)"
+    exploded = frame.selectExpr("*", f"{listed} AS ({name(node.position)}, {name(node.item)})")
+    if node.key is None:
+        return exploded
+    return exploded.selectExpr(
+        *(name(column) for column in (*frame.columns, node.position)),
+        f"{name(node.item)}.value AS {name(node.item)}",
+        f"{name(node.item)}.key AS {name(node.key)}",
+    )
+
+
+def pairs(frame: Frame, node: Pairs, links: Mapping[str, Frame]) -> Frame:
+    """Rows beside the rows that match them."""
+    more = f"({sql(node.condition)})" if node.condition is not None else ""
+    keyed, link, matched = _sides(frame.where(sql(node.where)), links[node.link], node.on, node.take, more)
+    keyed = keyed.selectExpr("*", f"TRUE AS {name(_LEFT)}")
+    link = link.selectExpr("*", f"TRUE AS {name(_RIGHT)}")
+    return keyed.join(link, matched, node.kind).selectExpr(
+        *(name(column) for column in frame.columns),
+        *(name(new) for _, new in node.take),
+        f"({name(_LEFT)} IS NOT NULL) AS {name(node.has_left)}",
+        f"({name(_RIGHT)} IS NOT NULL) AS {name(node.has_right)}",
+    )
+
+
+def stack(frame: Frame, node: Stack, links: Mapping[str, Frame]) -> Frame:
+    """Rows one below the other."""
+    whole = _part(frame.where(sql(node.where)), node.own, node.columns)
+    for link, values in node.below:
+        whole = whole.union(_part(links[link], values, node.columns))
+    return whole
+
+
+def _part(frame: Frame, values: Sequence[Expression], columns: Sequence[str]) -> Frame:
+    return frame.selectExpr(*(f"{sql(value)} AS {name(column)}" for value, column in zip(values, columns, strict=True)))
