@@ -106,6 +106,7 @@ def test_the_report_holds_the_account_and_the_service_level(engine: Any, home: P
     assert report is not None
     assert report["counts"] == {
         "source": 4, "good": 2, "quarantined": 2, "filtered": {}, "deduplicated": {"merge": 0}, "grouped": {},
+        "expanded": {},
     }  # fmt: skip
     assert {rule["name"]: rule["failed"] for rule in report["row_rules"] if rule["failed"]} == {
         "email_required": 1,

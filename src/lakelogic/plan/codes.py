@@ -11,6 +11,7 @@ NO_LINK = "LL-C212"
 BAD_STEP = "LL-C213"
 MASKED = "LL-C215"
 CLEAR = "LL-C216"
+NO_ORDER = "LL-C217"
 
 MEANINGS: dict[str, str] = {
     **SQL_CODES,
@@ -20,6 +21,7 @@ MEANINGS: dict[str, str] = {
     BAD_STEP: "A step cannot do what it says with the columns that are there.",
     MASKED: "A masked column is used where its mask has lost what is asked of it.",
     CLEAR: "Personal data is published without a mask (a warning).",
+    NO_ORDER: "An ORDER BY has no effect, because a table has no order (a warning).",
 }
 
-__all__ = ["BAD_STEP", "BAD_TYPE", "CLEAR", "MASKED", "MEANINGS", "NOT_YET", "NO_LINK", "RESERVED"]
+__all__ = ["BAD_STEP", "BAD_TYPE", "CLEAR", "MASKED", "MEANINGS", "NOT_YET", "NO_LINK", "NO_ORDER", "RESERVED"]

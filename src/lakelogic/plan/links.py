@@ -26,6 +26,12 @@ class KnownLink:
     filter: Expression | None
     path: str  # key path in the contract
     options: Mapping[str, object]
+    chosen: frozenset[str] = frozenset()  # the columns that the contract takes, in lower case; none for all
+
+    @property
+    def visible(self) -> tuple[Landed, ...]:
+        """The columns that steps and rules may read."""
+        return tuple(column for column in self.columns if not self.chosen or column.name.lower() in self.chosen)
 
 
 def known_links(
@@ -54,7 +60,7 @@ def known_links(
                 state.trouble.add(
                     NO_COLUMN, f"The link `{name}` has no column `{column}`.", f"links[{index}].columns", hint
                 )
-        known[name] = KnownLink(name, format_, columns, kept, f"links[{index}]", options)
+        known[name] = KnownLink(name, format_, columns, kept, f"links[{index}]", options, frozenset(only))
     return known
 
 

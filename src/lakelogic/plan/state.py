@@ -151,6 +151,7 @@ class State:
     copy: Expression = NO_COPY  # which step made the row as one more copy of another
     is_landed: bool = True  # rows still are rows of the source: their file, line and landed columns are known
     beside: bool = False  # the rows of a fork: what is lost is dropped, nothing is counted or judged
+    start: str | None = None  # the link that a fork begins with; None for the rows themselves
     known_links: dict[str, Any] = field(default_factory=dict)  # name → links.KnownLink
     unread_links: frozenset[str] = frozenset()  # declared, but their columns could not be looked at
 

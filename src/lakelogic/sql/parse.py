@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
 
-from lakelogic.sql.problems import FORBIDDEN, NOT_YET, UNREADABLE, Problem, SqlProblems
+from lakelogic.sql.problems import FORBIDDEN, UNREADABLE, Problem, SqlProblems
 
 
 class ContractSQL(Spark):
@@ -112,15 +112,13 @@ _STATEMENTS = {
 }  # fmt: skip
 
 
-def parse_select(text: str, dialect: str = "spark") -> exp.Select:
+def parse_select(text: str, dialect: str = "spark") -> exp.Query:
     """A whole SELECT; anything that writes, defines or changes is refused."""
     tree = _read(text, dialect)
     if not isinstance(tree, _READ_ONLY):
         kind = (text.split(None, 1) or ["this"])[0].upper()
         raise SqlProblems([Problem(FORBIDDEN, f"{kind} is not allowed in a contract.", "only SELECT can stand here")])
-    if not isinstance(tree, exp.Select):
-        raise SqlProblems([Problem(NOT_YET, "UNION, INTERSECT and EXCEPT are not available yet.")])
-    return tree
+    return cast(exp.Query, tree)
 
 
 def _clauses(tree: exp.Select) -> list[str]:

@@ -1,0 +1,159 @@
+"""One SQL statement in a plan: the queries it knows by name, and the frames it makes beside the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from lakelogic.plan.nodes import Fork, Keep, Link, Node, Read
+from lakelogic.plan.state import State
+from lakelogic.sql.arguments import refuse
+from lakelogic.sql.expressions import TRUE, Column, Expression
+from lakelogic.sql.problems import NO_COLUMN, SqlProblems, nearest
+
+if TYPE_CHECKING:
+    from lakelogic.plan.links import KnownLink
+
+Queries = Mapping[str, exp.Expression]
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A frame beside the rows, by its name in the plan, and its columns by their logical names."""
+
+    frame: str
+    columns: Mapping[str, Expression]
+
+
+@dataclass(slots=True)
+class Statement:
+    """Where a statement stands. Its forks begin at the rows as they were when it began, whatever happens later."""
+
+    state: State
+    step: str
+    path: str = ""
+    rows: dict[str, Expression] = field(init=False)
+    alive: Expression = field(init=False)
+    _home: tuple[int, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.rows, self.alive = dict(self.state.visible), self.state.alive
+        self._home = (len(self.state.closed), len(self.state.nodes))
+
+    def leads_to_rows(self, item: exp.Expression, queries: Queries) -> bool:
+        """Whether what stands after FROM is made of the current rows."""
+        if isinstance(item, exp.Subquery):
+            return self.leads_to_rows(item.this, queries)
+        if isinstance(item, exp.SetOperation):
+            return self.leads_to_rows(item.this, {**queries, **named_queries(item)})
+        if isinstance(item, exp.Select):
+            source = item.args.get("from_")
+            return source is not None and self.leads_to_rows(source.this, {**queries, **named_queries(item)})
+        if isinstance(item, exp.Table) and not item.args.get("db"):
+            name = item.name.lower()
+            if name in queries:
+                return self.leads_to_rows(queries[name], _others(queries, name))
+            return self.means_rows(name)
+        return False
+
+    def means_rows(self, name: str) -> bool:
+        """Whether a name stands for the current rows."""
+        return name.lower() in ("source", self.state.dataset.lower())
+
+    def relation(self, item: exp.Expression, queries: Queries) -> Relation:
+        """What stands after JOIN, or inside IN and EXISTS, as a frame of its own."""
+        if isinstance(item, exp.Table) and item.name.lower() not in queries and not self.means_rows(item.name):
+            return self.link(item)
+        child = self.beside()
+        self.begin(child, item, queries)
+        return self.fork(child)
+
+    def begin(self, child: State, item: exp.Expression, queries: Queries) -> None:
+        """Give a fork its first rows: those of the source, of a link, or of a query."""
+        from lakelogic.plan.select import query
+
+        if isinstance(item, exp.Subquery):
+            query(self, child, item.this, queries)
+            return
+        if not isinstance(item, exp.Table):
+            query(self, child, item, queries)
+            return
+        name = item.name.lower()
+        if name in queries:
+            query(self, child, queries[name], _others(queries, name))
+        elif self.means_rows(name) and not item.args.get("db"):
+            child.start = None
+            if self.alive != TRUE:
+                child.nodes.append(Keep("keep", self.alive))
+            child.scope = dict(self.rows)
+        else:
+            found = self.link(item)
+            child.start, child.scope = found.frame, dict(found.columns)
+
+    def beside(self) -> State:
+        """A state for rows beside the main ones: it shares names, links and masks, and counts nothing."""
+        state = self.state
+        child = State(state.dataset, state.now, state.trouble, state.dialect)
+        child.beside, child.used, child.taints, child.links = True, state.used, state.taints, state.links
+        child.known_links, child.unread_links = state.known_links, state.unread_links
+        return child
+
+    def fork(self, child: State) -> Relation:
+        """The frame of a state beside the rows; it is made where the statement begins."""
+        name = self.state.fresh("~beside")
+        self._place(Fork("fork", name, child.start, tuple(child.nodes)))
+        return Relation(name, dict(child.visible))
+
+    def _place(self, node: Node) -> None:
+        account, position = self._home
+        if account == len(self.state.closed):
+            self.state.nodes.insert(position, node)
+        else:
+            closed = self.state.closed[account]
+            nodes = (*closed.nodes[:position], node, *closed.nodes[position:])
+            self.state.closed[account] = replace(closed, nodes=nodes)
+        self._home = (account, position + 1)
+
+    def link(self, table: exp.Table) -> Relation:
+        """All rows of a link that count, with the columns that the contract takes from it."""
+        known: dict[str, KnownLink] = self.state.known_links
+        found = next((link for name, link in known.items() if name.lower() == table.name.lower()), None)
+        if found is None or table.args.get("db"):
+            if table.name.lower() in {name.lower() for name in self.state.unread_links}:
+                raise SqlProblems([])  # its columns could not be looked at; the run will
+            written = ".".join(part for part in (table.text("catalog"), table.text("db"), table.name) if part)
+            near = nearest(table.name, list(known)) or f"the current rows are called `source` or `{self.state.dataset}`"
+            raise refuse(NO_COLUMN, f"There is no table `{written}` here.", near)
+        frame = f"{found.name}~{len(self.state.links)}"
+        self.state.links[frame] = Link(
+            Read(frame, found.format, found.columns, found.options),  # type: ignore[arg-type]
+            (),
+            found.filter,
+            found.name,
+            (),
+            is_checked=False,
+        )
+        return Relation(frame, {column.name: Column(column.name, column.type) for column in found.visible})
+
+
+def named_queries(tree: exp.Expression) -> dict[str, exp.Expression]:
+    """The queries of a WITH clause by name, in lower case."""
+    clause = tree.args.get("with_")
+    if clause is None:
+        return {}
+    if clause.args.get("recursive"):
+        raise refuse(NO_COLUMN, "WITH RECURSIVE is not portable.", "prepare the hierarchy as a link")
+    return {item.alias.lower(): item.this for item in clause.expressions}
+
+
+def _others(queries: Queries, name: str) -> dict[str, exp.Expression]:
+    """The queries that a named one can read: those before it."""
+    before: dict[str, exp.Expression] = {}
+    for known, tree in queries.items():
+        if known == name:
+            break
+        before[known] = tree
+    return before
