@@ -43,7 +43,8 @@ _AVAILABLE: frozenset[str] = _declared(
         "quality.row_rules[]": "name category severity phase nulls label dialect "
         "sql not_null accepted_values regex_match range length compare referential_integrity not_future freshness "
         "unique",
-        "quality.dataset_rules[]": "name category severity label "
+        "quality.dataset_rules[]": "name category severity label must_be must_be_between must_be_less_than "
+        "must_be_greater_than must_be_at_least must_be_at_most "
         "unique null_ratio row_count_between distinct_count mean_between sum_between",
         "quarantine": "enabled target table location fail_on_quarantine max_ratio",
         "materialization": "strategy primary_key sequence_by target_path format",
@@ -125,12 +126,6 @@ _NOT_YET: dict[str, str] = {
     "quality.dataset_rules[].sql": "Use `unique`, `null_ratio`, `row_count_between`, `distinct_count`, `mean_between` "
     "or `sum_between`.",
     "quality.dataset_rules[].reconcile": "Use `row_count_between` or `sum_between`.",
-    "quality.dataset_rules[].must_be": "Use a shorthand with its own bounds.",
-    "quality.dataset_rules[].must_be_between": "Use a shorthand with `min` and `max`.",
-    "quality.dataset_rules[].must_be_less_than": "Use a shorthand with `max`.",
-    "quality.dataset_rules[].must_be_greater_than": "Use a shorthand with `min`.",
-    "quality.dataset_rules[].must_be_at_least": "Use a shorthand with `min`.",
-    "quality.dataset_rules[].must_be_at_most": "Use a shorthand with `max`.",
     "quarantine.format": "Bad rows are kept as a Delta table.",
     "quarantine.retention": "Bad rows are kept until you remove them.",
     "quarantine.notifications": "Read the run's report or the ledger.",

@@ -352,7 +352,8 @@ class _Walker:
             self.stray(name, node.entries[name].spot, path, kind, shape.kinds)
         if kind is not None:
             entry = node.entries[present[0]]
-            self.parameters(entry, kind, child(path, present[0]))
+            bounded = any(name.startswith("must_be") for name in node.entries)
+            self.parameters(entry, kind, child(path, present[0]), bounded=bounded)
         elif not unknown:
             hint = f"Say what it does: {_listed(tuple(kinds))}."
             self.say(codes.NO_KIND, f"The {noun} says no kind.", node.spot, path, hint)
@@ -385,7 +386,8 @@ class _Walker:
         what = f"There is no {noun} called `{name}`." if kind is None else f"There is no key `{name}` in a {noun}."
         self.say(codes.UNKNOWN_KEY, what, spot, at, hint)
 
-    def parameters(self, entry: Entry, kind: type[Tagged], path: str) -> None:
+    def parameters(self, entry: Entry, kind: type[Tagged], path: str, *, bounded: bool = False) -> None:
+        """The keys under a kind's key; with `must_be…` beside it, it needs no bounds of its own."""
         known = parameter_keys(kind)
         node = entry.value
         main = known[kind.MAIN] if kind.MAIN else None
@@ -398,7 +400,7 @@ class _Walker:
         else:
             self.keys(node, known, path, entry)
             for relation in relations_of(kind):
-                self.found.extend(relation(node, path))
+                self.found += [d for d in relation(node, path) if not (bounded and d.code == codes.ONE_NEEDED)]
 
 
 def _listed(words: tuple[str, ...]) -> str:

@@ -387,7 +387,7 @@ _RELATIONS: dict[type[Section], tuple[Relation, ...]] = {
     Range: (_bounded,),
     Length: (_bounded, _not_negative("min", "max")),
     RowUnique: (_unique_order,),
-    NullRatio: (_share("max"),),
+    NullRatio: (_one_of(("max",), "Give the largest share: `max: 0.05`."), _share("max")),
     RowCountBetween: (_bounded, _not_negative("min", "max")),
     DistinctCount: (_bounded, _not_negative("min", "max")),
     MeanBetween: (_bounded,),

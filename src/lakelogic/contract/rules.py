@@ -200,7 +200,7 @@ class NullRatio(DatasetRule):
     KIND: ClassVar[str] = "null_ratio"
     kind: Literal["null_ratio"] = "null_ratio"
     field: Text = Key(description="The field measured.")
-    max: Number = Key(description="The largest allowed share, 0 to 1.")
+    max: Number | None = Key(None, description="The largest allowed share, 0 to 1.")
 
 
 class RowCountBetween(DatasetRule):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Literal
 
 from lakelogic.contract import rules as written
 from lakelogic.contract.document import Contract
@@ -12,14 +14,76 @@ from lakelogic.plan.nodes import Measure, Published, Severity
 from lakelogic.plan.state import Trouble
 from lakelogic.sql.expressions import Column, Expression, call, convert
 from lakelogic.sql.problems import BAD_TYPES, NO_COLUMN, nearest
-from lakelogic.sql.types import DOUBLE
+from lakelogic.sql.types import DOUBLE, decimal
+
+Relation = Literal["=", "<", "<=", ">", ">="]
+_WORDS: dict[Relation, str] = {"=": "", "<": "less than ", "<=": "at most ", ">": "more than ", ">=": "at least "}
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One bound of a number. Whole numbers, decimals and ratios are compared exactly, doubles as doubles."""
+
+    relation: Relation
+    bound: int | float
+
+    def holds(self, value: int | float | Decimal | Fraction) -> bool:
+        """Whether the number keeps the bound; NaN keeps none."""
+        if isinstance(value, float):
+            return _holds(self.relation, value, float(self.bound))
+        return _holds(self.relation, Fraction(value), Fraction(str(self.bound)))
+
+
+def _holds(relation: Relation, value: Any, bound: Any) -> bool:
+    match relation:
+        case "=":
+            return bool(value == bound)
+        case "<":
+            return bool(value < bound)
+        case "<=":
+            return bool(value <= bound)
+        case ">":
+            return bool(value > bound)
+        case ">=":
+            return bool(value >= bound)
+
+
+def between(low: int | float | None, high: int | float | None) -> tuple[Limit, ...]:
+    """Two bounds, both ends allowed; an end that is None is open."""
+    ends: tuple[tuple[Relation, int | float | None], ...] = ((">=", low), ("<=", high))
+    return tuple(Limit(relation, bound) for relation, bound in ends if bound is not None)
+
+
+def must_be(rule: written.DatasetRule) -> tuple[Limit, ...]:
+    """What a rule's own `must_be…` keys demand of its number."""
+    limits: list[Limit] = []
+    if isinstance(rule.must_be, int | float) and not isinstance(rule.must_be, bool):
+        limits.append(Limit("=", rule.must_be))
+    if len(rule.must_be_between) == 2:
+        limits += between(*rule.must_be_between)
+    asked: tuple[tuple[Relation, int | float | None], ...] = (
+        ("<", rule.must_be_less_than),
+        (">", rule.must_be_greater_than),
+        (">=", rule.must_be_at_least),
+        ("<=", rule.must_be_at_most),
+    )
+    return (*limits, *(Limit(relation, bound) for relation, bound in asked if bound is not None))
+
+
+def said(limits: Sequence[Limit]) -> str:
+    """Bounds in words: `1 to 5`, `at most 0.5`, `more than 2 and less than 9`."""
+    pair = [limit.bound for limit in limits if limit.relation in (">=", "<=")]
+    if [limit.relation for limit in limits] == [">=", "<="]:
+        return f"{pair[0]} to {pair[1]}"
+    return " and ".join(f"{_WORDS[limit.relation]}{limit.bound}" for limit in limits)
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One dataset rule: the measure it reads, the bounds it must keep, both ends allowed.
+    """One dataset rule: the measure it reads and the limits it must keep.
 
-    `over` is a second measure to divide by (a ratio). `unique` names columns instead: their values must differ.
+    `over` is a second measure to divide by (a ratio). `unique` names columns instead: how many of their values occur
+    more than once must keep the limits.
     """
 
     name: str
@@ -27,9 +91,11 @@ class Check:
     expected: str
     measure: str | None = None
     over: str | None = None
-    low: float | None = None
-    high: float | None = None
+    limits: tuple[Limit, ...] = ()
     unique: tuple[str, ...] = ()
+
+
+NONE = (Limit("=", 0),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +128,7 @@ def checks(contract: Contract, columns: tuple[Published, ...], trouble: Trouble)
     if contract.key and strategy in ("append", "overwrite") and all(key.lower() in good for key in contract.key):
         keys = tuple(good[key.lower()].name for key in contract.key)
         if not any(check.unique == keys for check in found):
-            found.append(Check("primary_key_unique", "error", "no duplicates", unique=keys))
+            found.append(Check("primary_key_unique", "error", "no duplicates", limits=NONE, unique=keys))
     return Checks(tuple(found), tuple(measures.values()))
 
 
@@ -86,7 +152,9 @@ def _unique(rule: written.Unique, path: str, good: Good, trouble: Trouble) -> Ma
         return None
     keys = tuple(column.name for column in columns if column is not None)
     name = rule.name or f"{'_'.join(rule.fields)}_unique"
-    return Check(name, rule.severity, "no duplicates", unique=keys), []
+    limits = must_be(rule)
+    expected = f"{said(limits)} duplicate keys" if limits else "no duplicates"
+    return Check(name, rule.severity, expected, limits=limits or NONE, unique=keys), []
 
 
 def _null_ratio(rule: written.NullRatio, path: str, good: Good, trouble: Trouble) -> Made | None:
@@ -95,19 +163,13 @@ def _null_ratio(rule: written.NullRatio, path: str, good: Good, trouble: Trouble
         return None
     missing = Measure(f"null:{column.name}", "count_all", None, call("is_null", column))
     name = rule.name or f"{rule.field}_null_ratio"
-    check = Check(name, rule.severity, f"at most {rule.max}", missing.name, ROWS.name, None, float(rule.max))
-    return check, [missing, ROWS]
-
-
-def _bounds(low: Any, high: Any) -> str:
-    if low is not None and high is not None:
-        return f"{low} to {high}"
-    return f"at least {low}" if low is not None else f"at most {high}"
+    limits = (*between(None, rule.max), *must_be(rule))
+    return Check(name, rule.severity, said(limits), missing.name, ROWS.name, limits), [missing, ROWS]
 
 
 def _row_count(rule: written.RowCountBetween, _path: str, _good: Good, _trouble: Trouble) -> Made | None:
-    expected = _bounds(rule.min, rule.max)
-    return Check(rule.name or "row_count_between", rule.severity, expected, ROWS.name, None, rule.min, rule.max), [ROWS]
+    limits = (*between(rule.min, rule.max), *must_be(rule))
+    return Check(rule.name or "row_count_between", rule.severity, said(limits), ROWS.name, None, limits), [ROWS]
 
 
 def _field_between(function: str, *, number: bool) -> Callable[[Any, str, Good, Trouble], Made | None]:
@@ -121,12 +183,20 @@ def _field_between(function: str, *, number: bool) -> Callable[[Any, str, Good, 
                 message = f"`{rule.field}` is {column.type}, not a number."
                 trouble.add(BAD_TYPES, message, f"{path}.{rule.kind}.field", "declare its type in the model")
                 return None
-            value = convert(column, DOUBLE) if function == "avg" else column
-        measure = Measure(f"{function}:{column.name}", function, value)
+            # Whole numbers are summed where no sum overflows.
+            value = convert(column, decimal(38, 0)) if column.type.is_integer else column
         name = rule.name or f"{rule.field}_{rule.kind}"
-        low = None if rule.min is None else float(rule.min)
-        high = None if rule.max is None else float(rule.max)
-        return Check(name, rule.severity, _bounds(rule.min, rule.max), measure.name, None, low, high), [measure]
+        limits = (*between(rule.min, rule.max), *must_be(rule))
+        expected = said(limits)
+        if function == "avg" and column.type.kind not in ("float", "double"):
+            # The mean of exact numbers is exact: their sum over their count.
+            total, present = (
+                Measure(f"sum:{column.name}", "sum", value),
+                Measure(f"count:{column.name}", "count", column),
+            )
+            return Check(name, rule.severity, expected, total.name, present.name, limits), [total, present]
+        measure = Measure(f"{function}:{column.name}", function, convert(value, DOUBLE) if function == "avg" else value)
+        return Check(name, rule.severity, expected, measure.name, None, limits), [measure]
 
     return build
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from lakelogic.contract.document import Contract
@@ -38,26 +39,25 @@ def judge(
     """Every dataset rule against what was measured. A measure that is NULL fails its rule."""
     outcomes = []
     for check in checks:
+        value: Any
         if check.unique:
-            value: Any = duplicates(check.unique)
-            passed = value == 0
+            value = duplicates(check.unique)
         else:
             assert check.measure is not None
             value = measured[check.measure]
             if check.over is not None:
-                rows = measured[check.over] or 0
-                value = value / rows if rows else 0.0
-            passed = value is not None and _within(float(value), check.low, check.high)
+                rows = int(measured[check.over] or 0)
+                if value is not None:
+                    value = Fraction(value) / rows if rows else Fraction(0)
+        passed = value is not None and all(limit.holds(value) for limit in check.limits)
         outcomes.append(Outcome(check.name, passed, _plain(value), check.expected, check.severity))
     return outcomes
 
 
 def _plain(value: Any) -> Any:
-    return value if value is None or isinstance(value, int | float) else float(value)
-
-
-def _within(value: float, low: float | None, high: float | None) -> bool:
-    return (low is None or value >= low) and (high is None or value <= high)
+    if value is None or isinstance(value, int | float):
+        return value
+    return int(value) if value == int(value) and not isinstance(value, Fraction) else float(value)
 
 
 def closed(contract: Contract, counts: Counts, outcomes: Sequence[Outcome]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,7 +18,6 @@ from lakelogic.sql.types import BIGINT, INT, TIMESTAMP, to_arrow
 from lakelogic.storage import parquet
 
 SMALL = 50_000  # rows for which a job of the engine costs more than a look at the files
-_EXACT = frozenset({"string", "boolean", "tinyint", "smallint", "int", "bigint", "date"})  # equal means equal bytes
 
 
 def measure(
@@ -71,17 +71,29 @@ def _wanted(contract: Contract, compiled: Compiled, good: Mapping[str, Published
 
 
 def _duplicates(engine: Engine, staged: Staged, good: Mapping[str, Published], keys: Sequence[str]) -> int:
+    """How many key values occur more than once; a row whose whole key is NULL does not count."""
     files = [file.path for file in staged.good]
     if not files:
         return 0
-    if sum(file.rows for file in staged.good) <= SMALL and all(good[key].type.kind in _EXACT for key in keys):
+    if sum(file.rows for file in staged.good) <= SMALL:
         return _repeated(files, keys)
-    return engine.duplicates(engine.open(files, [(key, to_arrow(good[key].type)) for key in keys]), keys)
+    found = engine.duplicates(engine.open(files, [(key, to_arrow(good[key].type)) for key in keys]), keys)
+    # An engine counts whole keys; those that are NULL in part are few and are compared here.
+    return found + (_repeated(files, keys, only_partly=True) if len(keys) > 1 else 0)
 
 
-def _repeated(files: Sequence[str], keys: Sequence[str]) -> int:
-    """How many key values occur more than once; a row whose whole key is NULL does not count."""
+def _repeated(files: Sequence[str], keys: Sequence[str], *, only_partly: bool = False) -> int:
     seen: Counter[tuple[Any, ...]] = Counter()
     for batch in parquet.batches(files, keys):
-        seen.update(zip(*(batch.column(key).to_pylist() for key in keys), strict=True))
-    return sum(1 for key, count in seen.items() if count > 1 and any(part is not None for part in key))
+        for key in zip(*(batch.column(name).to_pylist() for name in keys), strict=True):
+            absent = sum(part is None for part in key)
+            if absent < len(keys) and (absent or not only_partly):
+                seen[tuple(_comparable(part) for part in key)] += 1
+    return sum(1 for count in seen.values() if count > 1)
+
+
+def _comparable(value: Any) -> Any:
+    """Equal exactly when the values are equal: NaN equals NaN, and lists and maps are compared by their text."""
+    if isinstance(value, float) and math.isnan(value):
+        return "NaN"
+    return repr(value) if isinstance(value, list | dict) else value

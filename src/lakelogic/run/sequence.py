@@ -417,6 +417,10 @@ def _finish(run_: Run, settled: Settled, status: str, *, published: bool, commit
         reasons += [
             f"service level {level['name']} is {level['value']}, promised {level['expected']}" for level in broken
         ]
+    for outcome in settled.outcomes:
+        if not outcome.passed and not any(f"`{outcome.name}`" in reason for reason in settled.closed):
+            told = f"Dataset rule {outcome.name}: {outcome.value}, expected {outcome.expected}"
+            run_.events.tell("warning" if outcome.severity != "info" else "note", told)
     plan = settled.prepared.compiled.plan
     row_rules = _row_rules(plan, settled)
     record = replace(
