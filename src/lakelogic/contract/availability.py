@@ -37,15 +37,15 @@ _AVAILABLE: frozenset[str] = _declared(
         "model.fields[]": "name type required pii phi sensitive masking masking_format "
         "accepted_values min max min_length max_length pattern unique foreign_key rules default generated",
         "schema_policy": "evolution unknown_fields",
-        "transformations[]": "phase name sql select drop rename derive cast filter trim lower upper coalesce "
-        "map_values deduplicate deduplicate_by_latest lookup join rollup",
+        "transformations[]": "phase name engine dialect sql select drop rename derive cast filter trim lower upper "
+        "coalesce map_values bucket deduplicate deduplicate_by_latest lookup join rollup",
         "quality": "enforce_required fail_pipeline_on_dataset_error max_quarantine_ratio",
         "quality.row_rules[]": "name category severity phase nulls label dialect "
         "sql not_null accepted_values regex_match range length compare referential_integrity not_future freshness "
         "unique",
-        "quality.dataset_rules[]": "name category severity label must_be must_be_between must_be_less_than "
+        "quality.dataset_rules[]": "name category severity label dialect must_be must_be_between must_be_less_than "
         "must_be_greater_than must_be_at_least must_be_at_most "
-        "unique null_ratio row_count_between distinct_count mean_between sum_between",
+        "sql unique null_ratio row_count_between distinct_count mean_between sum_between reconcile",
         "quarantine": "enabled target table location fail_on_quarantine max_ratio",
         "materialization": "strategy primary_key sequence_by target_path format",
         "service_levels": "freshness_hours freshness completeness row_count on_breach",
@@ -109,9 +109,6 @@ _NOT_YET: dict[str, str] = {
     "model.fields[].security_groups": "Mask the field with `masking`.",
     "model.fields[].milestone": "Leave it out.",
     "model.fields[].extraction_task": "Leave it out.",
-    "transformations[].engine": "Choose one engine for the whole run.",
-    "transformations[].dialect": "Set `dialect` at the root.",
-    "transformations[].bucket": "Write a `derive` step with CASE WHEN.",
     "transformations[].split": "Land the values in separate columns.",
     "transformations[].explode": "Land one row per element.",
     "transformations[].json_extract": "Land the value in its own column.",
@@ -120,12 +117,8 @@ _NOT_YET: dict[str, str] = {
     "transformations[].pivot": "Write a `rollup` step with CASE WHEN in its aggregations.",
     "transformations[].unpivot": "Land the values as rows.",
     "quality.row_rules[].lifecycle_window": "Join the window with a step, and compare in a `sql` rule.",
-    "quality.dataset_rules[].dialect": "Set `dialect` at the root.",
     "quality.dataset_rules[].phase": "Dataset rules see the rows that would be published.",
     "quality.dataset_rules[].nulls": "Leave it out: absent values count as each shorthand says.",
-    "quality.dataset_rules[].sql": "Use `unique`, `null_ratio`, `row_count_between`, `distinct_count`, `mean_between` "
-    "or `sum_between`.",
-    "quality.dataset_rules[].reconcile": "Use `row_count_between` or `sum_between`.",
     "quarantine.format": "Bad rows are kept as a Delta table.",
     "quarantine.retention": "Bad rows are kept until you remove them.",
     "quarantine.notifications": "Read the run's report or the ledger.",

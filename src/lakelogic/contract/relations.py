@@ -27,7 +27,7 @@ from lakelogic.contract.rules import (
 )
 from lakelogic.contract.service_levels import Completeness, RowCount, ServiceLevels
 from lakelogic.contract.source import Link, Source, format_of, is_table_name
-from lakelogic.contract.steps import STEPS, Deduplicate, Rename
+from lakelogic.contract.steps import STEPS, Bin, Deduplicate, Rename
 from lakelogic.contract.tree import Branch, Items, Leaf, Node, Spot, child
 from lakelogic.errors import Diagnostic
 
@@ -387,6 +387,8 @@ _RELATIONS: dict[type[Section], tuple[Relation, ...]] = {
     Range: (_bounded,),
     Length: (_bounded, _not_negative("min", "max")),
     RowUnique: (_unique_order,),
+    Bin: (_one_of(("lt", "lte", "gt", "gte", "eq"), "Give at least one bound, such as `lt: 10`."),
+          _at_most_one("lt", "lte"), _at_most_one("gt", "gte"), _ordered("gte", "lte"), _ordered("gt", "lt")),
     NullRatio: (_one_of(("max",), "Give the largest share: `max: 0.05`."), _share("max")),
     RowCountBetween: (_bounded, _not_negative("min", "max")),
     DistinctCount: (_bounded, _not_negative("min", "max")),

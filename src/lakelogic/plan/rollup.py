@@ -86,7 +86,7 @@ def _shared(bound: tuple[Expression, list[BoundAggregate]], aggregates: list[Bou
 def _open(
     state: State, step: Any, path: str, keys: list[str], aggregates: list[BoundAggregate], finals: dict[str, Expression]
 ) -> None:
-    from lakelogic.plan.steps import step_name
+    from lakelogic.plan.naming import step_name
 
     detail = (f"by {', '.join(keys) or 'nothing'}", *(f"{o} = {t}" for o, t in step.aggregations.items()))
     groups = group(state, step_name(step, path), [(key, state.scope[key]) for key in keys], aggregates, detail)

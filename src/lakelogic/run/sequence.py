@@ -114,6 +114,7 @@ def _run(run_: Run) -> Result:
     contract = job.loaded.contract
     # Fail closed: what the contract itself demands is settled before anything is read.
     compile_contract(job.loaded)
+    _refuse_pins(run_)
     strategies = {f.masking for f in contract.model.fields if f.masking}
     run_.keys = load_keys(strategies, job.environ)
     if job.materialize:
@@ -148,6 +149,18 @@ def _run(run_: Run) -> Result:
         return _evaluate_and_publish(run_, leases.keeper(job.ledger, lease))
     finally:
         job.ledger.release(lease)
+
+
+def _refuse_pins(run_: Run) -> None:
+    """A step that is pinned to another engine is refused before anything is read."""
+    for index, step in enumerate(run_.job.loaded.contract.transformations):
+        if step.engine is not None and step.engine.lower() != run_.job.engine.name:
+            raise UnsupportedError(
+                f"The step `{step.name or f'{step.kind}_{index}'}` is pinned to the engine `{step.engine}`, and this "
+                f"run is on `{run_.job.engine.name}`.",
+                hint=f"Run with --engine {step.engine}, or take the pin away.",
+                where=str(run_.job.loaded.where(f"transformations[{index}].engine")),
+            )
 
 
 def _nothing_new(run_: Run) -> Result:
@@ -311,7 +324,7 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
     faults.reach("after_quarantine_stage")
     counts = reconcile(plan, staged, bad.by_verdict, lambda: _recount(run_, prepared.read))
     _refuse_bad_rows(run_, counts)
-    measured, outcomes = measure(contract, prepared.compiled, engine, staged, writes=commit is not None)
+    measured, outcomes = measure(contract, prepared.compiled, engine, staged, run_.links, writes=commit is not None)
     closed = gates.closed(contract, counts, outcomes)
     faults.reach("after_gates")
     if run_.slice and (changed := changes(run_.slice.files)):
