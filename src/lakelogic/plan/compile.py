@@ -18,6 +18,7 @@ from lakelogic.plan.codes import CLEAR, MASKED, NOT_YET
 from lakelogic.plan.datasets import Checks, checks
 from lakelogic.plan.links import known_links
 from lakelogic.plan.nodes import Landed, Order, Plan, Read
+from lakelogic.plan.questions import Asker
 from lakelogic.plan.state import State, Trouble
 from lakelogic.sql.expressions import Expression, Literal, call, convert
 from lakelogic.sql.types import BIGINT, STRING, Type
@@ -99,8 +100,9 @@ def compile_contract(
     if is_text:
         verdicts.show_lines(state, landed_scope)
     made = publish.publish(state, contract, good, stamps, rows)
-    dataset_rules = checks(contract, made.columns, trouble)
-    _check_masks(contract, {mask.column.lower(): mask.strategy for mask in made.masks}, trouble)
+    asker = Asker(contract.dataset_name, stamps.at, trouble, contract.dialect, state.known_links, state.unread_links)
+    dataset_rules = checks(contract, made.columns, asker)
+    _check_masks(contract, {mask.column.lower(): mask.strategy for mask in made.masks}, dataset_rules, trouble)
     if trouble.errors:
         raise CompileError(_distinct(trouble.found))
     plan = Plan(
@@ -142,7 +144,7 @@ def _warn_of_clear_data(contract: Contract, trouble: Trouble) -> None:
 _STABLE_MASKS = ("hash", "encrypt_deterministic")
 
 
-def _check_masks(contract: Contract, masks: Mapping[str, str], trouble: Trouble) -> None:
+def _check_masks(contract: Contract, masks: Mapping[str, str], rules: Checks, trouble: Trouble) -> None:
     """What is compared after masking must still tell equal from different."""
     settings = contract.materialization
     keyed = "materialization.primary_key" if settings.primary_key else "primary_key"
@@ -159,7 +161,8 @@ def _check_masks(contract: Contract, masks: Mapping[str, str], trouble: Trouble)
         trouble.add(MASKED, f"`{settings.sequence_by}` is masked and has no order.", "materialization.sequence_by")
     for index, rule in enumerate(contract.quality.dataset_rules):
         fields = getattr(rule, "fields", None) or [getattr(rule, "field", "")]
-        for name in fields:
+        asked = next((question for question in rules.questions if question.name == f"sql:{index}"), None)
+        for name in sorted(asked.reads) if asked is not None else fields:
             mask = masks.get(str(name).lower())
             allowed = mask is None or mask in _STABLE_MASKS or (rule.kind == "null_ratio" and mask != "nullify")
             if not allowed:

@@ -10,7 +10,9 @@ from typing import Any, Literal
 
 from lakelogic.contract import rules as written
 from lakelogic.contract.document import Contract
-from lakelogic.plan.nodes import Measure, Published, Severity
+from lakelogic.plan.codes import NO_LINK
+from lakelogic.plan.nodes import Landed, Link, Measure, Published, Read, Severity
+from lakelogic.plan.questions import Asker, Question
 from lakelogic.plan.state import Trouble
 from lakelogic.sql.expressions import Column, Expression, call, convert
 from lakelogic.sql.problems import BAD_TYPES, NO_COLUMN, nearest
@@ -83,7 +85,8 @@ class Check:
     """One dataset rule: the measure it reads and the limits it must keep.
 
     `over` is a second measure to divide by (a ratio). `unique` names columns instead: how many of their values occur
-    more than once must keep the limits.
+    more than once must keep the limits. Without limits the measure must be TRUE. `against` is another measure that may
+    differ by at most `tolerance`.
     """
 
     name: str
@@ -93,6 +96,8 @@ class Check:
     over: str | None = None
     limits: tuple[Limit, ...] = ()
     unique: tuple[str, ...] = ()
+    against: str | None = None
+    tolerance: int | float = 0
 
 
 NONE = (Limit("=", 0),)
@@ -104,21 +109,28 @@ class Checks:
 
     checks: tuple[Check, ...]
     measures: tuple[Measure, ...]
+    questions: tuple[Question, ...] = ()
 
 
 ROWS = Measure("rows", "count_all", None)
 
 
-def checks(contract: Contract, columns: tuple[Published, ...], trouble: Trouble) -> Checks:
+def checks(contract: Contract, columns: tuple[Published, ...], asker: Asker) -> Checks:
     """The dataset rules, bound to the columns that good rows have."""
+    trouble = asker.trouble
     good = {column.name.lower(): column for column in columns if column.on_good}
     found: list[Check] = []
+    questions: list[Question] = []
     measures: dict[str, Measure] = {ROWS.name: ROWS}
     for index, rule in enumerate(contract.quality.dataset_rules):
         path = f"quality.dataset_rules[{index}]"
-        build = BUILD.get(type(rule))
-        if build is None:
-            continue  # refused as not available yet
+        if isinstance(rule, written.DatasetSql | written.Reconcile):
+            asked = _asked(rule, index, path, good, asker)
+            if asked is not None:
+                found.append(asked[0])
+                questions += asked[1]
+            continue
+        build = BUILD[type(rule)]
         made = build(rule, path, good, trouble)
         if made is not None:
             check, needed = made
@@ -129,7 +141,70 @@ def checks(contract: Contract, columns: tuple[Published, ...], trouble: Trouble)
         keys = tuple(good[key.lower()].name for key in contract.key)
         if not any(check.unique == keys for check in found):
             found.append(Check("primary_key_unique", "error", "no duplicates", limits=NONE, unique=keys))
-    return Checks(tuple(found), tuple(measures.values()))
+    return Checks(tuple(found), tuple(measures.values()), tuple(questions))
+
+
+def _asked(
+    rule: written.DatasetSql | written.Reconcile, index: int, path: str, good: Good, asker: Asker
+) -> tuple[Check, list[Question]] | None:
+    """A rule whose number is the answer to a question."""
+    landed = [Landed(column.name, column.type) for column in good.values() if not column.name.startswith("~")]
+    name = rule.name or " ".join(rule.sql.split())
+    here = f"{path}.sql" if isinstance(rule, written.DatasetSql) else f"{path}.reconcile.sql"
+    question = asker.ask(f"sql:{index}", rule.sql, here, landed, dialect=rule.dialect)
+    if question is None:
+        return None
+    limits = must_be(rule)
+    if isinstance(rule, written.Reconcile):
+        return _reconciled(rule, index, path, question, asker)
+    if question.type.kind == "boolean":
+        if limits or rule.must_be is False:
+            hint = "leave the bounds out, or ask for a number"
+            asker.trouble.add(BAD_TYPES, "The rule yields TRUE or FALSE, and a bound is for numbers.", path, hint)
+            return None
+        return Check(name, rule.severity, "TRUE", question.name), [question]
+    if not question.type.is_number:
+        message = f"The rule yields {question.type}; it must yield TRUE, FALSE or a number."
+        asker.trouble.add(BAD_TYPES, message, here, "compare it with something")
+        return None
+    if not limits:
+        hint = "add must_be, must_be_between, must_be_at_least, …, or compare it in the SQL"
+        asker.trouble.add(BAD_TYPES, "The rule yields a number, and nothing says what it must be.", here, hint)
+        return None
+    return Check(name, rule.severity, said(limits), question.name, None, limits), [question]
+
+
+def _reconciled(
+    rule: written.Reconcile, index: int, path: str, question: Question, asker: Asker
+) -> tuple[Check, list[Question]] | None:
+    link = asker.known_links.get(rule.reference)
+    if link is None:
+        if rule.reference not in asker.unread_links:
+            near = nearest(rule.reference, list(asker.known_links)) or "declare it under links:"
+            asker.trouble.add(NO_LINK, f"There is no link `{rule.reference}`.", f"{path}.reconcile.reference", near)
+        return None
+    columns = [Landed(column.name, column.type) for column in link.visible]  # type: ignore[attr-defined]
+    asked = rule.reference_sql or rule.sql
+    where = f"{path}.reconcile.{'reference_sql' if rule.reference_sql else 'sql'}"
+    start = Link(
+        Read(rule.reference, link.format, link.columns, link.options),  # type: ignore[attr-defined]
+        (),
+        link.filter,  # type: ignore[attr-defined]
+        rule.reference,
+    )
+    other = asker.ask(f"reference:{index}", asked, where, columns, dialect=rule.dialect, start=start)
+    if other is None:
+        return None
+    for one in (question, other):
+        if not one.type.is_number:
+            message = f"reconcile compares numbers, and this is {one.type}."
+            asker.trouble.add(BAD_TYPES, message, where if one is other else f"{path}.reconcile.sql")
+            return None
+    name = rule.name or f"reconcile_{rule.reference}"
+    within = f" within {rule.tolerance}" if rule.tolerance else ""
+    expected = f"the same as in {rule.reference}{within}"
+    check = Check(name, rule.severity, expected, question.name, against=other.name, tolerance=rule.tolerance)
+    return check, [question, other]
 
 
 Good = Mapping[str, Published]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Protocol
 
 from lakelogic.plan.nodes import (
+    Account,
     Expand,
     Fork,
     Join,
     Keep,
+    Link,
     Node,
     Pairs,
     Plan,
@@ -21,7 +24,16 @@ from lakelogic.plan.nodes import (
 from lakelogic.sql.expressions import Expression, functions_of
 
 
-def nodes(plan: Plan) -> Iterator[Node]:
+class Work(Protocol):
+    """Rows that go through accounts: a plan, or a question about a batch."""
+
+    @property
+    def links(self) -> Mapping[str, Link]: ...  # noqa: D102
+    @property
+    def accounts(self) -> tuple[Account, ...]: ...  # noqa: D102
+
+
+def nodes(plan: Work) -> Iterator[Node]:
     """Every node of a plan, those of links and forks too."""
     for link in plan.links.values():
         yield from _with_forks(link.nodes)
@@ -38,7 +50,7 @@ def _with_forks(found: tuple[Node, ...]) -> Iterator[Node]:
             yield from _with_forks(node.nodes)
 
 
-def expressions(plan: Plan) -> Iterator[Expression]:
+def expressions(plan: Work) -> Iterator[Expression]:
     """Every expression of a plan."""
     yield from (link.keep for link in plan.links.values() if link.keep is not None)
     for node in nodes(plan):

@@ -49,9 +49,23 @@ def judge(
                 rows = int(measured[check.over] or 0)
                 if value is not None:
                     value = Fraction(value) / rows if rows else Fraction(0)
-        passed = value is not None and all(limit.holds(value) for limit in check.limits)
+        if check.against is not None:
+            passed = _are_close(value, measured[check.against], check.tolerance)
+        elif not check.limits:
+            passed = value is True
+        else:
+            passed = value is not None and all(limit.holds(value) for limit in check.limits)
         outcomes.append(Outcome(check.name, passed, _plain(value), check.expected, check.severity))
     return outcomes
+
+
+def _are_close(one: Any, two: Any, tolerance: int | float) -> bool:
+    """Whole numbers and decimals are compared exactly, doubles as doubles; NULL and NaN are close to nothing."""
+    if one is None or two is None:
+        return False
+    if isinstance(one, float) or isinstance(two, float):
+        return abs(float(one) - float(two)) <= float(tolerance)
+    return abs(Fraction(one) - Fraction(two)) <= Fraction(str(tolerance))
 
 
 def _plain(value: Any) -> Any:

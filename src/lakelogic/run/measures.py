@@ -7,12 +7,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pyarrow as pa
+
 from lakelogic.contract.document import Contract
-from lakelogic.engines.base import Engine, Staged
+from lakelogic.engines.base import Engine, Pinned, Staged
 from lakelogic.errors import DataError, UsageError
+from lakelogic.names import GOOD_SIDE, SIDE
 from lakelogic.plan.compile import Compiled
-from lakelogic.plan.nodes import Measure, Published
+from lakelogic.plan.nodes import Measure, Published, Read
+from lakelogic.plan.questions import VALUE, Question
 from lakelogic.run import gates, levels
+from lakelogic.run.window import Slice
 from lakelogic.sql.expressions import Column, Literal, call, convert
 from lakelogic.sql.types import BIGINT, INT, TIMESTAMP, to_arrow
 from lakelogic.storage import parquet
@@ -21,7 +26,13 @@ SMALL = 50_000  # rows for which a job of the engine costs more than a look at t
 
 
 def measure(
-    contract: Contract, compiled: Compiled, engine: Engine, staged: Staged, *, writes: bool
+    contract: Contract,
+    compiled: Compiled,
+    engine: Engine,
+    staged: Staged,
+    links: Mapping[str, Slice],
+    *,
+    writes: bool,
 ) -> tuple[dict[str, Any], list[gates.Outcome]]:
     """Measure the staged good rows and judge the dataset rules by what was measured.
 
@@ -31,6 +42,7 @@ def measure(
     files = [file.path for file in staged.good]
     wanted = _wanted(contract, compiled, good)
     measured = engine.measure(files, list(good.values()), wanted) if wanted else {}
+    measured |= {question.name: _answer(question, engine, files, links) for question in compiled.checks.questions}
 
     def duplicates(keys: Sequence[str]) -> int:
         return _duplicates(engine, staged, good, keys)
@@ -45,6 +57,27 @@ def measure(
                 hint="Add materialization.sequence_by: a column that tells the newer row, or a deduplicate step.",
             )
     return measured, outcomes
+
+
+def _answer(question: Question, engine: Engine, files: Sequence[str], links: Mapping[str, Slice]) -> Any:
+    """Ask the good rows, or those of a link; no row is no answer, and two are one too many."""
+    frames = {name: engine.link(link, links[link.reference].pinned) for name, link in question.links.items()}
+    schema = [(column.name, to_arrow(column.type)) for column in question.columns]
+    read = Read("source", "parquet", question.columns)
+    if question.start is not None:
+        frame = engine.link(question.start, links[question.start.reference].pinned)
+    elif files:
+        frame = engine.scan(read, Pinned(tuple(files)))
+    else:
+        frame, _ = engine.adopt(pa.schema(schema).empty_table(), read)
+    found = engine.collect(engine.lower(frame, question.accounts, frames))
+    answers = [row[VALUE] for row in found.select([VALUE, SIDE]).to_pylist() if row[SIDE] == GOOD_SIDE]
+    if len(answers) > 1:
+        raise DataError(
+            f"A dataset rule yields {len(answers)} rows; it must yield one value.",
+            hint="Use an aggregate, such as SELECT count(*) = 0 FROM source WHERE …",
+        )
+    return answers[0] if answers else None
 
 
 def _wanted(contract: Contract, compiled: Compiled, good: Mapping[str, Published]) -> list[Measure]:
