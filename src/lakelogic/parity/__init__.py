@@ -1,0 +1,1 @@
+"""Is it one meaning? Contracts and rows are made up, run on several engines, and the results compared."""
