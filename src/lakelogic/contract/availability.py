@@ -38,7 +38,8 @@ _AVAILABLE: frozenset[str] = _declared(
         "accepted_values min max min_length max_length pattern unique foreign_key rules default generated",
         "schema_policy": "evolution unknown_fields",
         "transformations[]": "phase name engine dialect sql select drop rename derive cast filter trim lower upper "
-        "coalesce map_values bucket deduplicate deduplicate_by_latest lookup join rollup",
+        "coalesce map_values bucket deduplicate deduplicate_by_latest lookup join rollup explode date_range_explode "
+        "pivot unpivot",
         "quality": "enforce_required fail_pipeline_on_dataset_error max_quarantine_ratio",
         "quality.row_rules[]": "name category severity phase nulls label dialect "
         "sql not_null accepted_values regex_match range length compare referential_integrity not_future freshness "
@@ -110,12 +111,8 @@ _NOT_YET: dict[str, str] = {
     "model.fields[].milestone": "Leave it out.",
     "model.fields[].extraction_task": "Leave it out.",
     "transformations[].split": "Land the values in separate columns.",
-    "transformations[].explode": "Land one row per element.",
     "transformations[].json_extract": "Land the value in its own column.",
     "transformations[].date_diff": "Write a `derive` step with `datediff`.",
-    "transformations[].date_range_explode": "Join a link that holds the dates.",
-    "transformations[].pivot": "Write a `rollup` step with CASE WHEN in its aggregations.",
-    "transformations[].unpivot": "Land the values as rows.",
     "quality.row_rules[].lifecycle_window": "Join the window with a step, and compare in a `sql` rule.",
     "quality.dataset_rules[].phase": "Dataset rules see the rows that would be published.",
     "quality.dataset_rules[].nulls": "Leave it out: absent values count as each shorthand says.",
@@ -168,7 +165,6 @@ _AVAILABLE_VALUES: dict[str, tuple[tuple[str, ...], str]] = {
     "links[].type": (("landing", "table", *_FORMATS), "Convert the files to CSV, JSON or Parquet."),
     "schema_policy": (("allow", "quarantine"), "Use `{unknown_fields: fail}`."),
     "schema_policy.evolution": (("allow", "append", "merge"), "Use `allow`, which adds columns."),
-    "transformations[].join.type": (("left", "inner"), "Swap the sides and use `left`."),
     "materialization.strategy": (("append", "overwrite", "merge"), "Use `merge`, `append` or `overwrite`."),
     "materialization.format": (("delta",), "Use `delta`."),
 }

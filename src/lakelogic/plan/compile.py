@@ -16,6 +16,7 @@ from lakelogic.errors import CompileError, Diagnostic, LoadError
 from lakelogic.plan import publish, shape, steps, verdicts
 from lakelogic.plan.codes import CLEAR, MASKED, NOT_YET
 from lakelogic.plan.datasets import Checks, checks
+from lakelogic.plan.evolve import LandedDrift
 from lakelogic.plan.links import known_links
 from lakelogic.plan.nodes import Landed, Order, Plan, Read
 from lakelogic.plan.questions import Asker
@@ -42,6 +43,7 @@ class Compiled:
     plan: Plan
     checks: Checks
     warnings: tuple[Diagnostic, ...]
+    landed: LandedDrift = field(default_factory=LandedDrift)
 
 
 def compile_contract(
@@ -60,7 +62,11 @@ def compile_contract(
     """
     contract = loaded.contract
     stamps = stamps or publish.Stamps("run", None, datetime(1970, 1, 1, tzinfo=UTC), "source")
-    closed = contract.model.fields and contract.schema_policy.unknown_fields in ("drop", "fail")
+    closed = (
+        contract.model.fields
+        and contract.schema_policy.unknown_fields in ("drop", "fail")
+        and not any(step.phase == "pre" for step in contract.transformations)
+    )
     trouble = Trouble(loaded.where, landed_is_known=source is not None or bool(closed))
     trouble.found += not_available(loaded)
     types = shape.declared_types(contract, trouble)
@@ -81,7 +87,7 @@ def compile_contract(
     for index, step in enumerate(contract.transformations):
         if step.phase == "pre" and type(step) in steps.COMPILE:
             steps.apply(state, step, index)
-    later = set().union(*(steps.makes(step) for _, step in post)) if post else set()
+    later = set().union(*(steps.makes(step, state.known_links) for _, step in post)) if post else set()
     before = verdicts.judge_before(state, contract, types, unknown, later)
     for index, step in post:
         if type(step) in steps.COMPILE:
@@ -115,7 +121,7 @@ def compile_contract(
         fates=tuple(state.fates),
         reasons=tuple(state.reasons),
     )
-    return Compiled(plan, dataset_rules, tuple(_distinct(trouble.found)))
+    return Compiled(plan, dataset_rules, tuple(_distinct(trouble.found)), before.landed)
 
 
 def load_checked(written: Any, *, env: str | None = None, overrides: Any = None) -> Loaded:

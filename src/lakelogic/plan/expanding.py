@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from lakelogic.plan.nodes import Expand
 from lakelogic.plan.state import State
 from lakelogic.sql.arguments import refuse
-from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, text
+from lakelogic.sql.expressions import Call, Column, Expression, Literal, call
+from lakelogic.sql.nested import field
 from lakelogic.sql.problems import BAD_ARGUMENTS, BAD_TYPES
 from lakelogic.sql.types import INT
 
@@ -29,8 +30,8 @@ class Expanded:
         if names and len(names) != len(fields):
             raise refuse(BAD_ARGUMENTS, f"The struct has {len(fields)} fields; {len(names)} are named.")
         return {
-            name: Call("struct_field", (self.item, text(field)), type_)
-            for name, (field, type_) in zip(names or [field for field, _ in fields], fields, strict=True)
+            name: field(self.item, own)
+            for name, (own, _) in zip(names or [own for own, _ in fields], fields, strict=True)
         }
 
 

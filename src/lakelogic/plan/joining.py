@@ -22,7 +22,6 @@ from lakelogic.sql.expressions import (
     Literal,
     call,
     columns_of,
-    convert,
     replace_columns,
 )
 from lakelogic.sql.types import BIGINT
@@ -96,14 +95,15 @@ def conjuncts(predicate: Expression) -> list[Expression]:
     return [predicate]
 
 
-def join(state: State, meeting: Meeting, kind: Kind, found: Conditions, step: str, detail: tuple[str, ...]) -> None:
-    """Compile a join; the columns of the other side stand in the frame afterwards."""
+def join(
+    state: State, meeting: Meeting, kind: Kind, found: Conditions, step: str, detail: tuple[str, ...]
+) -> Expression:
+    """Compile a join; the columns of the other side stand in the frame afterwards. Tells whether a row was found."""
     if kind in ("semi", "anti"):
-        _only_matching(state, meeting, kind, found, step, detail)
-    elif kind in ("inner", "left") and not found.mixed and (found.on or _is_cross(state, kind, found)):
-        _by_keys(state, meeting, kind, found, step, detail)
-    else:
-        _in_pairs(state, meeting, kind, found, step, detail)
+        return _only_matching(state, meeting, kind, found, step, detail)
+    if kind in ("inner", "left") and not found.mixed and (found.on or _is_cross(state, kind, found)):
+        return _by_keys(state, meeting, kind, found, step, detail)
+    return _in_pairs(state, meeting, kind, found, step, detail)
 
 
 def _is_cross(state: State, kind: Kind, found: Conditions) -> bool:
@@ -152,7 +152,9 @@ def _take(state: State, meeting: Meeting, nodes: list[Node]) -> tuple[tuple[str,
     return tuple(pairs)
 
 
-def _by_keys(state: State, meeting: Meeting, kind: Kind, found: Conditions, step: str, detail: tuple[str, ...]) -> None:
+def _by_keys(
+    state: State, meeting: Meeting, kind: Kind, found: Conditions, step: str, detail: tuple[str, ...]
+) -> Expression:
     nodes, keys = _prepared(state, meeting, found)
     take = _take(state, meeting, nodes)
     ordinal, place = state.fresh("~ordinal"), state.fresh("~place")
@@ -174,21 +176,23 @@ def _by_keys(state: State, meeting: Meeting, kind: Kind, found: Conditions, step
     state.multiply(step, call("gt", again, Literal(1, BIGINT)))
     if kind == "inner":
         state.lose("filtered", step, call("not", holds(Column(matched, TRUE.type))), detail)
+    return Column(matched, TRUE.type)
 
 
 def _only_matching(
     state: State, meeting: Meeting, kind: Kind, found: Conditions, step: str, detail: tuple[str, ...]
-) -> None:
+) -> Expression:
     from lakelogic.plan.subqueries import has_match
 
     matched = has_match(state, meeting, found)
     lost = fails(matched) if kind == "semi" else holds(matched)
     state.lose("filtered", step, lost, detail)
+    return matched
 
 
 def _in_pairs(
     state: State, meeting: Meeting, kind: Kind, found: Conditions, step: str, detail: tuple[str, ...]
-) -> None:
+) -> Expression:
     keeps_others = kind in ("right", "full")
     nodes, keys = _prepared(state, meeting, found, filtered=not keeps_others)
     take = _take(state, meeting, nodes)
@@ -207,6 +211,7 @@ def _in_pairs(
         detail,
     )
     state.open(opening, step, is_landed=True)
+    return Column(has_right, TRUE.type)
 
 
 def equal_keys(meeting: Meeting, pairs: Sequence[tuple[Expression, str]]) -> list[tuple[Expression, Expression]]:
@@ -216,11 +221,6 @@ def equal_keys(meeting: Meeting, pairs: Sequence[tuple[Expression, str]]) -> lis
         (left, right), _ = unify((mine, meeting.taken[name]), f"{name}:")
         keys.append((left, right))
     return keys
-
-
-def filled(value: Expression, default: Expression, found: Expression) -> Expression:
-    """The value where a row was found, otherwise a default."""
-    return Call("case", (found, value, convert(default, value.type)), value.type)
 
 
 def distinct_keys(nodes: list[Node], keys: Mapping[str, Expression]) -> list[Node]:

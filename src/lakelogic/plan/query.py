@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Mapping
+from typing import Any, cast
 
 from sqlglot import exp
 
@@ -60,10 +61,19 @@ def _items(scope: Scope, items: list[exp.Expression], windows: list[BoundWindow]
     return values
 
 
-def names_made(text: str, dialect: str) -> set[str]:
-    """The names that a SQL step gives to its columns, in lower case; nothing if it cannot be read."""
+def names_made(text: str, dialect: str, links: Mapping[str, Any]) -> set[str]:
+    """The names that a SQL step gives to its columns, in lower case; nothing if it cannot be read.
+
+    `*` over a join makes the columns of the links it reads.
+    """
     try:
-        items = parse_select(text, dialect).selects if is_select(text) else parse_items(text, dialect)
+        tree = parse_select(text, dialect) if is_select(text) else None
+        items = tree.selects if tree is not None else parse_items(text, dialect)
     except SqlProblems:
         return set()
-    return {item.alias_or_name.lower() for item in items if item.alias_or_name and item.alias_or_name != "*"}
+    made = {item.alias_or_name.lower() for item in items if item.alias_or_name and item.alias_or_name != "*"}
+    if tree is not None and tree.find(exp.Star) is not None:
+        read = {table.name.lower() for table in tree.find_all(exp.Table)}
+        joined = (link for name, link in links.items() if name.lower() in read)
+        made |= {column.name.lower() for link in joined for column in link.visible}
+    return made

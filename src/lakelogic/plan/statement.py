@@ -127,6 +127,11 @@ class Statement:
             written = ".".join(part for part in (table.text("catalog"), table.text("db"), table.name) if part)
             near = nearest(table.name, list(known)) or f"the current rows are called `source` or `{self.state.dataset}`"
             raise refuse(NO_COLUMN, f"There is no table `{written}` here.", near)
+        return self.link_named(found.name)
+
+    def link_named(self, name: str) -> Relation:
+        """The rows of a link that is known."""
+        found: KnownLink = self.state.known_links[name]
         frame = f"{found.name}~{len(self.state.links)}"
         self.state.links[frame] = Link(
             Read(frame, found.format, found.columns, found.options),  # type: ignore[arg-type]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from lakelogic.contract import steps as written
-from lakelogic.plan import query, values
+from lakelogic.plan import query, reshape, values
 from lakelogic.plan.codes import BAD_STEP
 from lakelogic.plan.judge import constant
 from lakelogic.plan.links import match
@@ -14,10 +14,9 @@ from lakelogic.plan.naming import known as _known
 from lakelogic.plan.naming import step_name
 from lakelogic.plan.nodes import Order, Rank
 from lakelogic.plan.rollup import rollup
-from lakelogic.plan.state import Flag, State, both, fails, holds
+from lakelogic.plan.state import Flag, State, both, fails
 from lakelogic.plan.values import cast_columns, chosen
-from lakelogic.sql.coerce import unify
-from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Literal, call
+from lakelogic.sql.expressions import TRUE, Call, Column, Literal, call
 from lakelogic.sql.parse import is_select
 from lakelogic.sql.problems import SqlProblems
 from lakelogic.sql.types import BIGINT
@@ -137,38 +136,9 @@ def _lookup(state: State, step: Any, path: str) -> None:
     state.derive("derive", {step.field: value})
 
 
-def _join(state: State, step: Any, path: str) -> None:
-    found = _known(state, step.on, f"{path}.join.on")
-    if found is None:
-        return
-    keys = step.key or step.on
-    if len(keys) != len(found):
-        state.trouble.add(BAD_STEP, f"`on` has {len(found)} columns and `key` {len(keys)}.", f"{path}.join.key")
-        return
-    on = [(state.scope[name], key) for name, key in zip(found, keys, strict=True)]
-    detail = (f"{step.type} {step.reference} on {', '.join(found)}",)
-    link = state.known_links.get(step.reference)
-    others = [c.name for c in link.columns if c.name.lower() not in {key.lower() for key in keys}] if link else []
-    taken = list(step.fields) or [name for name in others if not name.startswith("_lakelogic_")]
-    matched = match(state, step.reference, on, taken, f"{path}.join", label="join", detail=detail)
-    if matched is None:
-        return
-    taken_values: dict[str, Expression] = {}
-    for column, value in matched.columns.items():
-        default = next((v for k, v in step.defaults.items() if k.lower() == column.lower()), None)
-        if default is not None:
-            try:
-                (left, right), type_ = unify((value, constant(default)), "join:")
-            except SqlProblems as trouble:
-                state.trouble.sql(trouble.problems, f"{path}.join.defaults")
-                return
-            value = Call("case", (matched.found, left, right), type_)
-        taken_values[f"{step.prefix or ''}{column}"] = value
-    state.derive("derive", taken_values)
-    if step.type == "inner":
-        state.lose(
-            "filtered", step_name(step, path), call("not", holds(matched.found)), (f"no match in {step.reference}",)
-        )
+def _reshape(act: Callable[[State, Any, str, str], None]) -> Callable[[State, Any, str], None]:
+    """A step that changes which rows there are, under the name it is counted by."""
+    return lambda state, step, path: act(state, step, path, step_name(step, path))
 
 
 COMPILE: dict[type, Callable[[State, Any, str], None]] = {
@@ -191,16 +161,20 @@ COMPILE: dict[type, Callable[[State, Any, str], None]] = {
     written.Deduplicate: _deduplicate,
     written.DeduplicateByLatest: _deduplicate,
     written.Lookup: _lookup,
-    written.Join: _join,
+    written.Join: _reshape(reshape.join),
+    written.Explode: _reshape(reshape.explode),
+    written.DateRangeExplode: _reshape(reshape.date_range_explode),
+    written.Pivot: _reshape(reshape.pivot),
+    written.Unpivot: _reshape(reshape.unpivot),
     written.Rollup: rollup,
 }
 
 
-def makes(step: Any) -> set[str]:
+def makes(step: Any, links: Mapping[str, Any]) -> set[str]:
     """The names of columns that a step makes, in lower case: how a later field or rule finds its phase."""
     match step:
         case written.SqlStep():
-            return query.names_made(step.sql, step.dialect or "spark")
+            return query.names_made(step.sql, step.dialect or "spark", links)
         case written.Derive() | written.Lookup() | written.Bucket() | written.JsonExtract() | written.DateDiff():
             return {step.field.lower()}
         case written.Coalesce() | written.MapValues() | written.Split():
@@ -208,7 +182,17 @@ def makes(step: Any) -> set[str]:
         case written.Rename():
             return {new.lower() for new in step.pairs.values()}
         case written.Join():
-            return {f"{step.prefix or ''}{name}".lower() for name in step.fields}
+            link = links.get(step.reference)
+            taken = step.fields or (tuple(column.name for column in link.visible) if link else ())
+            return {f"{step.prefix or ''}{name}".lower() for name in taken}
+        case written.Explode():
+            return {(step.output or step.field).lower()}
+        case written.DateRangeExplode():
+            return {step.output.lower()}
+        case written.Pivot():
+            return {name.lower() for name in (*step.id_vars, *reshape.pivoted_names(step))}
+        case written.Unpivot():
+            return {name.lower() for name in (*step.id_vars, step.key_field, step.value_field)}
         case written.Rollup():
             traces = (step.rollup_keys_column, step.rollup_keys_count_column, step.upstream_run_ids_column)
             return {
