@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -11,9 +12,9 @@ from sqlglot import exp
 
 from lakelogic.sql.arguments import case, cast, refuse
 from lakelogic.sql.catalogue.aggregates import AGGREGATES
-from lakelogic.sql.catalogue.strings import like, matches
-from lakelogic.sql.coerce import arithmetic_type, common, number, unify
-from lakelogic.sql.expressions import Call, Column, Expression, Literal, Value, call, convert
+from lakelogic.sql.catalogue.numbers import arithmetic
+from lakelogic.sql.coerce import common, number, unify
+from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, convert
 from lakelogic.sql.forms import nested, strings, times
 from lakelogic.sql.forms.windows import over_window
 from lakelogic.sql.parse import parse_expression
@@ -29,6 +30,7 @@ from lakelogic.sql.problems import (
     nearest,
 )
 from lakelogic.sql.signatures import FORBIDDEN_FUNCTIONS, SIGNATURES, UNSTABLE_FUNCTIONS, Clock
+from lakelogic.sql.time_texts import read_date, read_instant, read_wall_clock
 from lakelogic.sql.types import BIGINT, BOOLEAN, DOUBLE, INT, NULL, STRING, Type, array, decimal, parse_type
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -117,6 +119,20 @@ class Binder:
         self.clock = Clock(scope.now)
         self.problems: list[Problem] = []
         self._inside_aggregate = False
+        self._parameters: list[Mapping[str, Column]] = []
+
+    @contextmanager
+    def parameters(self, named: Mapping[str, Column]) -> Iterator[None]:
+        """While a lambda's body is bound, its parameters hide columns of the same name (in lower case)."""
+        self._parameters.append(named)
+        try:
+            yield
+        finally:
+            self._parameters.pop()
+
+    def parameter(self, name: str) -> Column | None:
+        """The innermost lambda's parameter of this name, in lower case."""
+        return next((named[name] for named in reversed(self._parameters) if name in named), None)
 
     def bind(self, tree: exp.Expression) -> Expression:
         """The canonical expression, or all problems at once."""
@@ -148,6 +164,9 @@ class Binder:
 
     def _column(self, tree: exp.Expression) -> Expression:
         assert isinstance(tree, exp.Column)
+        inside = nested.column_path(self, tree)
+        if inside is not None:
+            return inside
         table = tree.text("table")
         if table and (relation := self.scope.relations.get(table.lower())) is not None:
             return self._qualified(tree, table, relation)
@@ -221,20 +240,18 @@ class Binder:
         return values[0], values[1]
 
     def _compare(self, function: str, tree: exp.Expression) -> Expression:
-        return call(function, *self._both(tree, "Comparison:"))
+        sides = self._both(tree, "Comparison:")
+        nested.check_comparison(function, sides[0].type)
+        return call(function, *sides)
 
     def _arithmetic(self, function: str, tree: exp.Expression) -> Expression:
-        left = number(self._bind(tree.this), f"`{_short(tree)}`")
-        right = number(self._bind(tree.expression), f"`{_short(tree)}`")
-        if function == "divide":
-            return Call("divide", (convert(left, DOUBLE), convert(right, DOUBLE)), DOUBLE)
-        if function == "modulo":
-            type_ = BIGINT if left.type.is_integer and right.type.is_integer else DOUBLE
-            return Call("modulo", (convert(left, type_), convert(right, type_)), type_)
-        type_ = arithmetic_type(function, left.type, right.type)
-        if type_.kind in ("bigint", "double"):
-            left, right = convert(left, type_), convert(right, type_)
-        return Call(function, (left, right), type_)
+        if (moved := times.with_interval(self, function, tree)) is not None:
+            return moved
+        left, right = self._bind(tree.this), self._bind(tree.expression)
+        if (found := times.of_times(function, left, right)) is not None:
+            return found
+        what = f"`{_short(tree)}`"
+        return arithmetic(function, number(left, what), number(right, what))
 
     def _connect(self, tree: exp.Expression) -> Expression:
         function = "and" if isinstance(tree, exp.And) else "or"
@@ -268,19 +285,10 @@ class Binder:
         value = self._bind(tree.this)
         values, _ = unify((value, self._bind(tree.args["low"]), self._bind(tree.args["high"])), "BETWEEN:")
         inside = call("and", call("ge", values[0], values[1]), call("le", values[0], values[2]))
+        if tree.args.get("symmetric"):
+            turned = call("and", call("ge", values[0], values[2]), call("le", values[0], values[1]))
+            inside = call("or", inside, turned)
         return self._negated(tree, inside)
-
-    def _like(self, tree: exp.Expression, escape: str | None = None) -> Expression:
-        if isinstance(tree.expression, exp.Any | exp.All):
-            raise refuse(NOT_YET, "LIKE ANY and LIKE ALL are not available yet.", "write x LIKE a OR x LIKE b")
-        name = "ilike" if isinstance(tree, exp.ILike) else "like"
-        return self._negated(tree, like(name, self._bind(tree.this), self._bind(tree.expression), escape))
-
-    def _escape(self, tree: exp.Expression) -> Expression:
-        return self._like(tree.this, tree.expression.name)
-
-    def _regexp(self, tree: exp.Expression) -> Expression:
-        return self._negated(tree, matches(self._bind(tree.this), self._bind(tree.expression)))
 
     # conditions and casts
 
@@ -301,7 +309,7 @@ class Binder:
         )
 
     def _cast(self, tree: exp.Expression) -> Expression:
-        written = tree.args["to"].sql(dialect="spark").lower()
+        written = tree.args["to"].sql(dialect="spark")
         try:
             to = parse_type(written)
         except ValueError as error:
@@ -318,10 +326,9 @@ class Binder:
             return self.scope.special[name](tree.expressions, self)
         if name in AGGREGATES:
             return self._aggregate(name, tree.expressions, None)
-        if name in ("current_timestamp", "now") and not tree.expressions:
-            return self.clock.timestamp
-        if name == "current_date" and not tree.expressions:
-            return self.clock.date
+        special = times.SPECIAL.get((name, len(tree.expressions)))
+        if special is not None and (found := special(self, name, tree.expressions)) is not None:
+            return found
         if name in FORBIDDEN_FUNCTIONS:
             raise refuse(
                 FORBIDDEN, f"The function `{name}` is not allowed in a contract.", "it reaches outside the rows"
@@ -330,6 +337,8 @@ class Binder:
             raise refuse(
                 FORBIDDEN, f"`{name}` gives another value at every run.", "a re-run could not give the same tables"
             )
+        if name in nested.CALLS:
+            return nested.CALLS[name](self, tree.expressions)
         signature = SIGNATURES.get(name)
         if signature is None:
             raise refuse(
@@ -397,15 +406,9 @@ class Binder:
 
     def _concat(self, tree: exp.Expression) -> Expression:
         parts = [self._bind(tree.this), self._bind(tree.expression)]
+        if any(part.type.kind == "array" for part in parts):
+            return SIGNATURES["concat"][2](parts)
         return Call("concat", tuple(convert(part, STRING) if not part.type.is_text else part for part in parts), STRING)
-
-    def _trim(self, tree: exp.Expression) -> Expression:
-        characters = tree.args.get("expression")
-        if characters is not None and not (isinstance(characters, exp.Literal) and characters.this == " "):
-            raise refuse(NOT_YET, "trim of other characters than spaces is not available yet.")
-        name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(tree.args.get("position") or "").upper(), "trim")
-        value = self._bind(tree.this)
-        return Call(name, (value if value.type.is_text else convert(value, STRING),), STRING)
 
 
 def aggregate_type(function: str, value: Expression | None) -> Type:
@@ -452,15 +455,8 @@ def _literal_cast(value: Expression, to: Type) -> Literal | None:
     """DATE'…' and TIMESTAMP'…' as constants, so that plans and push-down can use them."""
     if not (isinstance(value, Literal) and isinstance(value.value, str)):
         return None
-    found: Value = None
-    try:
-        if to.kind == "date" and len(value.value) == 10:
-            found = datetime.strptime(value.value, "%Y-%m-%d").date()  # noqa: DTZ007
-        elif to.kind == "timestamp" and value.value.endswith("Z"):
-            found = datetime.fromisoformat(value.value).astimezone(UTC)
-    except ValueError:
-        return None
-    return Literal(found, to) if found is not None else None
+    read = {"date": read_date, "timestamp": read_instant, "timestamp_ntz": read_wall_clock}.get(to.kind)
+    return Literal(read(value.value), to) if read is not None else None
 
 
 def _short(tree: exp.Expression) -> str:
@@ -498,10 +494,6 @@ _HANDLERS: dict[type, Callable[[Binder, exp.Expression], Expression]] = {
     exp.NullSafeNEQ: lambda binder, tree: call("not", call("same", *binder._both(tree, "Comparison:"))),
     exp.In: Binder._in,
     exp.Between: Binder._between,
-    exp.Like: Binder._like,
-    exp.ILike: Binder._like,
-    exp.Escape: Binder._escape,
-    exp.RegexpLike: Binder._regexp,
     exp.Case: Binder._case,
     exp.If: Binder._if,
     exp.Cast: Binder._cast,
@@ -513,7 +505,6 @@ _HANDLERS: dict[type, Callable[[Binder, exp.Expression], Expression]] = {
     exp.Subquery: Binder._query,
     exp.Any: Binder._any,
     exp.DPipe: Binder._concat,
-    exp.Trim: Binder._trim,
     exp.CurrentDate: lambda binder, _: binder.clock.date,
     exp.CurrentTimestamp: lambda binder, _: binder.clock.timestamp,
 }

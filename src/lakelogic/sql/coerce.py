@@ -34,11 +34,32 @@ def common(left: Type, right: Type) -> Type | None:
             return DOUBLE
         if other.kind in ("boolean", "date", "timestamp", "timestamp_ntz"):
             return other
-    if kinds == {"date", "timestamp"}:
-        return TIMESTAMP
+    if left.is_nested or right.is_nested:
+        return _common_nested(left, right)
+    if kinds in ({"date", "timestamp"}, {"timestamp", "timestamp_ntz"}):
+        return TIMESTAMP  # a wall clock beside an instant is UTC's
     if kinds == {"date", "timestamp_ntz"}:
         return Type("timestamp_ntz")
     return None
+
+
+def _common_nested(left: Type, right: Type) -> Type | None:
+    """Arrays by their elements, maps by keys and values, structs field by field under the same names in order."""
+    if left.kind != right.kind:
+        return None
+    if left.kind == "struct":
+        if [name.lower() for name, _ in left.fields] != [name.lower() for name, _ in right.fields]:
+            return None
+        inner = [common(one, two) for (_, one), (_, two) in zip(left.fields, right.fields, strict=True)]
+        found = tuple((name, type_) for (name, _), type_ in zip(left.fields, inner, strict=True) if type_ is not None)
+        return Type("struct", fields=found) if len(found) == len(left.fields) else None
+    assert left.element is not None
+    assert right.element is not None
+    element = common(left.element, right.element)
+    key = None if left.key is None or right.key is None else common(left.key, right.key)
+    if element is None or (left.kind == "map" and key is None):
+        return None
+    return Type(left.kind, key=key, element=element)
 
 
 def _common_number(left: Type, right: Type) -> Type:
@@ -122,3 +143,23 @@ def arithmetic_type(function: str, left: Type, right: Type) -> Type:
     scale = max(one.scale, two.scale)
     digits = max(one.precision - one.scale, two.precision - two.scale) + 1
     return decimal(min(38, digits + scale), scale)
+
+
+def always_converts(source: Type, to: Type) -> bool:
+    """Whether every value of one type can become one of the other, so that nobody has to look for failures."""
+    if source == to or source.kind == "null" or (to.is_text and source.kind != "binary" and not source.is_nested):
+        return to.kind != "json" or source.kind in ("json", "null")
+    if source.is_nested and to.is_nested:
+        if source.kind == "struct":
+            known = {name.lower(): type_ for name, type_ in source.fields}
+            return all(always_converts(known.get(name.lower(), type_), type_) for name, type_ in to.fields)
+        pairs = ((source.key, to.key), (source.element, to.element))
+        return all(one is None or two is None or always_converts(one, two) for one, two in pairs)
+    if source.is_integer and to.is_integer:
+        return INTEGER_BITS[source.kind] <= INTEGER_BITS[to.kind]
+    if source.is_number and to.kind == "decimal" and source.kind not in ("float", "double"):
+        one = as_decimal(source)
+        return one.scale <= to.scale and one.precision - one.scale <= to.precision - to.scale
+    if source.is_number and to.kind == "double":
+        return True
+    return source.kind == "date" and to.kind in ("timestamp", "timestamp_ntz")

@@ -53,7 +53,7 @@ class Type:
         if self.kind == "map":
             return f"map<{self.key},{self.element}>"
         if self.kind == "struct":
-            return "struct<" + ",".join(f"{name}:{type_}" for name, type_ in self.fields) + ">"
+            return "struct<" + ",".join(f"{_field_name(name)}:{type_}" for name, type_ in self.fields) + ">"
         return self.kind
 
     @property
@@ -75,6 +75,25 @@ class Type:
     def is_nested(self) -> bool:
         """Array, map or struct."""
         return self.kind in ("array", "map", "struct")
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether two values can be equal: everything but maps, and what holds a map."""
+        if self.kind == "map":
+            return False
+        parts = [type_ for _, type_ in self.fields] + ([self.element] if self.element is not None else [])
+        return all(part.is_comparable for part in parts)
+
+    def field(self, name: str) -> tuple[str, Type] | None:
+        """A struct's field by its name in any case: how it is spelled, and its type."""
+        return next((found for found in self.fields if found[0].lower() == name.lower()), None)
+
+
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def _field_name(name: str) -> str:
+    return name if _PLAIN_NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"
 
 
 NULL = Type("null")
@@ -103,6 +122,25 @@ def array(element: Type) -> Type:
     return Type("array", element=element)
 
 
+def struct(*fields: tuple[str, Type]) -> Type:
+    """A struct; raises ValueError for names that differ only in case, which not every engine tells apart."""
+    seen: set[str] = set()
+    for name, _ in fields:
+        if not name:
+            raise ValueError("a field of a struct has no name")
+        if name.lower() in seen:
+            raise ValueError(f"the struct has two fields called `{name}`")
+        seen.add(name.lower())
+    return Type("struct", fields=tuple(fields))
+
+
+def map_of(key: Type, element: Type) -> Type:
+    """A map; raises ValueError for keys that are nested themselves."""
+    if key.is_nested:
+        raise ValueError(f"the key of a map cannot be a {key.kind}")
+    return Type("map", key=key, element=element)
+
+
 _NAMES: dict[str, Type] = {
     "string": STRING, "str": STRING, "text": STRING, "varchar": STRING, "char": STRING,
     "boolean": BOOLEAN, "bool": BOOLEAN,
@@ -111,7 +149,7 @@ _NAMES: dict[str, Type] = {
     "float": FLOAT, "real": FLOAT, "double": DOUBLE,
     "decimal": decimal(), "numeric": decimal(), "date": DATE,
     "timestamp": TIMESTAMP, "datetime": TIMESTAMP, "timestamp_ntz": TIMESTAMP_NTZ,
-    "binary": BINARY, "bytes": BINARY, "json": JSON,
+    "timestamp_ltz": TIMESTAMP, "binary": BINARY, "bytes": BINARY, "json": JSON,
 }  # fmt: skip
 
 TYPE_NAMES: tuple[str, ...] = tuple(_NAMES)
@@ -140,18 +178,42 @@ def parse_type(text: str) -> Type:
             case "array" if len(parts) == 1:
                 return array(parse_type(parts[0]))
             case "map" if len(parts) == 2:
-                return Type("map", key=parse_type(parts[0]), element=parse_type(parts[1]))
-            case "struct" if parts and all(":" in part for part in parts):
-                pairs = (part.partition(":") for part in parts)
-                return Type("struct", fields=tuple((name.strip(), parse_type(kind)) for name, _, kind in pairs))
+                return map_of(parse_type(parts[0]), parse_type(parts[1]))
+            case "struct" if parts:
+                return struct(*(_field(part) for part in parts))
     raise ValueError(f"`{text}` is not a type")
 
 
+def parse_fields(text: str) -> Type:
+    """A type, or the fields of a struct as `a INT, b ARRAY<STRING>`; raises ValueError with what is wrong."""
+    try:
+        return parse_type(text)
+    except ValueError:
+        parts = _split(text)
+        if not parts or not all(_NAMED.match(part) for part in parts):
+            raise
+        return struct(*(_field(part) for part in parts))
+
+
+_NAMED = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^\s:`<>(),]+))\s*(?::|\s)\s*(\S.*)", re.DOTALL)
+
+
+def _field(text: str) -> tuple[str, Type]:
+    found = _NAMED.match(text)
+    if found is None:
+        raise ValueError(f"`{text.strip()}` is not a field with its type")
+    return (found[1].replace("``", "`") if found[1] else found[2]), parse_type(found[3])
+
+
 def _split(text: str) -> list[str]:
-    """Split at commas that are not inside brackets."""
-    parts, depth, start = [], 0, 0
+    """Split at commas that are not inside brackets or quoted names."""
+    parts, depth, start, in_name = [], 0, 0, False
     for position, character in enumerate(text):
-        if character in "<(":
+        if character == "`":
+            in_name = not in_name
+        elif in_name:
+            continue
+        elif character in "<(":
             depth += 1
         elif character in ">)":
             depth -= 1
@@ -204,13 +266,21 @@ def from_arrow(type_: pa.DataType) -> Type:
         return BINARY
     if pa.types.is_map(type_):
         return Type("map", key=from_arrow(type_.key_type), element=from_arrow(type_.item_type))
-    if pa.types.is_list(type_) or pa.types.is_large_list(type_) or pa.types.is_list_view(type_):
+    if _is_list(type_):
         return array(from_arrow(type_.value_type))
     if pa.types.is_struct(type_):
         return Type("struct", fields=tuple((field.name, from_arrow(field.type)) for field in type_))
     if pa.types.is_dictionary(type_):
         return from_arrow(type_.value_type)
     return STRING
+
+
+def _is_list(type_: pa.DataType) -> bool:
+    kinds = (
+        pa.types.is_list, pa.types.is_large_list, pa.types.is_list_view, pa.types.is_large_list_view,
+        pa.types.is_fixed_size_list,
+    )  # fmt: skip
+    return any(is_kind(type_) for is_kind in kinds)
 
 
 _INTEGER_FROM_ARROW = {

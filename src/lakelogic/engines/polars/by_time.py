@@ -9,9 +9,8 @@ from collections.abc import Callable
 
 import polars as pl
 
-FIRST_DAY, LAST_DAY = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31, in days from 1970
-SECOND = 1_000_000
-DAY = 86_400 * SECOND
+from lakelogic.sql.time_units import DAY, FIRST_DAY, LAST_DAY, SECOND
+from lakelogic.sql.time_zones import Steps
 
 _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _COMPACT = r"\A[0-9]{8}\z"
@@ -49,6 +48,34 @@ def moments(with_offset: bool) -> Callable[[pl.Series], pl.Series]:
         return _only(moment, moment.is_between(FIRST_DAY * DAY, (LAST_DAY + 1) * DAY - 1)).alias(texts.name)
 
     return parse
+
+
+def month_length(year: int, month: int) -> int:
+    """Days of a month."""
+    if month == 2:
+        return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
+    return 30 if month in (4, 6, 9, 11) else 31
+
+
+def offsets(steps: Steps) -> Callable[[pl.Series], pl.Series]:
+    """The offset of a time zone that holds at each moment."""
+    thresholds = pl.Series(steps.thresholds, dtype=pl.Int64)
+    values = pl.Series(steps.offsets, dtype=pl.Int64)
+    years = pl.Series(steps.years, dtype=pl.Int64)
+
+    def find(moments: pl.Series) -> pl.Series:
+        inside = moments
+        if steps.settled is not None and (beyond := moments >= steps.settled).any():
+            late = moments.filter(beyond).cast(pl.Datetime("us"))
+            year = late.dt.year()
+            start = late.dt.truncate("1y").cast(pl.Int64) // DAY
+            leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
+            same = years.gather(leap.cast(pl.Int64) * 7 + start % 7)
+            inside = moments.scatter(beyond.arg_true(), moments.filter(beyond) + (same - start) * DAY)
+        places = thresholds.search_sorted(inside.fill_null(0), side="right")
+        return _only(values.gather(places), moments.is_not_null()).alias(moments.name)
+
+    return find
 
 
 def _offset(tail: pl.Series) -> pl.Series:
