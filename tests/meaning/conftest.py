@@ -23,6 +23,11 @@ def tidy(value: Any) -> Any:
         return ("double", "NaN") if math.isnan(value) else ("double", value)
     if isinstance(value, datetime):
         return value.astimezone(UTC) if value.tzinfo else value
+    if isinstance(value, dict):
+        return {name: tidy(item) for name, item in value.items()}
+    if isinstance(value, list) and value and all(isinstance(item, tuple) for item in value):
+        # A map, as Arrow hands it over: its entries have no order of their own.
+        return ("map", sorted((repr(tidy(key)), tidy(item)) for key, item in value))
     if isinstance(value, (list, tuple)):
         return [tidy(item) for item in value]
     return (type(value).__name__, value)

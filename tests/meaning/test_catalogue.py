@@ -4,7 +4,7 @@ from lakelogic.sql.bind import bind
 from lakelogic.sql.functions import CATALOGUE, LOWERED
 
 
-def test_every_example_of_the_catalogue_holds(meaning):
+def test_every_example_of_the_catalogue_holds(meaning, same):
     examples = [example for function in CATALOGUE.values() for example in function.examples]
     assert len(examples) > 100
     bound = {f"e{index}": bind(text, {}) for index, (text, _) in enumerate(examples)}
@@ -12,7 +12,7 @@ def test_every_example_of_the_catalogue_holds(meaning):
     wrong = [
         f"{text}: expected {expected!r}, found {value!r}"
         for (text, expected), value in zip(examples, found.values(), strict=True)
-        if value != expected or isinstance(value, bool) is not isinstance(expected, bool)
+        if not same(value, expected)
     ]
     assert not wrong, f"{meaning.name}: " + "; ".join(wrong)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
 from lakelogic.sql.coerce import text, unify
 from lakelogic.sql.expressions import Call, Expression, Literal, convert
+from lakelogic.sql.patterns import NotPortable, parse
 from lakelogic.sql.problems import BAD_ARGUMENTS, BAD_TYPES, Problem, SqlProblems
 from lakelogic.sql.types import INT, STRING, Type
 
@@ -65,17 +65,14 @@ def chosen(name: str) -> Builder:
 def portable_pattern(value: Expression) -> Literal:
     """A regular expression that all engines read the same way."""
     found = constant_text(value, "the pattern")
-    written = str(found.value)
     try:
-        re.compile(written)
-    except re.error as error:
-        raise refuse(BAD_ARGUMENTS, f"The pattern `{written}` is no regular expression: {error}.") from None
-    if unportable := re.search(r"\(\?(?:=|!|<=|<!|>|\()|(?<!\\)(?:\\\\)*\\[1-9]", written):
+        parse(str(found.value))
+    except NotPortable as reason:
         raise refuse(
             BAD_ARGUMENTS,
-            f"`{unportable[0]}` in the pattern `{written}` is not portable.",
+            f"The pattern `{found.value}` cannot be used: {reason}.",
             "the portable syntax is that of RE2: no look-around, no back-references",
-        )
+        ) from None
     return found
 
 
@@ -92,11 +89,28 @@ def case(branches: Sequence[tuple[Expression, Expression]], default: Expression 
 def cast(value: Expression, to: Type) -> Expression:
     """CAST and TRY_CAST: the same, because a value that cannot be converted becomes NULL."""
     source = value.type
-    if to.is_nested or source.is_nested:
-        if source == to:
-            return value
-        raise refuse(BAD_TYPES, f"A cast from {source} to {to} is not available yet.")
-    impossible = (
+    if not castable(source, to):
+        raise refuse(BAD_TYPES, f"{source} cannot be cast to {to}.")
+    return convert(value, to)
+
+
+def castable(source: Type, to: Type) -> bool:
+    """Whether some value of one type can become one of the other. Structs go by field name, other nested types by
+    what they hold; every nested value has a text, and a text can hold any nested value."""
+    if source == to or source.kind == "null":
+        return True
+    if source.is_nested or to.is_nested:
+        if source.is_text or to.is_text:
+            return True
+        if source.kind != to.kind:
+            return False
+        if source.kind == "struct":
+            known = {name.lower(): type_ for name, type_ in source.fields}
+            shared = [(known[name.lower()], type_) for name, type_ in to.fields if name.lower() in known]
+            return bool(shared) and all(castable(one, two) for one, two in shared)
+        pairs = ((source.key, to.key), (source.element, to.element))
+        return all(one is None or two is None or castable(one, two) for one, two in pairs)
+    return not (
         (source.kind == "boolean" and to.kind in ("date", "timestamp", "timestamp_ntz", "binary"))
         or (source.is_number and to.kind in ("date", "timestamp", "timestamp_ntz", "binary"))
         or (
@@ -104,6 +118,3 @@ def cast(value: Expression, to: Type) -> Expression:
         )
         or (source.kind == "binary" and not (to.is_text or to.kind == "binary"))
     )
-    if impossible:
-        raise refuse(BAD_TYPES, f"{source} cannot be cast to {to}.")
-    return convert(value, to)

@@ -26,10 +26,12 @@ class ContractSQL(Spark):
         """No function is rewritten while parsing."""
 
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
+        # Otherwise `array(a, b)[0]` would be read as the array of 0.
+        ARRAY_CONSTRUCTORS: ClassVar[dict[str, Any]] = {}
         FUNCTION_PARSERS = {  # noqa: RUF012
             name: parser
             for name, parser in Spark.Parser.FUNCTION_PARSERS.items()
-            if name in ("CAST", "TRY_CAST", "EXTRACT", "TRIM")
+            if name in ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "OVERLAY", "SUBSTRING")
         }
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 
-from lakelogic.sql.arguments import Signatures
+from lakelogic.sql.arguments import Args, Builder, Signatures
 from lakelogic.sql.catalogue import core, documents, nested, numbers, strings, times
-from lakelogic.sql.expressions import Literal
+from lakelogic.sql.expressions import Expression, Literal
 from lakelogic.sql.types import DATE, TIMESTAMP
 
 
@@ -26,6 +27,19 @@ SIGNATURES: Signatures = {
     **nested.SIGNATURES,
     **documents.SIGNATURES,
 }
+
+
+def _overloaded(meaning: Callable[[Args], Expression | None], otherwise: Builder) -> Builder:
+    def build(a: Args) -> Expression:
+        found = meaning(a)
+        return otherwise(a) if found is None else found
+
+    return build
+
+
+for _name, _meaning in nested.OVERLOADS.items():
+    _least, _most, _otherwise = SIGNATURES[_name]
+    SIGNATURES[_name] = (_least, _most, _overloaded(_meaning, _otherwise))
 
 # Functions that read files, reflect or run code: refused by name, on every engine.
 FORBIDDEN_FUNCTIONS = frozenset(

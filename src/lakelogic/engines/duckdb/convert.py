@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from lakelogic.engines.duckdb.convert_nested import nested_to_type
 from lakelogic.engines.duckdb.literals import cast, try_cast, type_name
 from lakelogic.errors import UnsupportedError
 from lakelogic.sql.types import Type
@@ -27,8 +28,8 @@ def to_type(sql: str, source: Type, to: Type) -> str:
         return sql
     if source.kind == "null":
         return cast("NULL", to)
-    if source.is_nested and to.is_text:
-        return cast(f"to_json({sql})", "VARCHAR")
+    if source.is_nested or to.is_nested:
+        return nested_to_type(sql, source, to, to_type)
     kind = "text" if source.is_text else "integer" if source.is_integer else source.kind
     convert = _FROM.get("real" if kind in ("float", "double") else kind)
     found = convert(sql, source, to) if convert else None

@@ -17,13 +17,6 @@ from lakelogic.sql.types import DOUBLE, Type, decimal
 Names: TypeAlias = Mapping[str, str]
 Builder: TypeAlias = Callable[[Call, Sequence[str]], str]
 
-# Characters whose lower or upper case is longer than one, or depends on what stands around them: DuckDB maps
-# characters one by one, so texts that hold one of these go through Python.
-SPECIAL_LOWER = "[İΣ]"
-SPECIAL_UPPER = "[ßŉǰΐΰևẖ-ẚὐὒὔὖᾀ-ᾯᾲ-ᾴᾶᾷᾼῂ-ῄῆῇῌῒΐῖῗῢ-ῤῦῧῲ-ῴῶῷῼﬀ-ﬆﬓ-ﬗ]"
-LOWER_FUNCTION = "ll_lower"
-UPPER_FUNCTION = "ll_upper"
-
 _DATES = "CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE)"
 
 
@@ -35,7 +28,12 @@ def expression_sql(expression: Expression, names: Names) -> str:
         return literal(expression)
     if isinstance(expression, Lambda):
         raise UnsupportedError("A lambda can only stand inside a function that takes one.")
-    args = [expression_sql(argument, names) for argument in expression.args]
+    args = [
+        nested.lambda_sql(expression, argument, names, expression_sql)
+        if isinstance(argument, Lambda)
+        else expression_sql(argument, names)
+        for argument in expression.args
+    ]
     builder = BUILDERS.get(expression.function)
     if builder is None:
         raise UnsupportedError(f"DuckDB has no function `{expression.function}`.")
@@ -98,59 +96,15 @@ def _modulo(call: Call, args: Sequence[str]) -> str:
     return try_cast(f"TRY({left} % NULLIF({right}, {cast('0', call.type)}))", call.type)
 
 
-def _round(call: Call, args: Sequence[str]) -> str:
-    value, digits = args[0], _constant(call, 1) if len(args) > 1 else 0
-    assert isinstance(digits, int)
-    if call.type.kind == "decimal":
-        return try_cast(f"round({value}, {min(digits, call.type.scale)})", call.type)
-    if digits == 0:
-        return f"round({value})"
-    if digits > 20:
-        return value
-    # A double is rounded as it is written: 1.005 to two digits is 1.01, although its binary value is below.
-    exact = cast(cast(cast(value, "VARCHAR"), decimal(38, digits)), call.type)
-    return f"CASE WHEN abs({value}) < 1e15 THEN {exact} ELSE {value} END"
-
-
 def _whole(name: str) -> Builder:
     return lambda _call, args: try_cast(f"{name}({args[0]})", "BIGINT")
-
-
-def _folded(name: str, special: str, function: str) -> Builder:
-    def build(_call: Call, args: Sequence[str]) -> str:
-        (value,) = args
-        matched = f"regexp_matches({value}, {text(special)})"
-        return f"CASE WHEN {matched} THEN {function}({value}) ELSE {name}({value}) END"
-
-    return build
-
-
-_lower = _folded("lower", SPECIAL_LOWER, LOWER_FUNCTION)
 
 
 def _like(call: Call, args: Sequence[str]) -> str:
     pattern = like_escaped(like_parts(str(_constant(call, 1))))
     if call.function == "ilike":
-        return f"({_lower(call, args[:1])} LIKE {text(pattern.lower())} ESCAPE {text(chr(92))})"
+        return f"({strings.lower(call, args[:1])} LIKE {text(pattern.lower())} ESCAPE {text(chr(92))})"
     return f"({args[0]} LIKE {text(pattern)} ESCAPE {text(chr(92))})"
-
-
-def _regexp_replace(call: Call, args: Sequence[str]) -> str:
-    plain = str(_constant(call, 2)).replace("\\", "\\\\")
-    return f"regexp_replace({args[0]}, {args[1]}, {text(plain)}, 'g')"
-
-
-def _pad(name: str) -> Builder:
-    def build(call: Call, args: Sequence[str]) -> str:
-        # The native padding counts columns on a screen, not characters.
-        value, size, fill = args[0], _constant(call, 1), str(_constant(call, 2))
-        assert isinstance(size, int)
-        missing = f"greatest({size} - length({value}), 0)"
-        filling = f"left(repeat({text(fill)}, {missing}), {missing})"
-        cut = f"left({value}, {size})"
-        return f"({filling} || {cut})" if name == "lpad" else f"({cut} || {filling})"
-
-    return build
 
 
 def _date_part(name: str) -> Builder:
@@ -206,23 +160,11 @@ BUILDERS: dict[str, Builder] = {
     "modulo": _modulo,
     "negate": lambda call, args: try_cast(f"TRY(- {args[0]})", call.type),
     "abs": lambda call, args: try_cast(f"TRY(abs({args[0]}))", call.type),
-    "round": _round,
     "floor": _whole("floor"),
     "ceil": _whole("ceil"),
     "greatest": _plain("greatest"),
     "least": _plain("least"),
-    "lower": _lower,
-    "upper": _folded("upper", SPECIAL_UPPER, UPPER_FUNCTION),
-    "trim": lambda _call, args: f"trim({args[0]}, ' ')",
-    "ltrim": lambda _call, args: f"ltrim({args[0]}, ' ')",
-    "rtrim": lambda _call, args: f"rtrim({args[0]}, ' ')",
-    "length": lambda call, args: cast(f"length({args[0]})", call.type),
-    "substring": _plain("substring"),
-    "left": _plain("left"),
-    "right": _plain("right"),
     "concat": _infix("||"),
-    "concat_ws": _plain("concat_ws"),
-    "replace": _plain("replace"),
     # `reverse` itself turns user-perceived characters around, not code points.
     "reverse": lambda _call, args: f"array_to_string(list_reverse(string_split({args[0]}, '')), '')",
     "starts_with": _plain("starts_with"),
@@ -230,18 +172,12 @@ BUILDERS: dict[str, Builder] = {
     "contains": _plain("contains"),
     "like": _like,
     "ilike": _like,
-    "matches": _plain("regexp_matches"),
-    "regexp_replace": _regexp_replace,
-    "lpad": _pad("lpad"),
-    "rpad": _pad("rpad"),
     "year": _date_part("year"),
     "month": _date_part("month"),
     "day": _date_part("day"),
     "hour": _date_part("hour"),
     "days_between": lambda call, args: cast(f"date_diff('day', {args[1]}, {args[0]})", call.type),
     "date_add": _date_add,
-    "md5": _plain("md5"),
-    "sha256": _plain("sha256"),
     "convert": lambda call, args: to_type(args[0], call.args[0].type, call.type),
     "bits": _bits,
     "texts_where": _texts_where,

@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from lakelogic.engines import text_reader
 from lakelogic.engines.base import Capabilities, Frame, Pinned, Staged
-from lakelogic.engines.duckdb import aggregates, nodes, scan
+from lakelogic.engines.duckdb import aggregates, documents, nodes, scan
 from lakelogic.engines.duckdb import stage as staging
-from lakelogic.engines.duckdb.expressions import BUILDERS, LOWER_FUNCTION, UPPER_FUNCTION, expression_sql
+from lakelogic.engines.duckdb.expressions import BUILDERS, expression_sql
 from lakelogic.engines.duckdb.literals import quoted
 from lakelogic.engines.duckdb.query import Query
 from lakelogic.plan.nodes import Account, Landed, Link, Mask, Measure, Published, Read
@@ -33,7 +33,7 @@ class DuckDBEngine:
     name = "duckdb"
     capabilities = Capabilities(
         name="duckdb",
-        functions=frozenset({*BUILDERS, *aggregates.NAMES}),
+        functions=frozenset({*BUILDERS, *aggregates.NAMES, *windows.NAMES}),
         formats=frozenset({"csv", "tsv", "json", "ndjson", "parquet", "delta"}),
         masks=frozenset({"nullify", "hash", "redact", "partial", "encrypt", "encrypt_deterministic"}),
         nodes=frozenset(kind.__name__ for kind in nodes.LOWER),
@@ -47,9 +47,8 @@ class DuckDBEngine:
             settings["memory_limit"] = memory_limit
         self._connection: Any = duckdb.connect(":memory:", config=settings)
         self._connection.execute("SET GLOBAL TimeZone = 'UTC'")
-        # Few texts come this way (`expressions.py` says which), so one call per row is cheap enough.
-        for function, method in ((LOWER_FUNCTION, str.lower), (UPPER_FUNCTION, str.upper)):
-            self._connection.create_function(function, method, ["VARCHAR"], "VARCHAR")
+        for function, method, gives in exact.REGISTERED:
+            self._connection.create_function(function, method, ["VARCHAR"] * 4, gives, null_handling="special")
         self._adopted = count(1)
 
     @property

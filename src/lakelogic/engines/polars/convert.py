@@ -7,6 +7,7 @@ from collections.abc import Callable
 import polars as pl
 
 from lakelogic.engines.polars import by_time, by_value
+from lakelogic.engines.polars.convert_nested import nested_to_type
 from lakelogic.engines.polars.literals import dtype
 from lakelogic.errors import UnsupportedError
 from lakelogic.sql.types import Type
@@ -23,6 +24,8 @@ def to_type(value: pl.Expr, source: Type, to: Type) -> pl.Expr:
         return value
     if source.kind == "null":
         return pl.lit(None, dtype=dtype(to))
+    if source.is_nested or to.is_nested:
+        return nested_to_type(value, source, to, to_type)
     kind = "text" if source.is_text else "integer" if source.is_integer else source.kind
     convert = _FROM.get("real" if kind in ("float", "double") else kind)
     found = convert(value, source, to) if convert else None

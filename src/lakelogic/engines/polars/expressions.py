@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from lakelogic.engines.patterns import like_parts, like_regex, rust_regex
+from lakelogic.engines.patterns import like_parts, like_regex
 from lakelogic.engines.polars import by_value, documents, nested, numbers, strings, times
 from lakelogic.engines.polars.convert import by_batch, to_type
 from lakelogic.engines.polars.literals import dtype, literal
@@ -30,7 +30,7 @@ def expression(value: Expression) -> pl.Expr:
     if isinstance(value, Literal):
         return literal(value)
     if isinstance(value, Lambda):
-        raise UnsupportedError("A lambda can only stand inside a function that takes one.")
+        return expression(value.body)  # over a frame that has its parameters as columns
     builder = BUILDERS.get(value.function)
     if builder is None:
         raise UnsupportedError(f"Polars has no function `{value.function}`.")
@@ -129,17 +129,6 @@ def _abs(call: Call, args: Args) -> pl.Expr:
     return value.abs().cast(dtype(call.type), strict=False)
 
 
-def _round(call: Call, args: Args) -> pl.Expr:
-    digits = _constant(call, 1) if len(args) > 1 else 0
-    if call.type.kind == "decimal":
-        wide = args[0].cast(pl.Decimal(38, call.type.scale))
-        rounded = wide.round(min(digits, call.type.scale), mode="half_away_from_zero")
-        return rounded.cast(dtype(call.type), strict=False)
-    if digits == 0:
-        return args[0].round(0, mode="half_away_from_zero")
-    return args[0] if digits > 17 else by_batch(args[0], by_value.rounded_real(digits), dtype(call.type))
-
-
 def _whole(act: Callable[[pl.Expr], pl.Expr]) -> Builder:
     def build(call: Call, args: Args) -> pl.Expr:
         source = call.args[0].type
@@ -176,24 +165,6 @@ def _like(call: Call, args: Args) -> pl.Expr:
     if shape == ("any", "text", "any"):
         return value.str.contains(texts[0], literal=True)
     return value.str.contains(like_regex(parts))
-
-
-def _replace(call: Call, args: Args) -> pl.Expr:
-    old = _constant(call, 1)
-    return args[0].str.replace_all(old, _constant(call, 2), literal=True) if old else args[0]
-
-
-def _regexp_replace(call: Call, args: Args) -> pl.Expr:
-    plain = str(_constant(call, 2)).replace("$", "$$")
-    return args[0].str.replace_all(rust_regex(_constant(call, 1)), plain)
-
-
-def _pad(call: Call, args: Args) -> pl.Expr:
-    value, size, fill = args[0], int(_constant(call, 1)), str(_constant(call, 2))
-    missing = (pl.lit(size) - value.str.len_chars().cast(pl.Int64)).clip(lower_bound=0)
-    filling = pl.lit((fill * size)[:size]).str.head(missing)
-    cut = value.str.head(size)
-    return pl.concat_str([filling, cut] if call.function == "lpad" else [cut, filling])
 
 
 def _date_add(_call: Call, args: Args) -> pl.Expr:
@@ -257,43 +228,26 @@ BUILDERS: dict[str, Builder] = {
     "modulo": _modulo,
     "negate": _negate,
     "abs": _abs,
-    "round": _round,
     "floor": _whole(lambda value: value.floor()),
     "ceil": _whole(lambda value: value.ceil()),
     "greatest": _extreme(lambda value, best: value > best),
     "least": _extreme(lambda value, best: value < best),
     "lower": lambda _call, args: args[0].str.to_lowercase(),
     "upper": lambda _call, args: args[0].str.to_uppercase(),
-    "trim": lambda _call, args: args[0].str.strip_chars(" "),
-    "ltrim": lambda _call, args: args[0].str.strip_chars_start(" "),
-    "rtrim": lambda _call, args: args[0].str.strip_chars_end(" "),
     "length": lambda call, args: args[0].str.len_chars().cast(dtype(call.type)),
-    "substring": lambda call, args: args[0].str.slice(
-        int(_constant(call, 1)) - 1, int(_constant(call, 2)) if len(args) > 2 else None
-    ),
-    "left": lambda call, args: args[0].str.head(int(_constant(call, 1))),
-    "right": lambda call, args: args[0].str.tail(int(_constant(call, 1))),
     "concat": lambda _call, args: pl.concat_str(args),
-    "concat_ws": lambda call, args: pl.concat_str(args[1:], separator=str(_constant(call, 0)), ignore_nulls=True),
-    "replace": _replace,
     "reverse": lambda _call, args: by_batch(args[0], by_value.reversed_text, pl.String),
     "starts_with": lambda _call, args: args[0].str.starts_with(args[1]),
     "ends_with": lambda _call, args: args[0].str.ends_with(args[1]),
     "contains": lambda _call, args: args[0].str.contains(args[1], literal=True),
     "like": _like,
     "ilike": _like,
-    "matches": lambda call, args: args[0].str.contains(rust_regex(_constant(call, 1))),
-    "regexp_replace": _regexp_replace,
-    "lpad": _pad,
-    "rpad": _pad,
     "year": _part("year"),
     "month": _part("month"),
     "day": _part("day"),
     "hour": _part("hour"),
     "days_between": _days_between,
     "date_add": _date_add,
-    "md5": lambda _call, args: by_batch(args[0], by_value.md5, pl.String),
-    "sha256": lambda _call, args: by_batch(args[0], by_value.sha256, pl.String),
     "convert": lambda call, args: to_type(args[0], call.args[0].type, call.type),
     "bits": _bits,
     "texts_where": _texts_where,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lakelogic.engines.spark.text import name, quoted, type_name
+from lakelogic.engines.spark.convert_nested import is_json, nested_to_type
+from lakelogic.engines.spark.text import quoted, type_name
 from lakelogic.errors import UnsupportedError
 from lakelogic.sql.types import STRING, Type
 
@@ -29,6 +30,8 @@ def conversion(value: str, source: Type, to: Type) -> str:
         return value
     if source.kind == "null":
         return f"CAST(NULL AS {type_name(to)})"
+    if source.is_nested or to.is_nested:
+        return nested_to_type(value, source, to, conversion)
     if source.is_text:
         return _from_text(value, to)
     if to.is_text:
@@ -41,10 +44,6 @@ def conversion(value: str, source: Type, to: Type) -> str:
         return f"({value} <> 0)"
     if source.kind == "boolean" and to.is_number:
         return f"CAST(CASE {value} WHEN TRUE THEN 1 WHEN FALSE THEN 0 END AS {type_name(to)})"
-    if source.kind == "array" and to.kind == "array" and source.element and to.element:
-        return f"transform({value}, ll_x -> {conversion('ll_x', source.element, to.element)})"
-    if source.kind == "struct" and to.kind == "struct":
-        return _struct(value, source, to)
     raise UnsupportedError(f"A conversion from {source} to {to} is not available on Spark yet.")
 
 
@@ -63,7 +62,7 @@ def _from_text(value: str, to: Type) -> str:
         case "string":
             return value
         case "json":
-            return f"CASE WHEN {_is_json(value)} THEN {value} END"
+            return f"CASE WHEN {is_json(value)} THEN {value} END"
         case "float" | "double":
             return _text_to_float(trimmed, to)
         case "decimal":
@@ -85,14 +84,6 @@ def _from_text(value: str, to: Type) -> str:
         case "binary":
             return f"CAST({value} AS BINARY)"
     raise UnsupportedError(f"A conversion from text to {to} is not available on Spark yet.")
-
-
-def _is_json(value: str) -> str:
-    # The parser stops after the first value; inside an array with a known end, nothing can hide behind it.
-    return f"coalesce(size(from_json(concat('[', {value}, ',0]'), 'ARRAY<STRING>', {STRICT_JSON})) = 2, FALSE)"
-
-
-STRICT_JSON = "map('allowNonNumericNumbers', 'false', 'allowSingleQuotes', 'false')"
 
 
 def _text_to_float(trimmed: str, to: Type) -> str:
@@ -156,8 +147,6 @@ def _to_text(value: str, source: Type) -> str:
             return _instant_text(value, "")
         case "binary":
             return f"try_validate_utf8(CAST({value} AS STRING))"
-        case "array" | "map" | "struct":
-            return f"to_json({value}, map('ignoreNullFields', 'false'))"
     return f"CAST({value} AS STRING)"
 
 
@@ -245,18 +234,6 @@ def _number(value: str, source: Type, to: Type) -> str:
             return f"CASE WHEN {infinite} THEN NULL ELSE {narrow} END"
         return narrow
     return f"CAST({value} AS {kind})"
-
-
-def _struct(value: str, source: Type, to: Type) -> str:
-    known = dict(source.fields)
-    parts = []
-    for field, kind in to.fields:
-        if field in known:
-            inner = conversion(f"{value}.{name(field)}", known[field], kind)
-        else:
-            inner = f"CAST(NULL AS {type_name(kind)})"
-        parts.append(f"{quoted(field)}, {inner}")
-    return f"CASE WHEN {value} IS NOT NULL THEN named_struct({', '.join(parts)}) END"
 
 
 _OTHERS: dict[tuple[str, str], Callable[[str], str]] = {

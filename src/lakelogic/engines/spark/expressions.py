@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from lakelogic.engines.patterns import like_escaped, like_parts
 from lakelogic.engines.spark import documents, nested, numbers, strings, times
 from lakelogic.engines.spark.conversions import conversion
-from lakelogic.engines.spark.patterns import java_pattern, java_replacement
 from lakelogic.engines.spark.text import constant, name, quoted, type_name
 from lakelogic.errors import UnsupportedError
 from lakelogic.sql.expressions import Call, Column, Expression, Lambda, Literal
@@ -23,7 +22,7 @@ def sql(expression: Expression) -> str:
     if isinstance(expression, Literal):
         return constant(expression)
     if isinstance(expression, Lambda):
-        raise UnsupportedError("A lambda can only stand inside a function that takes one.")
+        return nested.lambda_sql(expression, sql(expression.body))
     build = FUNCTIONS.get(expression.function)
     if build is None:
         raise UnsupportedError(f"The function `{expression.function}` is not available on Spark.")
@@ -127,20 +126,6 @@ def _abs(call: Call) -> str:
     return f"abs({value})"
 
 
-def _round(call: Call) -> str:
-    value, digits = sql(call.args[0]), _whole_of(call.args[1]) if len(call.args) > 1 else 0
-    if call.type.is_integer:
-        return value
-    if call.type.kind == "decimal":
-        return f"try_cast(round({value}, {digits}) AS {type_name(call.type)})"
-    if digits == 0:
-        return f"round({value})"
-    if digits > 20:
-        return value
-    # A double is rounded as it is written: 1.005 to two digits is 1.01, although its binary value is below.
-    return f"CASE WHEN abs({value}) < 1e15D THEN round({value}, {digits}) ELSE {value} END"
-
-
 def _to_whole(spark_name: str) -> Builder:
     def build(call: Call) -> str:
         (value,) = _args(call)
@@ -171,21 +156,6 @@ def _like(symbol: str) -> Builder:
         return f"({sql(subject)} {symbol} {quoted(like_escaped(like_parts(_text_of(pattern))))})"
 
     return build
-
-
-def _matches(call: Call) -> str:
-    subject, pattern = call.args
-    return f"({sql(subject)} RLIKE {quoted(java_pattern(_text_of(pattern)))})"
-
-
-def _regexp_replace(call: Call) -> str:
-    subject, pattern, to = call.args
-    found, new = quoted(java_pattern(_text_of(pattern))), quoted(java_replacement(_text_of(to)))
-    return f"regexp_replace({sql(subject)}, {found}, {new})"
-
-
-def _sha256(call: Call) -> str:
-    return f"sha2({sql(call.args[0])}, 256)"
 
 
 # made by the plan
@@ -286,41 +256,26 @@ FUNCTIONS: dict[str, Builder] = {
     "modulo": _modulo,
     "negate": _negate,
     "abs": _abs,
-    "round": _round,
     "floor": _to_whole("floor"),
     "ceil": _to_whole("ceil"),
     "greatest": _function("greatest"),
     "least": _function("least"),
     "lower": _function("lower"),
     "upper": _function("upper"),
-    "trim": _function("trim"),
-    "ltrim": _function("ltrim"),
-    "rtrim": _function("rtrim"),
     "length": _function("length"),
-    "substring": _function("substring"),
-    "left": _function("left"),
-    "right": _function("right"),
     "concat": _function("concat"),
-    "concat_ws": _function("concat_ws"),
-    "replace": _function("replace"),
     "reverse": _function("reverse"),
     "starts_with": _function("startswith"),
     "ends_with": _function("endswith"),
     "contains": _function("contains"),
     "like": _like("LIKE"),
     "ilike": _like("ILIKE"),
-    "matches": _matches,
-    "regexp_replace": _regexp_replace,
-    "lpad": _function("lpad"),
-    "rpad": _function("rpad"),
     "year": _function("year"),
     "month": _function("month"),
     "day": _function("day"),
     "hour": _function("hour"),
     "days_between": _function("datediff"),
     "date_add": _date_add,
-    "md5": _function("md5"),
-    "sha256": _sha256,
     "convert": lambda call: conversion(sql(call.args[0]), call.args[0].type, call.type),
     "bits": _bits,
     "texts_where": _texts_where,

@@ -1,0 +1,156 @@
+"""JSON text and nested values: what a document must look like to become a value, and how a value is written.
+
+A value that stands where a scalar is declared is taken as its text: text without its quotes, a number as it was
+written, an object or array as compact JSON. So big numbers and decimals stay exact; what the text becomes is for the
+rules of scalar types to say. Where an array, map or struct is declared, nothing else fits.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NoReturn
+
+from lakelogic.sql.types import STRING, Type, parse_type
+
+# As deep as a document may be; deeper ones are not read, wherever a reader would give up.
+MOST_DEPTH = 200
+_ESCAPED = {code: f"\\u{code:04X}" for code in range(32)} | {
+    ord('"'): '\\"', ord("\\"): "\\\\", 8: "\\b", 9: "\\t", 10: "\\n", 12: "\\f", 13: "\\r",
+}  # fmt: skip
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+class Number(str):
+    """A number as it was written, told apart from text of the same characters."""
+
+    __slots__ = ()
+
+
+class Misfit(ValueError):
+    """A document does not have the shape of the type."""
+
+
+def _no_constant(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not JSON")
+
+
+_decode: Callable[[str], Any] = json.JSONDecoder(
+    parse_float=Number, parse_int=Number, parse_constant=_no_constant
+).decode
+
+
+def parse(text: str) -> Any:
+    """The document that a text is, with numbers as they were written; of equal keys the last wins. Raises Misfit."""
+    try:
+        value = _decode(text)
+    except (ValueError, RecursionError) as error:
+        raise Misfit(str(error)) from None
+    if "\\u" in text and _HALF.search(compact(value)):
+        raise Misfit("half a character")
+    return value
+
+
+def quoted(text: str) -> str:
+    """A JSON string: non-ASCII characters as they are, control characters escaped in one way."""
+    return '"' + text.translate(_ESCAPED) + '"'
+
+
+def compact(value: Any) -> str:
+    """A document as text without blanks, keys in their order, numbers as they were written."""
+    if isinstance(value, Number):
+        return str(value)
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{quoted(key)}:{compact(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(compact(item) for item in value) + "]"
+    return "null" if value is None else "true" if value else "false"
+
+
+def scalar_text(value: Any) -> str | None:
+    """A value of a document as the text that a scalar type is made of."""
+    if value is None:
+        return None
+    return str(value) if isinstance(value, str) else compact(value)
+
+
+def texts_of(type_: Type) -> Type:
+    """The type with text in place of every scalar: what a document is read as before anything is converted."""
+    if not type_.is_nested:
+        return STRING
+    return Type(
+        type_.kind,
+        key=STRING if type_.key is not None else None,
+        element=None if type_.element is None else texts_of(type_.element),
+        fields=tuple((name, texts_of(field)) for name, field in type_.fields),
+    )
+
+
+def shaped(value: Any, type_: Type, *, lenient: bool = False) -> Any:
+    """A document as a value of `texts_of(type_)`; what does not fit raises Misfit, or is NULL when lenient."""
+    if value is None:
+        return None
+    if not type_.is_nested:
+        return scalar_text(value)
+    try:
+        return _nested(value, type_, lenient)
+    except Misfit:
+        if lenient:
+            return None
+        raise
+
+
+def _nested(value: Any, type_: Type, lenient: bool) -> Any:
+    if type_.kind == "array":
+        assert type_.element is not None
+        if not isinstance(value, list):
+            raise Misfit("not an array")
+        return [shaped(item, type_.element, lenient=lenient) for item in value]
+    if not isinstance(value, dict):
+        raise Misfit("not an object")
+    if type_.kind == "map":
+        assert type_.element is not None
+        return {key: shaped(item, type_.element, lenient=lenient) for key, item in value.items()}
+    return {name: shaped(value.get(name), field, lenient=lenient) for name, field in type_.fields}
+
+
+def read(text: str, type_: Type, *, lenient: bool = False) -> Any:
+    """The value of `texts_of(type_)` that a text holds; None when it holds none."""
+    try:
+        return shaped(parse(text), type_, lenient=lenient)
+    except Misfit:
+        return None
+
+
+@lru_cache(maxsize=256)
+def _type(text: str) -> Type:
+    return parse_type(text)
+
+
+def reshaped(text: str | None, type_: str, lenient: bool = False) -> str | None:
+    """The text of a document in which every scalar is a JSON string; None when it does not fit the type."""
+    if text is None:
+        return None
+    value = read(text, _type(type_), lenient=lenient)
+    return None if value is None else compact(value)
+
+
+def write(value: Any, type_: Type) -> str:
+    """A value of `texts_of(type_)` as JSON: numbers and booleans bare, everything else quoted."""
+    if value is None:
+        return "null"
+    if type_.kind == "array":
+        assert type_.element is not None
+        return "[" + ",".join(write(item, type_.element) for item in value) + "]"
+    if type_.kind == "struct":
+        return "{" + ",".join(f"{quoted(name)}:{write(value[name], field)}" for name, field in type_.fields) + "}"
+    if type_.kind == "map":
+        assert type_.element is not None
+        return "{" + ",".join(f"{quoted(key)}:{write(item, type_.element)}" for key, item in value.items()) + "}"
+    if type_.kind == "boolean" or (type_.is_number and value not in ("NaN", "Infinity", "-Infinity")):
+        return str(value)
+    return quoted(value)
