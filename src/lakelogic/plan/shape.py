@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from lakelogic import names
 from lakelogic.contract.document import Contract
 from lakelogic.contract.fields import Field
+from lakelogic.contract.source import Options
+from lakelogic.plan import written
 from lakelogic.plan.codes import BAD_TYPE, NOT_YET, RESERVED
 from lakelogic.plan.nodes import Landed, Mask
 from lakelogic.plan.state import Flag, State, Trouble, either, present
@@ -46,7 +48,6 @@ def land(state: State, contract: Contract, landed: Sequence[Landed]) -> tuple[st
     `lineage.preserve_upstream` names them.
     """
     model = {field.name.lower(): field for field in (contract.model.fields if contract.model else ())}
-    policy = contract.schema_policy
     preserved = {name.lower() for name in contract.lineage.preserve_upstream}
     unknown: list[str] = []
     state.used |= {name.lower() for name in (names.FILE, names.NUMBER, names.TEXT, names.BROKEN, names.SIDE)}
@@ -64,8 +65,6 @@ def land(state: State, contract: Contract, landed: Sequence[Landed]) -> tuple[st
         if field is None:
             if model:
                 unknown.append(column.name)
-            if model and policy.unknown_fields == "drop":
-                continue
         elif field.masking:
             state.taints[column.name] = Mask(field.name, field.masking, field.masking_format)
         state.scope[field.name if field else column.name] = Column(column.name, column.type)
@@ -79,8 +78,11 @@ def conform(
     *,
     missing: frozenset[str],
     defaults: Mapping[str, Expression] | None = None,
+    options: Options | None = None,
 ) -> tuple[dict[str, Expression], list[Flag], list[tuple[Expression, str, Expression]]]:
     """Give each field its declared type, and its default where it has no value.
+
+    `options` say how the source writes values, where these are still as they landed.
 
     Returns for each field the condition under which its cast failed, the flags for that, and the original
     texts as (condition, field, text).
@@ -103,7 +105,7 @@ def conform(
                 filled[field.name] = Call("coalesce", (value, convert(default, value.type)), value.type)
             continue
         try:
-            converted = cast(value, type_)
+            converted = cast(value if options is None else written.number(value, field.name, type_, options), type_)
         except SqlProblems as trouble:
             state.trouble.sql(trouble.problems, "model.fields")
             continue
@@ -118,8 +120,8 @@ def conform(
             continue
         condition = call("and", present(before[name]), call("is_null", state.scope[name]))
         failed[name] = condition
-        written = next(field.type for field in fields if field.name == name)
-        flags.append(Flag(condition, f"Type mismatch: {name} cannot be cast to {written}", "schema", f"{name}_type"))
+        declared = next(field.type for field in fields if field.name == name)
+        flags.append(Flag(condition, f"Type mismatch: {name} cannot be cast to {declared}", "schema", f"{name}_type"))
         old = before[name]
         hidden = bool(columns_of(old) & set(state.taints))
         shown = text("***") if hidden else convert(old, STRING)

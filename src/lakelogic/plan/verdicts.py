@@ -10,6 +10,7 @@ from lakelogic.contract.document import Contract
 from lakelogic.contract.fields import Field
 from lakelogic.contract.rules import NotNull, RowUnique, Rule
 from lakelogic.plan import judge, shape
+from lakelogic.plan.evolve import Changed, LandedDrift
 from lakelogic.plan.generated import compute, default_of, is_ready
 from lakelogic.plan.state import Flag, Snapshot, State, present
 from lakelogic.plan.unique import Uniqueness, judge_unique
@@ -39,6 +40,7 @@ class Before:
     originals: list[tuple[Expression, str, Expression]] = field(default_factory=list)
     waiting: list[tuple[str, Rule]] = field(default_factory=list)
     settled: dict[str, Expression] = field(default_factory=dict)
+    landed: LandedDrift = field(default_factory=LandedDrift)
 
 
 def judge_before(
@@ -48,6 +50,11 @@ def judge_before(
     silence = judge.Silence()
     flags: list[Flag] = []
     policy = contract.schema_policy
+    # What a pre step renamed, dropped or made anew is no longer what landed.
+    unknown = [name for name in unknown if getattr(state.scope.get(name), "name", None) == name]
+    strangers = {name: state.scope[name].type for name in unknown}
+    if policy.unknown_fields == "drop":
+        state.scope = {name: value for name, value in state.scope.items() if name not in strangers}
     known = {name.lower() for name in state.scope}
     fields = [
         f
@@ -58,24 +65,32 @@ def judge_before(
     needed = [f.name for f in fields if f.name in missing and f.default is None and f.generated is None]
     strict = policy.unknown_fields == "quarantine" or policy.evolution == "strict"
     if unknown and policy.unknown_fields == "quarantine":
-        flags.append(shape.unknown_flag([name for name in unknown if name in state.scope], state))
+        flags.append(shape.unknown_flag(unknown, state))
     if needed and strict:
         absent = shape.missing_flag(needed)
         flags.append(absent)
         silence.always.append(absent.failed)
     index = {f.name: position for position, f in enumerate(contract.model.fields)}
+    landed = dict(state.scope)
     defaults = {
         f.name: value
         for f in fields
         if (value := default_of(state, f, types[f.name], f"model.fields[{index[f.name]}].default")) is not None
     }
-    _, cast_flags, originals = shape.conform(state, fields, types, missing=frozenset(missing), defaults=defaults)
+    _, cast_flags, originals = shape.conform(
+        state, fields, types, missing=frozenset(missing), defaults=defaults, options=contract.source.options
+    )
     for flag, (condition, name, _) in zip(cast_flags, originals, strict=True):
         silence.over(state.scope[name], condition)
         flags.append(flag)
     flags += compute(state, contract, fields, types, silence, landed=known)
     flags += _model_flags(state, contract, fields, silence)
-    before = Before(originals)
+    other = tuple(
+        Changed(f.name, types[f.name], value.type)
+        for f in fields
+        if (value := landed.get(f.name)) is not None and not value.type.is_text and value.type != types[f.name]
+    )
+    before = Before(originals, landed=LandedDrift(strangers, tuple(needed), other))
     chosen: list[tuple[str, Rule]] = []
     for path, rule in all_rules(contract):
         if _phase(state, rule, later) == "pre":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -14,10 +14,11 @@ from lakelogic.engines.base import DataFile
 from lakelogic.errors import DataError
 from lakelogic.ledger.records import Intent
 from lakelogic.ledger.store import Ledger
-from lakelogic.plan.nodes import Plan
+from lakelogic.plan import evolve
+from lakelogic.plan.nodes import Plan, Published
 from lakelogic.run.places import Places
 from lakelogic.run.quarantine import BadSide, known_row_ids
-from lakelogic.sql.types import to_arrow
+from lakelogic.sql.types import from_arrow, to_arrow
 from lakelogic.tables.base import CommitInfo, Committed, StagedFile, TableFormat
 from lakelogic.tables.registry import load as load_tables
 
@@ -43,6 +44,8 @@ class Commit:
     good_version: int | None = None
     quarantine_version: int | None = None
     left_behind: bool = False  # another batch was begun and never finished
+    changes: evolve.Changes = field(default_factory=evolve.Changes)
+    decision: evolve.Decision = field(default_factory=evolve.Decision)
 
     @property
     def staging(self) -> str:
@@ -106,8 +109,12 @@ class Commit:
         info = self._info("good", facts)
         strategy = self.contract.materialization.strategy
         place = self.places.target_location
+        if self.decision.action == "widen":
+            types = {change.name: to_arrow(change.new) for change in self.changes.changed}
+            self.tables.widen(place, types, {"lakelogic": f"wider types for batch {self.batch_id}"})
         if strategy == "overwrite":
-            done = self.tables.overwrite(place, files, schema, info)
+            replaced = self.decision.action == "replace"
+            done = self.tables.overwrite(place, files, schema, info, replace_schema=replaced)
         elif strategy == "merge":
             keys = [name for key in self.contract.key for name in schema.names if name.lower() == key.lower()]
             lineage = self.contract.lineage
@@ -132,18 +139,27 @@ class Commit:
     def _spelled(column: str | None, schema: pa.Schema) -> str | None:
         return next((name for name in schema.names if column and name.lower() == column.lower()), None)
 
-    def refuse_changed_types(self, plan: Plan) -> None:
-        """A column whose type the table keeps differently is refused before anything is staged."""
+    def compare(self, plan: Plan) -> evolve.Changes:
+        """How the table's columns differ from the plan's, and what the policy makes of it."""
         state = self.tables.state(self.places.target_location)
         if state is None:
-            return
-        stored = {field.name: field.type for field in state.schema}
-        changed = [f for f in good_schema(plan) if f.name in stored and stored[f.name] != f.type]
-        if changed:
-            told = ", ".join(f"`{f.name}` is {stored[f.name]} there and {f.type} in the contract" for f in changed)
+            return self.changes
+        declared = {column.name: column.type for column in _good_columns(plan)}
+        self.changes = evolve.changes(declared, {field.name: from_arrow(field.type) for field in state.schema})
+        required = [f.name for f in self.contract.model.fields if f.required]
+        strategy, policy = self.contract.materialization.strategy, self.contract.schema_policy.evolution
+        self.decision = evolve.decide(policy, strategy, self.changes, required=required)
+        return self.changes
+
+    def refuse_changes(self) -> None:
+        """What the policy forbids stops the run before anything is staged."""
+        if self.decision.refused:
+            hint = "Keep the old columns and types in the contract, or write to a new target_path."
+            if self.contract.schema_policy.evolution == "strict":
+                hint = "schema_policy.evolution is strict: choose another, or make the contract as the table is."
             raise DataError(
-                f"The table {self.places.target} keeps other types: {told}.",
-                hint="Nothing was read. Keep the old type in the contract, or write to a new target_path.",
+                f"The table {self.places.target} differs: {'; '.join(self.decision.refused)}.",
+                hint=f"Nothing was read. {hint}",
             )
 
     def _info(self, side: str, facts: Mapping[str, Any]) -> CommitInfo:
@@ -169,7 +185,11 @@ def committer(
 
 def good_schema(plan: Plan) -> pa.Schema:
     """The columns of the table that good rows go to."""
-    return pa.schema([(c.name, to_arrow(c.type)) for c in plan.columns if c.on_good and not c.name.startswith("~")])
+    return pa.schema([(column.name, to_arrow(column.type)) for column in _good_columns(plan)])
+
+
+def _good_columns(plan: Plan) -> list[Published]:
+    return [column for column in plan.columns if column.on_good and not column.name.startswith("~")]
 
 
 def _stamp_names(contract: Contract) -> set[str]:

@@ -69,6 +69,7 @@ class Run:
     identity: dict[str, Any] = field(default_factory=dict)
     places: Places | None = None
     keys: Keys = field(default_factory=Keys)
+    drift: dict[str, Any] = field(default_factory=dict)  # how source and table differ from the contract
 
     @property
     def progress(self) -> str:
@@ -242,7 +243,9 @@ def _prepare(run_: Run) -> Prepared:
     for warning in compiled.warnings:
         run_.events.tell("warning", f"{warning.where}: {warning.message}")
     plan = compiled.plan
-    _refuse_unknown(run_, source)
+    if differing := compiled.landed.as_dict():
+        run_.drift["source"] = differing
+    _refuse_unknown(run_, compiled)
     require(plan, engine)
     links = {name: engine.link(link, run_.links[link.reference].pinned) for name, link in plan.links.items()}
     for name, link in plan.links.items():
@@ -259,13 +262,9 @@ def _prepare(run_: Run) -> Prepared:
     return Prepared(compiled, engine.lower(frame, plan.accounts, links), plan.read)
 
 
-def _refuse_unknown(run_: Run, source: SourceColumns) -> None:
-    contract = run_.job.loaded.contract
-    if contract.schema_policy.unknown_fields != "fail" or not contract.model.fields:
-        return
-    known = {field.name.lower() for field in contract.model.fields}
-    unknown = [c.name for c in source.columns if c.name.lower() not in known and not c.name.startswith("_lakelogic_")]
-    if unknown:
+def _refuse_unknown(run_: Run, compiled: Compiled) -> None:
+    unknown = compiled.landed.unknown
+    if unknown and run_.job.loaded.contract.schema_policy.unknown_fields == "fail":
         raise DataError(
             f"Unknown fields landed: {', '.join(sorted(unknown))}.",
             hint="Add them to the model, or choose another schema_policy.unknown_fields.",
@@ -297,7 +296,9 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
         commit = committer(
             job.ledger, contract, run_.places, run_.progress, run_.batch_id, run_.fingerprint, run_.run_id
         )
-        commit.refuse_changed_types(plan)
+        if evolved := commit.compare(plan).as_dict():
+            run_.drift["table"] = evolved
+        commit.refuse_changes()
         commit.begin(run_.identity, engine.name)
         place, bad_place = commit.staging, commit.quarantine_staging
     else:
@@ -471,7 +472,7 @@ def _finish(run_: Run, settled: Settled, status: str, *, published: bool, commit
         "row_rules": row_rules,
         "dataset_rules": [outcome.as_dict() for outcome in settled.outcomes],
         "service_levels": promised,
-        "schema_drift": {},
+        "schema_drift": run_.drift,
         "files": list(run_.slice.pinned.files) if run_.slice else [],
         "targets": _targets(commit),
     }
@@ -543,6 +544,7 @@ def _record(run_: Run, status: str) -> RunRecord:
         environment=job.loaded.env,
         engine=job.engine.name,
         engine_version=job.engine.version,
+        schema_drift=run_.drift or None,
         target=run_.places.target if run_.places else None,
         quarantine_target=run_.places.quarantine if run_.places else None,
         lakelogic_version=VERSION,

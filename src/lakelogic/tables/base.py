@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
@@ -29,6 +29,7 @@ class TableState:
     rows: int | None
     transactions: Mapping[str, int] = field(default_factory=dict)
     metadata: Mapping[str, str] = field(default_factory=dict)  # of the newest commit that we wrote
+    parts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # file → its partition values, typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +83,20 @@ class TableFormat(Protocol):
         """Add staged files; creates the table. Columns that are new to the table are added to its schema."""
         ...
 
-    def overwrite(self, location: str, files: Sequence[StagedFile], schema: pa.Schema, commit: CommitInfo) -> Committed:
-        """Replace all rows by the staged files, in one commit."""
+    def overwrite(
+        self,
+        location: str,
+        files: Sequence[StagedFile],
+        schema: pa.Schema,
+        commit: CommitInfo,
+        *,
+        replace_schema: bool = False,
+    ) -> Committed:
+        """Replace all rows by the staged files, in one commit; with `replace_schema` the columns and types too."""
+        ...
+
+    def widen(self, location: str, types: Mapping[str, pa.DataType], metadata: Mapping[str, str]) -> int:
+        """Give columns of the table types that hold all their values; the rows stay the same. The new version."""
         ...
 
     def merge(

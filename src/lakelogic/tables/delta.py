@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from deltalake import DeltaTable, Field, Schema, TableFeatures, Transaction
+from deltalake import DeltaTable, Field, Schema, TableFeatures, Transaction, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, DeltaProtocolError, TableNotFoundError
 from deltalake.transaction import AddAction, CommitProperties, create_table_with_add_actions
 
@@ -52,7 +52,9 @@ class DeltaTables:
         if table is None:
             return None
         refuse_reading(table, location)
-        adds = pa.table(table.get_add_actions(flatten=True)).select(["path", "num_records"]).to_pylist()
+        partitions = {f"partition.{name}": name for name in table.metadata().partition_columns}
+        listed = pa.table(table.get_add_actions(flatten=True))
+        adds = listed.select(["path", "num_records", *partitions]).to_pylist()
         counts = [add["num_records"] for add in adds]
         at = table.version()
         return TableState(
@@ -63,15 +65,58 @@ class DeltaTables:
             rows=None if None in counts else sum(counts),
             transactions=Transactions(root, at, table.transaction_version),
             metadata=newest_metadata(root, at),
+            parts={
+                _absolute(root, add["path"]): {name: add[key] for key, name in partitions.items()}
+                for add in adds
+                if partitions
+            },
         )
 
     def append(self, location: str, files: Sequence[StagedFile], schema: pa.Schema, commit: CommitInfo) -> Committed:
         """Add staged files; creates the table. No files still records the transaction."""
         return self._write(_root(location), files, schema, commit, "append")
 
-    def overwrite(self, location: str, files: Sequence[StagedFile], schema: pa.Schema, commit: CommitInfo) -> Committed:
-        """Replace all rows by the staged files in one commit; columns of the table that they lack stay, as NULL."""
-        return self._write(_root(location), files, schema, commit, "overwrite")
+    def overwrite(
+        self,
+        location: str,
+        files: Sequence[StagedFile],
+        schema: pa.Schema,
+        commit: CommitInfo,
+        *,
+        replace_schema: bool = False,
+    ) -> Committed:
+        """Replace all rows by the staged files in one commit.
+
+        Columns of the table that they lack stay, as NULL; with `replace_schema` the table has the staged columns.
+        """
+        return self._write(_root(location), files, schema, commit, "overwrite", replace_schema=replace_schema)
+
+    def widen(self, location: str, types: Mapping[str, pa.DataType], metadata: Mapping[str, str]) -> int:
+        """Rewrite the table with wider types, in a commit of its own: it changes no value."""
+        root = _root(location)
+        table = _open(root)
+        if table is None:
+            raise TableError("There is no Delta table here.", where=location)
+        refuse_writing(table, root, removes=True)
+        if table.metadata().partition_columns:
+            raise UnsupportedError("Types of a partitioned table cannot grow yet.", hint="Write to a new target_path.")
+        schema = pa.schema([pa.field(f.name, types.get(f.name, f.type), f.nullable) for f in _schema(table)])
+        state = self._existing(location)
+
+        def rows() -> Iterator[pa.RecordBatch]:
+            for path in state.files:
+                yield from parquet.reader([path], schema)
+
+        reader = pa.RecordBatchReader.from_batches(schema, rows())
+        with _trouble(root):
+            write_deltalake(
+                table,
+                reader,
+                mode="overwrite",
+                schema_mode="overwrite",
+                commit_properties=CommitProperties(custom_metadata=dict(metadata), max_commit_retries=0),
+            )
+        return int(DeltaTable(root).version())
 
     def merge(
         self,
@@ -164,7 +209,14 @@ class DeltaTables:
         return state
 
     def _write(
-        self, root: str, files: Sequence[StagedFile], schema: pa.Schema, commit: CommitInfo, mode: str
+        self,
+        root: str,
+        files: Sequence[StagedFile],
+        schema: pa.Schema,
+        commit: CommitInfo,
+        mode: str,
+        *,
+        replace_schema: bool = False,
     ) -> Committed:
         staged: list[DeltaFile] | None = None
         conflict: CommitConflict | None = None
@@ -181,14 +233,20 @@ class DeltaTables:
                         _create(root, schema, staged, commit)
                 else:
                     refuse_writing(table, root, removes=mode == "overwrite")
-                    table = _evolve(root, table, schema)
-                    _refuse_nulls(root, table, staged)
+                    if replace_schema:
+                        _refuse_twins(root, schema.names)
+                        if any(_has_wall_clock(field.type) for field in schema):
+                            _allow_wall_clock(table)
+                            table = DeltaTable(root)
+                    else:
+                        table = _evolve(root, table, schema)
+                        _refuse_nulls(root, table, staged)
                     removed = _known_rows(table) if mode == "overwrite" else 0
                     with _trouble(root):
                         table.create_write_transaction(
                             [_action(file) for file in staged],
                             mode=mode,
-                            schema=table.schema(),
+                            schema=Schema.from_arrow(_stored(schema)) if replace_schema else table.schema(),
                             # An overwrite that lost a race has not seen all the rows it is to replace.
                             commit_properties=_properties(commit, retries=0 if mode == "overwrite" else None),
                         )
@@ -267,13 +325,17 @@ def _action(file: DeltaFile) -> AddAction:
     return AddAction(file.path, file.size, {}, file.modified_ms, True, file.stats)
 
 
+def _stored(schema: pa.Schema) -> pa.Schema:
+    """The columns in the types that a table keeps."""
+    return pa.schema([pa.field(field.name, to_arrow(from_arrow(field.type))) for field in schema])
+
+
 def _create(root: str, schema: pa.Schema, staged: Sequence[DeltaFile], commit: CommitInfo) -> None:
     Path(root).mkdir(parents=True, exist_ok=True)
-    fields = [pa.field(field.name, to_arrow(from_arrow(field.type))) for field in schema]
-    _refuse_twins(root, [field.name for field in fields])
+    _refuse_twins(root, schema.names)
     create_table_with_add_actions(
         root,
-        Schema.from_arrow(pa.schema(fields)),
+        Schema.from_arrow(_stored(schema)),
         [_action(file) for file in staged],
         mode="error",
         commit_properties=_properties(commit),

@@ -1,0 +1,140 @@
+"""Declared vs stored columns → what changed, and whether the policy of the contract lets it: decided once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from lakelogic.contract.materialization import Evolution, Strategy
+from lakelogic.sql.coerce import as_decimal
+from lakelogic.sql.types import INTEGER_BITS, Type
+
+OURS = "_lakelogic_"  # stamps come and go with settings of the contract; no policy is about them
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A column whose type differs: as it is stored, and as the contract has it now."""
+
+    name: str
+    old: Type
+    new: Type
+
+    @property
+    def is_wider(self) -> bool:
+        """Whether every stored value is a value of the new type too."""
+        return widens(self.old, self.new)
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """How the columns of good rows differ from those of the table."""
+
+    added: Mapping[str, Type] = field(default_factory=dict)
+    missing: Mapping[str, Type] = field(default_factory=dict)
+    changed: tuple[Changed, ...] = ()
+
+    @property
+    def widened(self) -> tuple[Changed, ...]:
+        """Types that only grew."""
+        return tuple(change for change in self.changed if change.is_wider)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As reports and the ledger keep it; nothing where nothing changed."""
+        found: dict[str, Any] = {}
+        if self.added:
+            found["added"] = {name: str(type_) for name, type_ in self.added.items()}
+        if self.missing:
+            found["missing"] = {name: str(type_) for name, type_ in self.missing.items()}
+        if self.changed:
+            found["changed"] = {c.name: {"old": str(c.old), "new": str(c.new)} for c in self.changed}
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class LandedDrift:
+    """How what landed differs from the model: columns it does not know, fields that did not come, other types."""
+
+    unknown: Mapping[str, Type] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+    changed: tuple[Changed, ...] = ()  # old: as declared; new: as it landed
+
+    def as_dict(self) -> dict[str, Any]:
+        """As reports and the ledger keep it; nothing where the model was met."""
+        found: dict[str, Any] = {}
+        if self.unknown:
+            found["added"] = {name: str(type_) for name, type_ in self.unknown.items()}
+        if self.missing:
+            found["missing"] = list(self.missing)
+        if self.changed:
+            found["changed"] = {c.name: {"old": str(c.old), "new": str(c.new)} for c in self.changed}
+        return found
+
+
+def changes(declared: Mapping[str, Type], stored: Mapping[str, Type]) -> Changes:
+    """Compare the columns of good rows with those of the table, by exact name."""
+    return Changes(
+        {name: type_ for name, type_ in declared.items() if name not in stored},
+        {name: type_ for name, type_ in stored.items() if name not in declared},
+        tuple(
+            Changed(name, stored[name], type_)
+            for name, type_ in declared.items()
+            if name in stored and stored[name] != type_
+        ),
+    )
+
+
+def widens(old: Type, new: Type) -> bool:
+    """Whether a type holds every value of another exactly: bigger integers, double for float, longer decimals."""
+    if old.is_integer and new.is_integer:
+        return INTEGER_BITS[new.kind] > INTEGER_BITS[old.kind]
+    if new.kind == "double":
+        return old.kind == "float" or (old.is_integer and old.kind != "bigint")
+    if new.kind == "decimal" and (old.is_integer or old.kind == "decimal"):
+        narrow = as_decimal(old)
+        whole_digits = new.precision - new.scale >= narrow.precision - narrow.scale
+        return whole_digits and new.scale >= narrow.scale
+    return False
+
+
+Action = Literal["keep", "widen", "replace"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What is done to the table, or why nothing is done at all."""
+
+    action: Action = "keep"  # columns are added either way; `widen` rewrites types, `replace` the whole schema
+    refused: tuple[str, ...] = ()
+
+
+def decide(policy: Evolution, strategy: Strategy, found: Changes, *, required: Sequence[str] = ()) -> Decision:
+    """May the table change like this? `required` are fields that must have a value: rows that are there have none."""
+    added = [name for name in found.added if not name.startswith(OURS)]
+    missing = [name for name in found.missing if not name.startswith(OURS)]
+    rewrites = strategy == "overwrite"
+    refused: list[str] = []
+    if policy == "strict":
+        refused += [f"`{name}` ({found.added[name]}) is new" for name in added]
+        refused += [f"`{name}` ({found.missing[name]}) is gone" for name in missing]
+    if policy == "compatible":
+        refused += [
+            f"`{name}` is new and required, and rows that are there have none" for name in added if name in required
+        ]
+        refused += [f"`{name}` ({found.missing[name]}) is gone" for name in missing]
+    for change in found.changed:
+        told = f"`{change.name}` is {change.old} there and {change.new} in the contract"
+        if policy in ("strict", "append", "merge"):
+            refused.append(told)
+        elif policy == "compatible":
+            refused += [] if change.is_wider else [told]
+        elif not change.is_wider and not rewrites:
+            refused.append(told)
+    if refused:
+        return Decision(refused=tuple(refused))
+    if policy == "overwrite" and rewrites:
+        return Decision("replace")
+    if not found.changed:
+        return Decision()
+    return Decision("replace" if rewrites else "widen")
