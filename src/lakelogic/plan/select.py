@@ -234,7 +234,11 @@ def _project(state: State, bound: Bound, text: str) -> None:
     state.scope = {name: value for name, value in hidden.items() if not name.startswith("~group")}
     # Sort keys may read columns that are not chosen: they are kept beside the items.
     values = {item.name: item.value for item in bound.items} | order
-    state.derive("select", values, (text,))
+    made = {name: value for name, value in values.items() if not isinstance(value, Column)}
+    before = dict(state.scope)
+    state.derive("select", made, (text,))
+    # A column that is only chosen stands under its new name without being made again; the order is the query's.
+    state.scope = before | {name: state.scope.get(name, value) for name, value in values.items()}
     bound.order = tuple(
         (state.scope.pop(f"~order{index}"), down, first) for index, (_, down, first) in enumerate(bound.order)
     )
