@@ -152,11 +152,13 @@ def test_regular_expressions_end_at_the_end_of_the_text(meaning):
     assert not wrong
 
 
-def test_regexp_replace_takes_the_new_text_literally(meaning):
+def test_regexp_replace_puts_groups_where_the_new_text_names_them(meaning):
     digits = call("regexp_replace", X, text("[0-9]+"), text("#"), type=STRING)
     meaning.maps(STRING, digits, [("a1b22", "a#b#"), ("abc", "abc"), ("", ""), (None, None)])
-    odd = call("regexp_replace", X, text("(b)"), text("$1\\1\\"), type=STRING)
-    meaning.maps(STRING, odd, [("abc", "a$1\\1\\c")])
+    swapped = call("regexp_replace", X, text("(b)(c)?"), text(r"<$2$1$10\$1\\>"), type=STRING)
+    meaning.maps(STRING, swapped, [("abc", "a<cbb0$1\\>"), ("ab", "a<bb0$1\\>"), ("a", "a")])
+    named = call("regexp_replace", X, text("(?P<first>[a-z])(?<second>[0-9])"), text("${second}${first}"), type=STRING)
+    meaning.maps(STRING, named, [("a1b2c", "1a2bc")])
     end = call("regexp_replace", X, text("c$"), text("!"), type=STRING)
     meaning.maps(STRING, end, [("abc", "ab!"), ("abc\n", "abc\n")])
 

@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
-Part: TypeAlias = tuple[Literal["text", "any", "one"], str]
+from lakelogic.sql.patterns import (
+    LAST,
+    At,
+    Chars,
+    Choice,
+    Group,
+    Node,
+    Place,
+    Ranges,
+    Repeat,
+    Sequence,
+    complement,
+    merged,
+    parse,
+)
 
-# RE2 reads these as ASCII; Rust's regex would read them as Unicode.
-_ASCII_CLASSES = {
-    "d": "0-9", "w": "0-9A-Za-z_", "s": r"\t\n\x0c\r ",
-}  # fmt: skip
+Part: TypeAlias = tuple[Literal["text", "any", "one"], str]
 
 
 def like_parts(pattern: str) -> tuple[Part, ...]:
@@ -52,49 +67,107 @@ def like_regex(parts: tuple[Part, ...]) -> str:
     return rf"(?s)\A{body}\z"
 
 
+@dataclass(frozen=True, slots=True)
+class Syntax:
+    """How a library writes what its own notation would leave open."""
+
+    places: Mapping[Place, str]
+    hexadecimal: Callable[[int], str]
+    property: Callable[[bool, str], str]
+
+
+def _braced(code: int) -> str:
+    return f"\\x{{{code:X}}}"
+
+
+def _property(negated: bool, name: str) -> str:
+    return f"\\{'P' if negated else 'p'}{{{name}}}"
+
+
+@lru_cache(maxsize=64)
+def _ranges_of(negated: bool, name: str) -> Ranges:
+    codes = (code for code in range(LAST + 1) if unicodedata.category(chr(code)).startswith(name))
+    ranges = merged((code, code) for code in codes)
+    return complement(ranges) if negated else ranges
+
+
+def _listed(negated: bool, name: str) -> str:
+    """A Unicode category as ranges, for Python, which knows no `\\p`; to stand inside brackets."""
+    return "".join(f"\\U{low:08X}-\\U{high:08X}" for low, high in _ranges_of(negated, name))
+
+
+_RE2 = Syntax(
+    {"start": r"\A", "end": r"\z", "line_start": "(?m:^)", "line_end": "(?m:$)", "word": r"\b", "not_word": r"\B"},
+    _braced,
+    _property,
+)
+_RUST = replace(_RE2, places={**_RE2.places, "word": r"(?-u:\b)", "not_word": r"(?-u:\B)"})
+_PYTHON = Syntax(
+    {"start": r"\A", "end": r"\Z", "line_start": "(?m:^)", "line_end": "(?m:$)", "word": r"\b", "not_word": r"\B"},
+    lambda code: f"\\U{code:08X}",
+    _listed,
+)
+
+
+def re2_regex(pattern: str) -> str:
+    """A portable pattern for RE2, which DuckDB uses."""
+    return written(parse(pattern).root, _RE2)
+
+
 def rust_regex(pattern: str) -> str:
-    """An RE2 pattern for Rust's regex: the same, but for ASCII classes and what Rust reads inside brackets."""
-    out: list[str] = []
-    position, inside = 0, False
-    while position < len(pattern):
-        character = pattern[position]
-        following = pattern[position + 1 : position + 2]
-        if character == "\\" and following:
-            out.append(_escape(following, inside))
-            position += 2
-            continue
-        if inside:
-            if character == "]":
-                inside = False
-            elif character == "[" and following != ":":
-                character = r"\["
-            elif character == "[":
-                end = pattern.find(":]", position)
-                if end >= 0:
-                    out.append(pattern[position : end + 2])
-                    position = end + 2
-                    continue
-            elif character in "&~-" and following == character:
-                character = "\\" + character
-        elif character == "[":
-            inside = True
-            out.append("[")
-            position += 1
-            for first in ("^", "]"):  # a bracket right after the opening one is plain
-                if pattern[position : position + 1] == first:
-                    out.append(r"\]" if first == "]" else first)
-                    position += 1
-            continue
-        out.append(character)
-        position += 1
-    return "".join(out)
+    """A portable pattern for Rust's regex, which Polars uses."""
+    return written(parse(pattern).root, _RUST)
 
 
-def _escape(letter: str, inside: bool) -> str:
-    if letter in _ASCII_CLASSES:
-        return _ASCII_CLASSES[letter] if inside else f"[{_ASCII_CLASSES[letter]}]"
-    if letter.lower() in _ASCII_CLASSES and letter.isupper():
-        return f"[^{_ASCII_CLASSES[letter.lower()]}]"
-    if letter in "bB" and not inside:
-        return rf"(?-u:\{letter})"
-    return "\\" + letter
+@lru_cache(maxsize=256)
+def python_regex(pattern: str) -> re.Pattern[str]:
+    """A portable pattern for Python, for what only a backtracking library does as Spark does."""
+    return re.compile(written(parse(pattern).root, _PYTHON), re.ASCII)
+
+
+def written(node: Node, syntax: Syntax) -> str:
+    """A tree of `sql/patterns.py` in the notation of a library, without any flags."""
+    match node:
+        case Chars():
+            return _chars(node, syntax)
+        case At(place):
+            return syntax.places[place]
+        case Sequence(parts):
+            return "".join(
+                f"(?:{written(part, syntax)})" if isinstance(part, Choice) else written(part, syntax) for part in parts
+            )
+        case Choice(options):
+            return "|".join(written(option, syntax) for option in options)
+        case Group(_, inside):
+            return f"({written(inside, syntax)})"
+        case Repeat(part, least, most, lazy):
+            inner = written(part, syntax)
+            if not isinstance(part, Chars | Group):
+                inner = f"(?:{inner})"
+            counts = {(0, None): "*", (1, None): "+", (0, 1): "?"}
+            upper = "" if most is None else str(most)
+            return inner + counts.get((least, most), f"{{{least},{upper}}}") + ("?" if lazy else "")
+
+
+def _chars(chars: Chars, syntax: Syntax) -> str:
+    single = len(chars.ranges) == 1 and chars.ranges[0][0] == chars.ranges[0][1]
+    if single and not chars.properties and not chars.negated:
+        return _character(chars.ranges[0][0], syntax)
+    if not chars.ranges and len(chars.properties) == 1:
+        (negated, name), *_ = chars.properties
+        return f"[{'^' if chars.negated else ''}{syntax.property(negated, name)}]"
+    members = [
+        _character(low, syntax) if low == high else f"{_character(low, syntax)}-{_character(high, syntax)}"
+        for low, high in chars.ranges
+    ]
+    members += [syntax.property(negated, name) for negated, name in chars.properties]
+    return f"[{'^' if chars.negated else ''}{''.join(members)}]"
+
+
+def _character(code: int, syntax: Syntax) -> str:
+    character = chr(code)
+    if character.isascii() and (character.isalnum() or character in " _@,;:=<>/'\"%!"):
+        return character
+    if character.isascii() and character.isprintable():
+        return "\\" + character
+    return character if character.isalpha() else syntax.hexadecimal(code)

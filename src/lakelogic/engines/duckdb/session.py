@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from lakelogic.engines import text_reader
 from lakelogic.engines.base import Capabilities, Frame, Pinned, Staged
-from lakelogic.engines.duckdb import aggregates, documents, nodes, scan
+from lakelogic.engines.duckdb import aggregates, documents, exact, nodes, scan, windows
 from lakelogic.engines.duckdb import stage as staging
 from lakelogic.engines.duckdb.expressions import BUILDERS, expression_sql
 from lakelogic.engines.duckdb.literals import quoted
@@ -49,6 +49,8 @@ class DuckDBEngine:
         self._connection.execute("SET GLOBAL TimeZone = 'UTC'")
         for function, method, gives in exact.REGISTERED:
             self._connection.create_function(function, method, ["VARCHAR"] * 4, gives, null_handling="special")
+        for function, method, takes in documents.FUNCTIONS:
+            self._connection.create_function(function, method, takes, "VARCHAR", null_handling="special")
         self._adopted = count(1)
 
     @property

@@ -6,10 +6,9 @@ only the others are touched one by one.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Context, Decimal, InvalidOperation, Overflow
 from typing import Any, NoReturn
 
@@ -27,6 +26,20 @@ def each(function: Callable[[Any], Any], to: Any) -> Callable[[pl.Series], pl.Se
         return pl.Series(values.name, found, dtype=to)
 
     return apply
+
+
+def each_of(args: Sequence[pl.Expr], function: Callable[..., Any], to: Any) -> pl.Expr:
+    """A function of several values, applied to every row in which none of them is NULL."""
+    if len(args) == 1:
+        return args[0].map_batches(each(function, to), return_dtype=to, is_elementwise=True)
+
+    def apply(rows: pl.Series) -> pl.Series:
+        columns = [column.to_list() for column in rows.struct.unnest().get_columns()]
+        found = [None if None in row else function(*row) for row in zip(*columns, strict=True)]
+        return pl.Series(rows.name, found, dtype=to)
+
+    fields = [value.alias(f"a{index}") for index, value in enumerate(args)]
+    return pl.struct(fields).map_batches(apply, return_dtype=to, is_elementwise=True)
 
 
 def real_text(values: pl.Series) -> pl.Series:
@@ -188,12 +201,6 @@ def _json_or_null(value: str) -> str | None:
 
 
 valid_json = each(_json_or_null, pl.String)
-md5 = each(lambda value: hashlib.md5(_octets(value), usedforsecurity=False).hexdigest(), pl.String)
-sha256 = each(lambda value: hashlib.sha256(_octets(value)).hexdigest(), pl.String)
-
-
-def _octets(value: str | bytes) -> bytes:
-    return value.encode("utf-8") if isinstance(value, str) else value
 
 
 def texts_where(flags: int) -> Callable[[pl.Series], pl.Series]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from datetime import date
 
-from lakelogic.sql.arguments import Args, Builder, Signatures, case, cast
-from lakelogic.sql.catalogue.row import internal, scalar
-from lakelogic.sql.coerce import unify
-from lakelogic.sql.expressions import Call, Expression, Literal, call
-from lakelogic.sql.types import DATE, TIMESTAMP, Type, parse_type
+from lakelogic.sql.arguments import Args, Builder, Signatures, case, cast, refuse
+from lakelogic.sql.catalogue.octets import charset
+from lakelogic.sql.catalogue.row import composed, internal, scalar
+from lakelogic.sql.coerce import number, text, unify
+from lakelogic.sql.expressions import Call, Expression, Literal, call, convert
+from lakelogic.sql.problems import BAD_TYPES
+from lakelogic.sql.types import BINARY, BOOLEAN, DATE, INT, STRING, TIMESTAMP, Type, parse_type
 
 FUNCTIONS = (
     # comparison: both sides have one type when an engine sees them; a NULL side gives NULL
@@ -37,6 +39,14 @@ FUNCTIONS = (
     scalar("case", "conditions", "CASE WHEN c THEN a … ELSE z END; if(c, a, z); nvl2(x, a, z)",
        "The value of the first condition that is TRUE; NULL without ELSE. Canonical arguments: c1, v1, c2, v2, …, else.",
        ("CASE WHEN NULL THEN 1 WHEN TRUE THEN 2 ELSE 3 END", 2), ("if(FALSE, 1, 2)", 2), ("CASE 'b' WHEN 'a' THEN 1 END", None)),
+    composed("iff", "conditions", "iff(c, a, z)", "As if(c, a, z).", ("iff(TRUE, 1, 2)", 1), ("iff(NULL, 1, 2)", 2)),
+    composed("decode", "conditions", "decode(x, a, b, c, d, …, z)", "b when x is a, d when x is c, …, otherwise z (NULL without it); NULL is NULL.",
+       ("decode(2, 1, 'one', 2, 'two')", "two"), ("decode(9, 1, 'one', 'many')", "many"), ("decode(NULL, NULL, 'none')", "none")),
+    composed("zeroifnull", "nulls", "zeroifnull(a)", "0 for NULL.", ("zeroifnull(NULL)", 0), ("zeroifnull(5)", 5)),
+    composed("nullifzero", "nulls", "nullifzero(a)", "NULL for 0.", ("nullifzero(0)", None), ("nullifzero(5)", 5)),
+    composed("equal_null", "comparison", "equal_null(a, b)", "As a <=> b.", ("equal_null(NULL, NULL)", True), ("equal_null(1, 2)", False)),
+    composed("between", "comparison", "x BETWEEN a AND b; x BETWEEN SYMMETRIC a AND b", "x >= a AND x <= b; SYMMETRIC lets the bounds stand in either order.",
+       ("2 BETWEEN 1 AND 2", True), ("2 NOT BETWEEN 3 AND 1", True), ("2 BETWEEN SYMMETRIC 3 AND 1", True), ("NULL BETWEEN 1 AND 2", None)),
     # conversion: examples for each pair of types stand in tests/meaning
     scalar("convert", "conversion", "CAST(x AS type); TRY_CAST(x AS type); to_date(s); to_timestamp(s); int(x) …",
        "The value as another type; what cannot be converted becomes NULL.",
@@ -62,6 +72,30 @@ def _nullif(a: Args) -> Expression:
     return case([(call("eq", left, right), Literal(None, a[0].type))], a[0])
 
 
+def _decode(a: Args) -> Expression:
+    if len(a) == 2:
+        charset(a[1])
+        value = a[0] if a[0].type.kind == "binary" else convert(text(a[0]), BINARY)
+        return convert(value, STRING)
+    subject, pairs = a[0], a[1:]
+    branches = []
+    for found, value in zip(pairs[::2], pairs[1::2], strict=False):
+        (left, right), _ = unify((subject, found), "decode:")
+        branches.append((call("same", left, right), value))
+    return case(branches, pairs[-1] if len(pairs) % 2 else None)
+
+
+def _if(a: Args) -> Expression:
+    if a[0].type.kind not in ("boolean", "null"):
+        raise refuse(BAD_TYPES, f"iff's first argument must be a condition, not a {a[0].type}.", "compare it: x = …")
+    return case([(convert(a[0], BOOLEAN), a[1])], a[2])
+
+
+def _equal_null(a: Args) -> Expression:
+    (left, right), _ = unify(a, "equal_null:")
+    return call("same", left, right)
+
+
 def _to(type_: Type) -> Builder:
     return lambda a: cast(a[0], type_)
 
@@ -74,6 +108,11 @@ SIGNATURES: Signatures = {
     "ifnull": (2, 2, _coalesce),
     "nullif": (2, 2, _nullif),
     "nvl2": (3, 3, lambda a: case([(call("not", call("is_null", a[0])), a[1])], a[2])),
+    "iff": (3, 3, _if),
+    "decode": (2, None, _decode),
+    "equal_null": (2, 2, _equal_null),
+    "zeroifnull": (1, 1, lambda a: _coalesce((number(a[0], "zeroifnull"), Literal(0, INT)))),
+    "nullifzero": (1, 1, lambda a: _nullif((number(a[0], "nullifzero"), Literal(0, INT)))),
     "to_date": (1, 1, _to(DATE)),
     "to_timestamp": (1, 1, _to(TIMESTAMP)),
 }
