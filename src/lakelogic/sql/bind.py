@@ -29,7 +29,7 @@ from lakelogic.sql.problems import (
     SqlProblems,
     nearest,
 )
-from lakelogic.sql.signatures import FORBIDDEN_FUNCTIONS, SIGNATURES, UNSTABLE_FUNCTIONS, Clock
+from lakelogic.sql.signatures import FORBIDDEN_FUNCTIONS, REFUSED, SIGNATURES, UNSTABLE_FUNCTIONS, Clock
 from lakelogic.sql.time_texts import read_date, read_instant, read_wall_clock
 from lakelogic.sql.types import BIGINT, BOOLEAN, DOUBLE, INT, NULL, STRING, Type, array, decimal, parse_type
 
@@ -344,7 +344,9 @@ class Binder:
             raise refuse(
                 NO_FUNCTION,
                 f"The function `{name}` is not in the portable catalogue.",
-                nearest(name, [*SIGNATURES, *AGGREGATES]) or "`lakelogic explain --functions` lists what is",
+                REFUSED.get(name)
+                or nearest(name, [*SIGNATURES, *AGGREGATES])
+                or "`lakelogic explain --functions` lists what is",
             )
         least, most, build = signature
         count = len(tree.expressions)

@@ -41,6 +41,48 @@ for _name, _meaning in nested.OVERLOADS.items():
     _least, _most, _otherwise = SIGNATURES[_name]
     SIGNATURES[_name] = (_least, _most, _overloaded(_meaning, _otherwise))
 
+# Functions people know from elsewhere that do not give the same everywhere: name → what to write instead.
+REFUSED: dict[str, str] = {
+    "hash": "engines hash differently: use md5(x), sha2(x, 256) or crc32(x)",
+    "xxhash64": "engines hash differently: use md5(x), sha2(x, 256) or crc32(x)",
+    "murmur_hash": "engines hash differently: use md5(x), sha2(x, 256) or crc32(x)",
+    "mask": "personal data is masked by the field: `masking: partial`, `redact` or `hash`",
+    "aes_encrypt": "personal data is encrypted by the field: `masking: encrypt`",
+    "aes_decrypt": "encrypted fields are shown by `quarantine show --reveal`",
+    "try_aes_decrypt": "encrypted fields are shown by `quarantine show --reveal`",
+    "format_string": "put it together: concat('Order ', lpad(n, 5, '0')); numbers by format_number(n, 2)",
+    "printf": "put it together: concat('Order ', lpad(n, 5, '0')); numbers by format_number(n, 2)",
+    "to_number": "take away what is no digit, then cast: CAST(replace(s, ',', '') AS DECIMAL(12,2))",
+    "try_to_number": "take away what is no digit, then cast: CAST(replace(s, ',', '') AS DECIMAL(12,2))",
+    "to_char": "use format_number(n, 2) for numbers and date_format(d, 'yyyy-MM-dd') for dates",
+    "to_varchar": "use format_number(n, 2) for numbers and date_format(d, 'yyyy-MM-dd') for dates",
+    "to_binary": "use unhex(s), unbase64(s) or encode(s, 'UTF-8')",
+    "try_to_binary": "use unhex(s), unbase64(s) or encode(s, 'UTF-8')",
+    "conv": "use hex(n), bin(n) and unhex(s)",
+    "sentences": "use split(s, ' ')",
+    "collate": "text compares by code point; use lower(s) to leave case aside",
+    "collation": "text compares by code point; use lower(s) to leave case aside",
+    "rint": "use bround(x)",
+    "sinh": "write it out: (exp(x) - exp(-x)) / 2",
+    "cosh": "write it out: (exp(x) + exp(-x)) / 2",
+    "tanh": "write it out: (exp(2 * x) - 1) / (exp(2 * x) + 1)",
+    "asinh": "write it out: ln(x + sqrt(x * x + 1))",
+    "acosh": "write it out: ln(x + sqrt(x * x - 1))",
+    "atanh": "write it out: ln((1 + x) / (1 - x)) / 2",
+    "cot": "write it out: 1 / tan(x)",
+    "sec": "write it out: 1 / cos(x)",
+    "csc": "write it out: 1 / sin(x)",
+    "typeof": "types are declared in the model",
+    "try_cast": "write TRY_CAST(x AS type)",
+    "jaro_winkler_similarity": "use levenshtein(a, b)",
+    "jaccard": "use levenshtein(a, b)",
+    "strip_accents": "use translate(s, 'áéíóú', 'aeiou')",
+    "regexp_split_to_array": "use split(s, pattern)",
+    "string_split": "use split(s, pattern)",
+    "strpos": "use instr(s, part)",
+    "list_contains": "use array_contains(a, x)",
+}
+
 # Functions that read files, reflect or run code: refused by name, on every engine.
 FORBIDDEN_FUNCTIONS = frozenset(
     {
