@@ -238,3 +238,83 @@ def test_required_can_be_left_unenforced(tried: Tried) -> None:
     model = {"fields": [{"name": "id", "type": "int"}, {"name": "v", "required": True}]}
     found = tried({"model": model, "quality": {"enforce_required": False}}, "id,v\n1,\n")
     assert found.values("id", "v") == [(1, None)]
+
+
+SUBSCRIBERS = (
+    "subscriber_id,start_date,end_date\n"
+    "a,2024-01-01,2024-01-31\n"
+    "a,2024-03-01,2024-03-31T12:00:00Z\n"
+    "b,2024-02-01,\n"
+    "c,,2024-02-29\n"
+    "d,2024-01-01,not a date\n"
+    ",2024-01-01,2024-12-31\n"
+)
+
+
+def test_an_event_lies_in_one_of_the_windows_of_its_key(tried: Tried) -> None:
+    window = {
+        "event_ts": "event_ts",
+        "event_key": "subscriber_id",
+        "reference": "subscribers",
+        "reference_key": "subscriber_id",
+        "start_field": "start_date",
+        "end_field": "end_date",
+        "end_default": "2024-06-30",
+    }
+    events = [
+        ("1", "a", "2024-01-01T00:00:00Z", True),
+        ("2", "a", "2024-01-31T23:59:59.999999Z", True),
+        ("3", "a", "2024-02-01T00:00:00Z", False),
+        ("4", "a", "2024-03-31T12:00:00Z", True),
+        ("5", "a", "2024-03-31T12:00:00.000001Z", False),
+        ("6", "b", "2024-06-30T23:00:00Z", True),
+        ("7", "b", "2024-07-01T00:00:00Z", False),
+        ("8", "c", "0001-01-01T00:00:00Z", True),
+        ("9", "c", "2024-02-29T23:59:59Z", True),
+        ("10", "c", "2024-03-01T00:00:00Z", False),
+        ("11", "d", "2024-01-02T00:00:00Z", False),
+        ("12", "unknown", "2024-01-02T00:00:00Z", False),
+        ("13", "", "2024-01-02T00:00:00Z", False),
+        ("14", "a", "", False),
+    ]
+    files = {
+        "in.csv": "id,subscriber_id,event_ts\n" + "".join(f"{i},{key},{at}\n" for i, key, at, _ in events),
+        "subscribers.csv": SUBSCRIBERS,
+    }
+    document = rules(
+        {"lifecycle_window": window},
+        links=[{"name": "subscribers", "path": "subscribers.csv"}],
+        **fields(id="int", event_ts="timestamp"),
+    )
+    found = tried(document, files)
+    assert found.values("id") == sorted((int(i) for i, _, _, good in events if good), key=repr)
+    reason = "Rule failed: event_ts_lifecycle_window (event_ts in subscribers.start_date to end_date)"
+    assert found.reasons("id") == {int(i): [reason] for i, _, _, good in events if not good}
+    assert {tuple(row["_lakelogic_categories"]) for row in found.bad} == {("consistency",)}
+    document["quality"]["row_rules"][0]["nulls"] = "pass"
+    assert {13, 14} <= {row["id"] for row in tried(document, files).good}
+
+
+def test_windows_of_typed_dates_without_a_default_stay_open(tried: Tried, engine: Any) -> None:
+    from datetime import UTC, date, datetime
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    windows = pa.table({"k": [1, 1, 2], "from": [date(2024, 1, 1)] * 3, "to": [date(2024, 1, 2), None, None]})
+    pq.write_table(windows.slice(0, 1), "one.parquet")
+    pq.write_table(windows.slice(2, 1), "two.parquet")
+    rule = {"event_ts": "at", "event_key": "k", "reference_key": "k", "start_field": "from", "end_field": "to"}
+    links = [{"name": "one", "path": "one.parquet"}, {"name": "two", "path": "two.parquet"}]
+    last = datetime(9999, 12, 31, 23, 59, tzinfo=UTC)
+    document = rules(
+        {"lifecycle_window": {**rule, "reference": "one"}, "name": "one", "severity": "warning"},
+        {"lifecycle_window": {**rule, "reference": "two"}, "name": "two", "severity": "warning"},
+        links=links,
+        **fields(k="int", at="timestamp"),
+    )
+    found = tried(document, f"k,at\n1,2024-01-02T23:59:59Z\n1,2024-01-03\n2,{last.isoformat()}\n")
+    said = sorted(
+        (row["k"], row["at"].day, [w.split(" ")[2] for w in row["_lakelogic_warnings"]]) for row in found.good
+    )
+    assert said == [(1, 2, ["two"]), (1, 3, ["one", "two"]), (2, 31, ["one"])]

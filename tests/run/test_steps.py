@@ -154,3 +154,30 @@ def test_a_step_pinned_to_another_engine_is_refused_by_name_before_anything_is_r
         DataProcessor({"source": {"path": "not_there.csv"}, "transformations": [pinned]}, engine).run(materialize=False)
     pinned["engine"] = engine.name
     assert tried({"transformations": [pinned]}, "a\nx\n").values("one") == [1]
+
+
+@PHASES
+def test_date_diff_counts_whole_units_toward_zero(tried: Tried, phase: str) -> None:
+    units = ("seconds", "minutes", "hours", "days", "weeks", "months", "years")
+    written = [{"date_diff": {"field": unit, "from_col": "a", "to_col": "b", "unit": unit}} for unit in units]
+    text = "id,a,b\n1,2024-01-31T00:00:00Z,2024-03-30T23:59:59Z\n2,2024-03-01,2024-02-28T12:00:00Z\n3,2024-01-01,\n"
+    found = tried(steps(phase, *written), text)
+    assert found.values("id", *units) == [
+        ("1", 5183999, 86399, 1439, 59, 8, 1, 0),
+        ("2", -129600, -2160, -36, -1, 0, 0, 0),
+        ("3", None, None, None, None, None, None, None),
+    ]
+
+
+@PHASES
+def test_split_takes_its_delimiter_as_it_is_written(tried: Tried, phase: str) -> None:
+    written = [
+        {"split": {"field": "v", "delimiter": "|", "output": "parts"}},
+        {"split": {"field": "w", "delimiter": ". "}},
+    ]
+    found = tried(steps(phase, *written), 'id,v,w\n1,a|b||,x. y\n2,,a.b\n3,"",z. \n')
+    assert found.values("id", "parts", "w") == [
+        ("1", ["a", "b", "", ""], ["x", "y"]),
+        ("2", None, ["a.b"]),
+        ("3", [""], ["z", ""]),
+    ]

@@ -39,12 +39,12 @@ _AVAILABLE: frozenset[str] = _declared(
         "accepted_values min max min_length max_length pattern unique foreign_key rules default generated",
         "schema_policy": "evolution unknown_fields",
         "transformations[]": "phase name engine dialect sql select drop rename derive cast filter trim lower upper "
-        "coalesce map_values bucket deduplicate deduplicate_by_latest lookup join rollup explode date_range_explode "
-        "pivot unpivot",
+        "coalesce map_values bucket split date_diff deduplicate deduplicate_by_latest lookup join rollup explode "
+        "date_range_explode pivot unpivot",
         "quality": "enforce_required fail_pipeline_on_dataset_error max_quarantine_ratio",
         "quality.row_rules[]": "name category severity phase nulls label dialect "
         "sql not_null accepted_values regex_match range length compare referential_integrity not_future freshness "
-        "unique",
+        "unique lifecycle_window",
         "quality.dataset_rules[]": "name category severity label dialect must_be must_be_between must_be_less_than "
         "must_be_greater_than must_be_at_least must_be_at_most "
         "sql unique null_ratio row_count_between distinct_count mean_between sum_between reconcile",
@@ -105,10 +105,7 @@ _NOT_YET: dict[str, str] = {
     "model.fields[].security_groups": "Mask the field with `masking`.",
     "model.fields[].milestone": "Leave it out.",
     "model.fields[].extraction_task": "Leave it out.",
-    "transformations[].split": "Land the values in separate columns.",
     "transformations[].json_extract": "Land the value in its own column.",
-    "transformations[].date_diff": "Write a `derive` step with `datediff`.",
-    "quality.row_rules[].lifecycle_window": "Join the window with a step, and compare in a `sql` rule.",
     "quality.dataset_rules[].phase": "Dataset rules see the rows that would be published.",
     "quality.dataset_rules[].nulls": "Leave it out: absent values count as each shorthand says.",
     "quarantine.format": "Bad rows are kept as a Delta table.",

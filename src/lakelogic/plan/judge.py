@@ -281,6 +281,12 @@ def _not_future(state: State, rule: written.NotFuture, path: str) -> Built | Non
     return predicate, f"{rule.field} <= now", f"{rule.field}_not_future"
 
 
+def _lifecycle(state: State, rule: written.LifecycleWindow, path: str) -> Built | None:
+    from lakelogic.plan.lifecycle import within
+
+    return within(state, rule, path)
+
+
 def _freshness(state: State, rule: written.FreshnessRule, path: str) -> Built | None:
     """Not older than an age at the start of the run; a date stands for its whole day."""
     value = state.column(rule.field, f"{path}.freshness.field")
@@ -310,6 +316,7 @@ BUILD: dict[type, Callable[[State, Any, str], Built | None]] = {
     written.ReferentialIntegrity: _referential,
     written.NotFuture: _not_future,
     written.FreshnessRule: _freshness,
+    written.LifecycleWindow: _lifecycle,
 }
 
 _OPERATORS = {"=": "eq", "==": "eq", "!=": "ne", "<>": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}

@@ -11,6 +11,7 @@ from lakelogic.plan.judge import compare, constant, refuse_impossible
 from lakelogic.plan.naming import known
 from lakelogic.plan.state import Flag, State, both, present
 from lakelogic.sql.arguments import cast
+from lakelogic.sql.catalogue.time_calls import units_between
 from lakelogic.sql.coerce import unify
 from lakelogic.sql.expressions import Call, Expression, call, columns_of, convert, text
 from lakelogic.sql.problems import SqlProblems
@@ -178,12 +179,6 @@ def json_extract(state: State, step: Any, path: str) -> None:
         cast_columns(state, {step.field: step.cast}, f"{path}.json_extract.cast")
 
 
-_UNITS = {
-    "days": "DAY", "hours": "HOUR", "minutes": "MINUTE", "seconds": "SECOND", "weeks": "WEEK", "months": "MONTH",
-    "years": "YEAR",
-}  # fmt: skip
-
-
 def date_diff(state: State, step: Any, path: str) -> None:
     """Whole units from one time to another, toward zero."""
     found = known(state, [step.from_col, step.to_col], f"{path}.date_diff")
@@ -191,12 +186,9 @@ def date_diff(state: State, step: Any, path: str) -> None:
         return
     start, end = (state.scope[name] for name in found)
     detail = (f"{step.field} = {step.unit} from {found[0]} to {found[1]}",)
-    if "timestampdiff" in SIGNATURES:
-        value = _call(state, "timestampdiff", (text(_UNITS[step.unit]), start, end), f"{path}.date_diff")
-    elif step.unit == "days":
-        value = _call(state, "datediff", (end, start), f"{path}.date_diff")
-    else:
-        state.trouble.add(NOT_YET, f"`unit: {step.unit}` is not available yet.", f"{path}.date_diff.unit")
+    try:
+        value = units_between(step.unit, start, end, "date_diff")
+    except SqlProblems as trouble:
+        state.trouble.sql(trouble.problems, f"{path}.date_diff")
         return
-    if value is not None:
-        state.derive("date_diff", {step.field: value}, detail)
+    state.derive("date_diff", {step.field: value}, detail)
