@@ -85,7 +85,7 @@ def selected(meaning_engine: Engine, places: dict[str, Pinned]) -> Callable[...,
 
 def _add_up(found: pa.Table, plan: Any) -> None:
     """The rows of the source, and what became of each of them in the first account."""
-    first = [fate for fate in plan.fates]
+    first = list(plan.fates)
     for index, fate in enumerate(plan.fates):
         if fate.kind == "grouped":
             first = first[: index + 1]

@@ -88,6 +88,7 @@ def match(
     link = known.get(reference)
     if link is None:
         if reference in state.unread_links:
+            state.trouble.landed_is_known = False
             return None
         hint = nearest(reference, list(known)) or "declare it under links:"
         state.trouble.add(NO_LINK, f"There is no link `{reference}`.", path, hint)

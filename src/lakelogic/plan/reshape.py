@@ -269,5 +269,6 @@ def _link(state: State, reference: str, path: str) -> Relation | None:
         if reference not in state.unread_links:
             near = nearest(reference, list(state.known_links)) or "declare it under links:"
             state.trouble.add(NO_LINK, f"There is no link `{reference}`.", path, near)
+        state.trouble.landed_is_known = False
         return None
     return Statement(state, "join").link_named(reference)

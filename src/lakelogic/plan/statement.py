@@ -123,7 +123,8 @@ class Statement:
         found = next((link for name, link in known.items() if name.lower() == table.name.lower()), None)
         if found is None or table.args.get("db"):
             if table.name.lower() in {name.lower() for name in self.state.unread_links}:
-                raise SqlProblems([])  # its columns could not be looked at; the run will
+                self.state.trouble.landed_is_known = False  # its columns could not be looked at; the run will
+                raise SqlProblems([])
             written = ".".join(part for part in (table.text("catalog"), table.text("db"), table.name) if part)
             near = nearest(table.name, list(known)) or f"the current rows are called `source` or `{self.state.dataset}`"
             raise refuse(NO_COLUMN, f"There is no table `{written}` here.", near)
