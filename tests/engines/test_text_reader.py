@@ -1,12 +1,13 @@
 """Text files land with every value as its exact text and every line accounted for."""
 
 import gzip
+import random
 
 import pytest
 
 from lakelogic.engines.base import Pinned
 from lakelogic.engines.text_reader import TextScan, discover
-from lakelogic.errors import SourceError, UnsupportedError
+from lakelogic.errors import SourceError, UnsupportedError, UsageError
 from lakelogic.names import BROKEN, FILE, NUMBER, TEXT
 from lakelogic.plan.nodes import Landed, Read
 from lakelogic.sql.types import STRING
@@ -193,12 +194,41 @@ def test_each_pass_reads_everything_again_and_counts_itself(tmp_path):
     assert scan.scanned == 2
 
 
-def test_a_file_that_is_gone_and_options_that_are_not_built_are_errors(tmp_path):
+def test_a_file_that_is_gone_and_options_that_cannot_be_are_errors(tmp_path):
     with pytest.raises(SourceError, match=r"gone\.csv cannot be read"):
         list(TextScan(read(), Pinned((str(tmp_path / "gone.csv"),))).batches())
-    with pytest.raises(UnsupportedError, match="multiline is not available yet"):
-        TextScan(read("json", multiline=True), Pinned(()))
-    with pytest.raises(UnsupportedError, match="latin-1"):
-        TextScan(read(encoding="latin-1"), Pinned(()))
     with pytest.raises(UnsupportedError, match="not on this machine"):
         list(TextScan(read(), Pinned(("s3://bucket/x.csv",))).batches())
+    for options, said in (
+        ({"encoding": "klingon"}, "no encoding `klingon`"),
+        ({"encoding": "base64"}, "not an encoding of text"),
+        ({"quote_char": "<>"}, "one character"),
+        ({"delimiter": '"'}, "cannot be"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            TextScan(read(**options), Pinned(()))
+
+
+def _generated(chance):
+    """A csv file out of the pieces that readers stumble over."""
+    pieces = chance.choice(
+        [
+            ["a", "1", ",", ",", ",", "\n", "\n", '"'],
+            ["a", ",", ",", ",", "\n", "\n", '"', '"', '""', "\r\n", "é"],
+            ["x", ",", "\n", '"', "\r", "\r\n", "#", "\0", "ÿ", " ", "NA"],
+            ["a", ",", ",", "\n", "\r\n", '""', '"b"', ',"', '",', '"\n', '\n"', "1,2,3\n", '1,"2\n\n",3\n'],
+        ]
+    )
+    body = "".join(chance.choice(pieces) for _ in range(chance.randrange(60)))
+    return ("a,b,c" + chance.choice(["\n", "\r\n"]) + body).encode("latin-1" if chance.random() < 0.1 else "utf-8")
+
+
+def test_the_fast_reader_reads_what_the_careful_one_reads(landed, monkeypatch):
+    for seed in range(1500):
+        chance = random.Random(seed)
+        content = _generated(chance)
+        options = chance.choice([{}, {"null_values": ["NA", "x"]}, {"comment_prefix": "#"}, {"quote_char": ""}])
+        fast = landed(content, **options)
+        with monkeypatch.context() as patch:
+            patch.setattr("lakelogic.engines.csv_lines._is_simple", lambda _: False)
+            assert landed(content, **options) == fast, (seed, content, options)

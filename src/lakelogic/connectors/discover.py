@@ -1,25 +1,20 @@
-"""Find the landed columns of an input without an engine: headers of text files, footers, a table's schema."""
+"""Find the landed columns of an input without an engine: headers of text files, footers, folders, a table's schema."""
 
 from __future__ import annotations
 
-import codecs
-import csv
-import gzip
-import io
-import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from typing import BinaryIO, TextIO, cast
+from collections.abc import Mapping, Sequence
+from urllib.parse import unquote
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lakelogic.errors import SourceError, UnsupportedError
 from lakelogic.plan.nodes import Landed
-from lakelogic.sql.types import STRING, from_arrow
+from lakelogic.sql.types import DOUBLE, FLOAT, INTEGER_BITS, NULL, STRING, Type, decimal, from_arrow
+from lakelogic.storage import parquet
+from lakelogic.storage.csv_records import DELIMITERS, header
 
-_DELIMITERS = {"csv": ",", "tsv": "\t"}
+# What Hive calls the folder of rows without a value.
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 def discover(
@@ -30,13 +25,8 @@ def discover(
     Columns are matched without case; the first spelling wins. `names` are the model's field names, used by
     position for text files without a header. Keys of JSON are found by an engine, which reads every line.
     """
-    if file_format in _DELIMITERS:
-        headers = csv_headers(files, options, file_format=file_format, names=names)
-        first: dict[str, str] = {}
-        for header in headers.values():
-            for name in header:
-                first.setdefault(name.lower(), name)
-        return tuple(Landed(name, STRING) for name in first.values())
+    if file_format in DELIMITERS:
+        return text_columns(csv_headers(files, options, file_format=file_format, names=names))
     if file_format == "parquet":
         return parquet_columns(files)
     raise UnsupportedError(f"The columns of `{file_format}` cannot be found without an engine.")
@@ -52,28 +42,75 @@ def csv_headers(
     """The column names of each text file, in the order of its columns, for readers that go by position.
 
     A name has no blanks around it; a nameless column is called after its place (`c3`). A file without content
-    has no columns. Without `has_header` the columns are `names`, then c1, c2, … for what is beyond them.
+    has no columns. Without `has_header` the columns are `names`, then c3, c4, … for what is beyond them.
     """
-    return {path: _header(path, options or {}, _DELIMITERS[file_format], names) for path in files}
+    found = {path: header(path, file_format, options or {}, names) for path in files}
+    for path, columns in found.items():
+        _refuse_twins(path, columns)
+    return found
+
+
+def text_columns(headers: Mapping[str, Sequence[str]]) -> tuple[Landed, ...]:
+    """The columns of text files by their headers."""
+    first: dict[str, str] = {}
+    for names in headers.values():
+        for name in names:
+            first.setdefault(name.lower(), name)
+    return tuple(Landed(name, STRING) for name in first.values())
 
 
 def parquet_columns(files: Sequence[str]) -> tuple[Landed, ...]:
-    """The columns of all Parquet files; a column that has different types in two files is refused, naming both."""
+    """The columns of all Parquet files, in the narrowest type that holds the values of every file exactly.
+
+    Where there is none, the column is refused, naming both files.
+    """
     found: dict[str, tuple[Landed, str]] = {}
     for path in files:
         try:
-            schema = pq.read_schema(path)
+            schema = parquet.schema_of(path)
         except (OSError, pa.ArrowException) as error:
             raise SourceError(f"{path} is not a readable Parquet file: {error}") from error
         _refuse_twins(path, schema.names)
-        for landed in landed_columns(schema):
-            known, where = found.setdefault(landed.name.lower(), (landed, path))
-            if known.type != landed.type:
+        for field in schema:
+            kind = NULL if pa.types.is_null(field.type) else from_arrow(field.type)
+            known, where = found.setdefault(field.name.lower(), (Landed(field.name, kind), path))
+            wider = _wider(known.type, kind)
+            if wider is None:
                 raise SourceError(
-                    f"Column `{known.name}` is {known.type} in {where} and {landed.type} in {path}.",
+                    f"Column `{known.name}` is {known.type} in {where} and {kind} in {path}.",
                     hint="Read the two kinds of files by contracts of their own, or write one kind again.",
                 )
-    return tuple(landed for landed, _ in found.values())
+            if wider != known.type:
+                found[field.name.lower()] = (Landed(known.name, wider), path)
+    return tuple(Landed(one.name, STRING) if one.type == NULL else one for one, _ in found.values())
+
+
+def _wider(one: Type, other: Type) -> Type | None:
+    """The type that holds all values of both; None where that would change some."""
+    if other in (one, NULL):
+        return one
+    if one == NULL:
+        return other
+    if one.is_integer and other.is_integer:
+        return one if INTEGER_BITS[one.kind] > INTEGER_BITS[other.kind] else other
+    kinds = {one.kind, other.kind}
+    if kinds == {"float", "double"}:
+        return DOUBLE
+    if one.is_number and other.is_number and kinds & {"float", "double"}:
+        # A double has 53 bits, a float 24.
+        whole = next((kind for kind in kinds if kind in INTEGER_BITS), "bigint")
+        room = 53 if "double" in kinds else 24
+        return (DOUBLE if "double" in kinds else FLOAT) if INTEGER_BITS[whole] < room else None
+    if one.is_number and other.is_number:
+        scale = max(one.scale, other.scale)
+        whole_digits = max(_digits(one), _digits(other))
+        return decimal(whole_digits + scale, scale) if whole_digits + scale <= 38 else None
+    return None
+
+
+def _digits(kind: Type) -> int:
+    """How many digits stand before the point."""
+    return len(str(2 ** (INTEGER_BITS[kind.kind] - 1))) if kind.is_integer else kind.precision - kind.scale
 
 
 def landed_columns(schema: pa.Schema) -> tuple[Landed, ...]:
@@ -81,80 +118,27 @@ def landed_columns(schema: pa.Schema) -> tuple[Landed, ...]:
     return tuple(Landed(field.name, from_arrow(field.type)) for field in schema)
 
 
-def _header(path: str, options: Mapping[str, object], delimiter: str, names: Sequence[str]) -> list[str]:
-    encoding = str(options.get("encoding") or "utf-8")
-    record = _first_record(
-        path,
-        _without_mark(encoding),
-        delimiter=str(options.get("delimiter") or delimiter),
-        quote=options.get("quote_char", '"'),
-        skip=int(cast("int", options.get("skip_rows") or 0)),
-        comment=options.get("comment_prefix"),
-        compression=options.get("compression"),
-    )
-    if options.get("has_header", True) is False:
-        columns = [*names[: len(record)], *(f"c{place}" for place in range(len(names) + 1, len(record) + 1))]
-    else:
-        columns = [name.strip() or f"c{place}" for place, name in enumerate(record, 1)]
-    _refuse_twins(path, columns)
-    return columns
+def folder_values(files: Sequence[str], names: Sequence[str]) -> dict[str, dict[str, str | None]]:
+    """For each file, the values of its `name=value` folders for the names given; nothing where no file has any.
 
-
-def _first_record(
-    path: str,
-    encoding: str,
-    *,
-    delimiter: str,
-    quote: object,
-    skip: int,
-    comment: object,
-    compression: object,
-) -> list[str]:
-    """The first record that is neither skipped, nor a comment, nor a blank line; [] when there is none."""
-    try:
-        with _text(path, encoding, compression) as lines:
-            for _ in range(skip):
-                lines.readline()
-            reader = csv.reader(
-                _content(lines, str(comment) if comment else None),
-                delimiter=delimiter,
-                quotechar=str(quote) if quote else None,
-                quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE,
-            )
-            record = next((record for record in reader if record), [])
-        "".join(record).encode("utf-8")
-    except UnicodeError as error:
-        raise SourceError(f"The header of {path} is not {encoding}.", hint="Say source.options.encoding.") from error
-    except (OSError, EOFError, zlib.error, csv.Error) as error:
-        raise SourceError(f"The header of {path} cannot be read: {error}") from error
-    return record
-
-
-@contextmanager
-def _text(path: str, encoding: str, compression: object) -> Iterator[TextIO]:
-    zipped = compression == "gzip" or (compression is None and path.lower().endswith(".gz"))
-    with ExitStack() as stack:
-        raw = stack.enter_context(Path(path).open("rb"))
-        plain = stack.enter_context(gzip.open(raw)) if zipped else raw
-        # A bad byte in a later line is no business of the header: it is kept here, and judged where rows are read.
-        yield io.TextIOWrapper(cast("BinaryIO", plain), encoding=encoding, errors="surrogateescape", newline="")
-
-
-def _content(lines: Iterable[str], comment: str | None) -> Iterable[str]:
-    for line in lines:
-        if comment is None or not line.startswith(comment):
-            yield line
-
-
-def _without_mark(encoding: str) -> str:
-    """The codec that takes a byte order mark away, where an encoding may have one."""
-    try:
-        name = codecs.lookup(encoding).name
-    except LookupError as error:
-        raise SourceError(
-            f"There is no encoding `{encoding}`.", hint="Say utf-8, latin-1, utf-16, cp1252, …"
-        ) from error
-    return "utf-8-sig" if name == "utf-8" else encoding
+    Names are matched without case; values are percent-decoded, and Hive's word for no value is NULL. The innermost
+    folder counts. A file outside such folders has NULL.
+    """
+    wanted = {name.lower(): name for name in names}
+    found: dict[str, dict[str, str | None]] = {}
+    seen: set[str] = set()
+    for path in files:
+        values: dict[str, str | None] = {}
+        for folder in path.split("/")[:-1]:
+            key, equals, value = folder.partition("=")
+            name = wanted.get(unquote(key).lower()) if equals else None
+            if name is not None:
+                values[name] = None if value == _NO_VALUE else unquote(value)
+        found[path] = values
+        seen |= values.keys()
+    if not seen:
+        return {}
+    return {path: {name: values.get(name) for name in names if name in seen} for path, values in found.items()}
 
 
 def _refuse_twins(path: str, names: Sequence[str]) -> None:

@@ -1,146 +1,120 @@
 """csv and tsv files as Arrow batches: a ragged or undecodable line becomes a row that says so.
 
-A file is read by Arrow's parser. Where that one would stop (bytes that are not UTF-8, a quote that is never
-closed, a value larger than a block) the file is read again by `csv_careful.py`, from the row that was due next.
+A file is read by Arrow's parser. Where that one would stop or read something else than `storage/csv_records.py`
+(bytes that are not UTF-8, a quote that is never closed, a lone carriage return, a comment, a value larger than a
+block) the file is read again record by record, from the row that was due next.
 """
 
 from __future__ import annotations
 
 import codecs
-import csv
 import io
+import re
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
-from lakelogic.engines.text_reader import Builder, local_path, open_bytes, positions, skip_mark
+from lakelogic.engines.text_reader import Builder, Part, local_path, positions
 from lakelogic.plan.nodes import Read
 from lakelogic.sql.arrays import integers, strings
+from lakelogic.storage.csv_records import MOST_LINES, Dialect, dialect_of, header_of, ragged, records
+from lakelogic.storage.text_files import Lines, open_text
 
 BLOCK = 4 << 20
 SLICE = 16_384
-
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """How the values of a file are written."""
-
-    delimiter: str
-    quote: str | None
-    nulls: tuple[str, ...]
-    skip_rows: int
-    has_header: bool
+_MARK = "\x01\x02\x01"
+_BLANK = re.compile(rb"\n(?=[\r\n])")
 
 
 class _Careful(Exception):
     """The fast parser cannot go on with this file."""
 
 
-def dialect_of(read: Read) -> Dialect:
-    """The options of a source as a dialect."""
-    options = read.options
-    quote = options.get("quote_char")
-    nulls = options.get("null_values") or ()
-    skipped = options.get("skip_rows") or 0
-    assert isinstance(nulls, (list, tuple))
-    assert isinstance(skipped, int)
-    return Dialect(
-        delimiter=str(options.get("delimiter") or ("\t" if read.format == "tsv" else ",")),
-        quote=None if quote == "" else str(quote or '"'),
-        nulls=tuple(str(value) for value in nulls),
-        skip_rows=skipped,
-        has_header=bool(options.get("has_header", True)),
-    )
-
-
-def batches_of(read: Read, uri: str, whole: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The rows of one file."""
-    from lakelogic.engines.csv_careful import careful_rows
-
-    dialect, done = dialect_of(read), 0
-    with open_bytes(local_path(uri)) as stream:
-        names, line = _begin(read, dialect, stream)
+def batches_of(read: Read, part: Part, whole: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The rows of one file, or of a part of it."""
+    dialect, done = dialect_of(read.format, read.options), 0
+    with _opened(read, part) as stream:
+        lines, names = _begin(read, dialect, part, stream)
         if not names:
             return
-        builder = Builder(read, uri, whole)
+        builder = Builder(read, part.uri, whole)
         where = positions(read, names)
-        try:
-            for batch in _fast(dialect, builder, len(names), where, _Body(stream, line, dialect.quote)):
-                done += batch.num_rows
-                yield batch
-        except _Careful:
-            pass
-        else:
-            return
-    with open_bytes(local_path(uri)) as stream:
-        names, line = _begin(read, dialect, stream)
-        rows = islice(careful_rows(dialect, stream, line, len(names)), done, None)
-        while part := list(islice(rows, SLICE)):
+        if _is_simple(dialect) and lines.is_level:
+            try:
+                for batch in _fast(
+                    dialect, builder, len(names), where, _Body(stream, lines.number, dialect, len(names))
+                ):
+                    done += batch.num_rows
+                    yield batch
+            except _Careful:
+                pass
+            else:
+                return
+    with _opened(read, part) as stream:
+        lines, names = _begin(read, dialect, part, stream)
+        rows = islice(records(dialect, lines, len(names)), done, None)
+        while found := list(islice(rows, SLICE)):
             columns = [
-                strings([None if row.values is None else row.values[at] for row in part])
-                if at is not None
-                else pa.nulls(len(part), pa.string())
+                None if at is None else strings([None if row.values is None else row.values[at] for row in found])
                 for at in where
             ]
             yield builder.build(
                 columns,
-                integers([row.line for row in part]),
-                strings([row.text for row in part]),
-                strings([row.broken for row in part]),
+                integers([row.line for row in found]),
+                strings([row.text for row in found]),
+                strings([row.broken for row in found]),
             )
 
 
-def header_of(read: Read, uri: str) -> list[str]:
-    """The column names that a file begins with; none for an empty file."""
-    with open_bytes(local_path(uri)) as stream:
-        return _begin(read, dialect_of(read), stream)[0]
+def _opened(read: Read, part: Part) -> BinaryIO:
+    return open_text(local_path(part.uri), read.options, part.start, part.end)
 
 
-def _begin(read: Read, dialect: Dialect, stream: BinaryIO) -> tuple[list[str], int]:
-    """Step over what stands before the rows: the column names, and the physical line that comes next."""
-    skip_mark(stream)
-    line = 1
+def _begin(read: Read, dialect: Dialect, part: Part, stream: BinaryIO) -> tuple[Lines, list[str]]:
+    """The lines of the rows, and the names of their values."""
+    known = read.options.get("headers")
+    names = list(known[part.uri]) if isinstance(known, dict) and part.uri in known else None
+    lines = Lines(stream, part.line)
+    if part.start:
+        assert names is not None
+        return lines, names
+    if dialect.has_header:
+        found = header_of(part.uri, dialect, lines)
+        return lines, found
     for _ in range(dialect.skip_rows):
-        line += bool(stream.readline())
-    if not dialect.has_header:
-        return [column.name for column in read.columns], line
-    taken = 0
+        lines.take()
+    return lines, [column.name for column in read.columns] if names is None else names
 
-    def lines() -> Iterator[str]:
-        nonlocal taken
-        while raw := stream.readline():
-            taken += 1
-            yield raw.decode("utf-8", "replace")
 
-    quoting: dict[str, Any] = {"quotechar": dialect.quote} if dialect.quote else {"quoting": csv.QUOTE_NONE}
-    for names in csv.reader(lines(), delimiter=dialect.delimiter, **quoting):
-        if names:
-            return [name.strip() or f"c{place}" for place, name in enumerate(names, 1)], line + taken
-    return [], line + taken
+def _is_simple(dialect: Dialect) -> bool:
+    """Whether Arrow's parser takes the dialect: it knows characters of one byte."""
+    return all(len(sign.encode()) == 1 for sign in (dialect.delimiter, dialect.quote or '"'))
 
 
 class _Body(io.RawIOBase):
-    """The bytes after the header. It stops at bytes that are not UTF-8, and remembers where it saw blank lines.
+    """The bytes after the header. It stops where the fast parser must, and remembers where it saw blank lines.
 
     The parser steps over blank lines without a word, so the line of a later row could not be told without this.
     """
 
-    def __init__(self, stream: BinaryIO, line: int, quote: str | None) -> None:
+    def __init__(self, stream: BinaryIO, line: int, dialect: Dialect, width: int) -> None:
         super().__init__()
         self._stream = stream
         self._decoder = codecs.getincrementaldecoder("utf-8")()
-        self._quote = (quote or "\0").encode()
+        self._quote = (dialect.quote or "").encode()
+        self._comment = (dialect.comment or "").encode()
         self._line = line  # the physical line that the next byte belongs to
-        self._begins = True  # is the next byte the first of its line?
+        self._tail = b"\n"  # the end of what was seen
         self.first = line
         self.blank: deque[int] = deque()
         self.quoted = False
         self._quotes = 0
+        self._mark = dialect.delimiter.join([_MARK] * width).encode() + b"\n"
+        self.marked = False
 
     def readable(self) -> bool:
         """It can be read, once."""
@@ -158,35 +132,45 @@ class _Body(io.RawIOBase):
             self._watch(data)
         elif self._quotes % 2:
             raise _Careful  # a quote was never closed: the parser would take the rest of the file for one value
+        elif self._tail.endswith(b"\r"):
+            raise _Careful
+        elif self.quoted and not self.marked:
+            # A row of our own at the end. Where the parser does not find it, it stands in a quote that is open.
+            self.marked = True
+            data = self._mark if self._tail.endswith(b"\n") else b"\n" + self._mark
+            buffer[: len(data)] = data
         return len(data)
 
     def _watch(self, data: bytes) -> None:
-        self._quotes += data.count(self._quote)
-        self.quoted = self._quotes > 0
-        if self._begins and data[:1] in (b"\n", b"\r"):
+        if self._quote:
+            self._quotes += data.count(self._quote)
+            self.quoted = self._quotes > 0
+        if self._comment and b"\n" + self._comment in self._tail + data:
+            raise _Careful
+        if b"\r" in data or self._tail.endswith(b"\r"):
+            known = self._tail[-1:] + data
+            # The last one is judged when the next byte is seen.
+            if known.count(b"\r") - known.count(b"\r\n") - known.endswith(b"\r"):
+                raise _Careful  # it ends a line by itself, and lines are counted by line feeds
+        if self._tail.endswith(b"\n") and data[:1] in (b"\n", b"\r"):
             self.blank.append(self._line)
         start = 0
-        while (at := _next_blank(data, start)) >= 0:
-            self._line += data.count(b"\n", start, at + 1)
+        for found in _BLANK.finditer(data):
+            self._line += data.count(b"\n", start, found.end())
             self.blank.append(self._line)
-            start = at + 1
+            start = found.end()
         self._line += data.count(b"\n", start)
-        self._begins = data.endswith(b"\n")
-
-
-def _next_blank(data: bytes, start: int) -> int:
-    """Where a line end stands that is followed by another one; -1 for nowhere."""
-    return min((at for at in (data.find(b"\n\n", start), data.find(b"\n\r", start)) if at >= 0), default=-1)
+        self._tail = (self._tail + data)[-len(self._comment) - 1 :]
 
 
 def _fast(
     dialect: Dialect, builder: Builder, width: int, where: list[int | None], body: _Body
 ) -> Iterator[pa.RecordBatch]:
     own = [str(index) for index in range(width)]  # header names may repeat; ours do not
-    ragged: deque[Any] = deque()
+    noted: deque[Any] = deque()
 
     def note(row: Any) -> str:
-        ragged.append(row)
+        noted.append(row)
         return "skip"
 
     lines = _Lines(body)
@@ -209,55 +193,59 @@ def _fast(
                 null_values=["", *dialect.nulls],
             ),
         )
+        held: pa.RecordBatch | None = None
         for batch in reader:
-            yield from _numbered(builder, batch, where, ragged, lines)
+            if held is not None and batch.num_rows:
+                yield from _numbered(builder, held, where, noted, lines)
+                held = None
+            held = batch if batch.num_rows else held
+        if body.marked:
+            if held is None or any(column[-1].as_py() != _MARK for column in held.columns):
+                raise _Careful
+            held = held.slice(0, held.num_rows - 1)
+        if held is not None:
+            yield from _numbered(builder, held, where, noted, lines)
     except pa.ArrowInvalid as error:
         if "Empty CSV file" not in str(error):
             raise _Careful from error
-    yield from _numbered(builder, None, where, ragged, lines)
+    yield from _numbered(builder, None, where, noted, lines)
 
 
 def _numbered(
-    builder: Builder, batch: pa.RecordBatch | None, where: list[int | None], ragged: deque[Any], lines: _Lines
+    builder: Builder, batch: pa.RecordBatch | None, where: list[int | None], noted: deque[Any], lines: _Lines
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a parsed batch with their lines, then the ragged rows that stood among them."""
-    if any("\n" in row.text for row in ragged):
+    if any("\n" in row.text for row in noted):
         raise _Careful  # a quote was opened and never closed, or closed too late
     rows = 0 if batch is None else batch.num_rows
     inner = lines.inner_ends(batch) if batch is not None else None
     numbers: list[int] | range
     odd: list[tuple[int, Any]] = []
-    if not ragged:
+    if not noted:
         numbers = lines.take(rows, inner)
     else:
         taken: list[int] = []
-        while len(taken) < rows or (ragged and (batch is None or ragged[0].number == lines.record + 1)):
-            if ragged and ragged[0].number == lines.record + 1:
-                odd.append((lines.take(1, None)[0], ragged.popleft()))
+        while len(taken) < rows or (noted and (batch is None or noted[0].number == lines.record + 1)):
+            if noted and noted[0].number == lines.record + 1:
+                odd.append((lines.take(1, None)[0], noted.popleft()))
             else:
                 until = rows - len(taken)
-                if ragged:
-                    until = min(until, ragged[0].number - lines.record - 1)
+                if noted:
+                    until = min(until, noted[0].number - lines.record - 1)
                 start = len(taken)
                 taken += lines.take(until, None if inner is None else inner[start : start + until])
         numbers = taken
     if batch is not None and rows:
         none = pa.nulls(rows, pa.string())
-        columns = [none if at is None else batch.column(at) for at in where]
+        columns = [None if at is None else batch.column(at) for at in where]
         yield builder.build(columns, integers(numbers), none, none)
     if odd:
-        none = pa.nulls(len(odd), pa.string())
         yield builder.build(
-            [none for _ in where],
+            [None for _ in where],
             integers([line for line, _ in odd]),
             strings([row.text for _, row in odd]),
-            strings([ragged_reason(row.expected_columns, row.actual_columns) for _, row in odd]),
+            strings([ragged(row.expected_columns, row.actual_columns) for _, row in odd]),
         )
-
-
-def ragged_reason(expected: int, found: int) -> str:
-    """Why a line with the wrong number of values could not be parsed."""
-    return f"expected {expected} values, found {found}"
 
 
 class _Lines:
@@ -281,6 +269,8 @@ class _Lines:
             for index, value in enumerate(column.to_pylist()):
                 if value and "\n" in value:
                     found[index] += value.count("\n")
+        if found is not None and max(found) > MOST_LINES:
+            raise _Careful
         return found
 
     def take(self, rows: int, inner: list[int] | None) -> list[int] | range:

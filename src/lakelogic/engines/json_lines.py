@@ -1,21 +1,35 @@
-"""ndjson files as Arrow batches: scalars as their exact text, nested values as compact JSON text."""
+"""JSON files as Arrow batches: scalars as their exact text, nested values as compact JSON text.
+
+A file holds one object per line, or is one document: an array of objects, or an object. A document is told by
+`multiline: true`, or by the bracket that a file of the format `json` begins with.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import pyarrow as pa
 
-from lakelogic.engines.text_reader import NOT_UTF8, Builder, local_path, open_bytes, positions, skip_mark
+from lakelogic.engines.text_reader import Builder, Part, local_path, positions
 from lakelogic.plan.nodes import Read
 from lakelogic.sql.arrays import integers, strings
+from lakelogic.storage.text_files import encoding_of, open_text
 
 INVALID = "invalid JSON"
 NOT_AN_OBJECT = "not a JSON object"
+TOO_DEEP = "nested too deeply"
+# Deeper than people nest, and far from where a reader gives up, which is not the same everywhere.
+MOST_DEPTH = 200
 
 _ROWS = 16_384
+_BLANK = b" \t\r\n"
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_OPENS = re.compile(r"[\[{]")
+_SPACE = re.compile(r"[ \t\r\n]*")
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 class _Number(str):
@@ -28,10 +42,18 @@ def _no_constant(text: str) -> NoReturn:
     raise ValueError(f"{text} is not JSON")
 
 
-_decode: Callable[[str], Any] = json.JSONDecoder(
-    parse_float=_Number, parse_int=_Number, parse_constant=_no_constant
-).decode
+_decoder = json.JSONDecoder(parse_float=_Number, parse_int=_Number, parse_constant=_no_constant)
+_decode: Callable[[str], Any] = _decoder.decode
 _quoted = json.JSONEncoder(ensure_ascii=False).encode
+
+
+class Row(NamedTuple):
+    """One value of a file: its line, its text as landed, and the object it is or why it is none."""
+
+    line: int
+    text: str
+    value: dict[str, Any] | None
+    broken: str | None
 
 
 def canonical_json(value: Any) -> str:
@@ -39,9 +61,9 @@ def canonical_json(value: Any) -> str:
     if isinstance(value, _Number):
         return str(value)
     if isinstance(value, dict):
-        return "{" + ",".join(f"{_quoted(key)}:{canonical_json(item)}" for key, item in value.items()) + "}"
+        return "{" + ",".join([f"{_quoted(key)}:{canonical_json(item)}" for key, item in value.items()]) + "}"
     if isinstance(value, list):
-        return "[" + ",".join(canonical_json(item) for item in value) + "]"
+        return "[" + ",".join([canonical_json(item) for item in value]) + "]"
     return _quoted(value)
 
 
@@ -56,80 +78,173 @@ def landed_text(value: Any) -> str | None:
     return canonical_json(value)
 
 
-def _lines(uri: str) -> Iterator[tuple[int, str, str | None]]:
-    """Line number, text, and why it could not be decoded; blank lines are passed over."""
-    with open_bytes(local_path(uri)) as stream:
-        skip_mark(stream)
-        for number, raw in enumerate(stream, start=1):
-            stripped = raw.strip()
-            if not stripped:
+def is_whole(read: Read, part: Part) -> bool:
+    """Whether the file is one document rather than a line for each object."""
+    if read.options.get("multiline"):
+        return True
+    if read.format != "json" or part.start:
+        return False
+    with open_text(local_path(part.uri), read.options) as stream:
+        while (line := stream.readline()) and not line.strip(_BLANK):
+            pass
+        if not line.lstrip(_BLANK).startswith(b"["):
+            return False
+        # An array on the first line that something follows is a broken line among others.
+        following = any(more.strip(_BLANK) for more in stream)
+    try:
+        json.loads(line)
+    except ValueError:
+        return True
+    return not following
+
+
+def rows_of(read: Read, part: Part) -> Iterator[Row]:
+    """The values of a file in order."""
+    return _document(read, part) if is_whole(read, part) else _lines(read, part)
+
+
+def _lines(read: Read, part: Part) -> Iterator[Row]:
+    unreadable = f"not valid {encoding_of(read.options)}"
+    with open_text(local_path(part.uri), read.options, part.start, part.end) as stream:
+        for number, raw in enumerate(stream, start=part.line):
+            line = raw.removesuffix(b"\n").removesuffix(b"\r")
+            if not line.strip(_BLANK):
                 continue
             try:
-                yield number, stripped.decode("utf-8"), None
+                text = line.decode("utf-8")
             except UnicodeDecodeError:
-                yield number, stripped.decode("utf-8", "replace"), NOT_UTF8
+                yield Row(number, line.decode("utf-8", "replace"), None, unreadable)
+                continue
+            yield Row(number, text, *_parse(text))
 
 
 def _parse(text: str) -> tuple[dict[str, Any] | None, str | None]:
     """The object of a line, or why there is none."""
+    if _is_deep(text):
+        return None, TOO_DEEP
     try:
         value = _decode(text)
-    except (ValueError, RecursionError):
+    except ValueError:
         return None, INVALID
+    return _object(value, text)
+
+
+def _object(value: Any, text: str) -> tuple[dict[str, Any] | None, str | None]:
     if not isinstance(value, dict):
         return None, NOT_AN_OBJECT
-    if "\\u" in text:  # half a surrogate pair cannot be written as UTF-8
-        try:
-            canonical_json(value).encode("utf-8")
-        except UnicodeEncodeError:
-            return None, INVALID
+    if "\\u" in text and _HALF.search(canonical_json(value)):  # half a surrogate pair cannot be written as UTF-8
+        return None, INVALID
     return value, None
 
 
-def keys_of(uri: str) -> set[str]:
+def _is_deep(text: str) -> bool:
+    if text.count("[") + text.count("{") <= MOST_DEPTH:
+        return False
+    depth = deepest = 0
+    for sign in _STRING.sub("", text):
+        if sign in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif sign in "]}":
+            depth -= 1
+    return deepest > MOST_DEPTH
+
+
+def _document(read: Read, part: Part) -> Iterator[Row]:
+    """The objects of documents, which stand alone, in an array, or one after the other.
+
+    Where the text stops being JSON, what is left of it is one broken row: nobody can tell how many it would be.
+    """
+    with open_text(local_path(part.uri), read.options) as stream:
+        text = stream.read().decode("utf-8", "surrogateescape")
+    unreadable = f"not valid {encoding_of(read.options)}"
+    line, counted = 1, 0
+    for start, end, value, broken in _values(text):
+        line += text.count("\n", counted, start)
+        counted = start
+        written = text[start:end]
+        if _HALF.search(written):
+            yield Row(line, _HALF.sub("\ufffd", written), None, unreadable)
+        elif broken is not None:
+            yield Row(line, written, None, broken)
+        else:
+            yield Row(line, written, *_object(value, written))
+
+
+def _values(text: str) -> Iterator[tuple[int, int, Any, str | None]]:
+    """The values of a text: where each begins and ends, and what it is or why it is none."""
+    at = _blank(text, 0)
+    inside = False  # of an array
+    while at < len(text):
+        if not inside and text[at] == "[":
+            inside, at = True, _blank(text, at + 1)
+            if text.startswith("]", at):
+                inside, at = False, _blank(text, at + 1)
+            continue
+        # The depth is looked at only up to the end of the value, which is not known before it is parsed.
+        try:
+            value, end = _decoder.raw_decode(text, at)
+        except (ValueError, RecursionError) as error:
+            deep = isinstance(error, RecursionError)
+            yield at, len(text.rstrip(" \t\r\n")), None, TOO_DEEP if deep else INVALID
+            return
+        yield at, end, value, TOO_DEEP if _is_deep(text[at:end]) else None
+        at = _blank(text, end)
+        if not inside:
+            continue
+        if text.startswith("]", at):
+            inside, at = False, _blank(text, at + 1)
+        elif text.startswith(",", at) and not text.startswith("]", _blank(text, at + 1)):
+            at = _blank(text, at + 1)
+        else:
+            yield at, len(text.rstrip(" \t\r\n")) if at < len(text) else at, None, INVALID
+            return
+    if inside:
+        yield len(text), len(text), None, INVALID
+
+
+def _blank(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def keys_of(read: Read, part: Part) -> set[str]:
     """The top-level keys of the objects in a file."""
     found: set[str] = set()
-    for _, text, broken in _lines(uri):
-        value = None if broken else _parse(text)[0]
-        if value is not None:
-            found.update(value)
+    for row in rows_of(read, part):
+        if row.value is not None:
+            found.update(row.value)
     return found
 
 
-def batches_of(read: Read, uri: str, whole: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The rows of one file, in order."""
-    builder = Builder(read, uri, whole)
-    rows: list[dict[str, Any]] = []
-    about: list[tuple[int, str, str | None]] = []
-    for number, text, broken in _lines(uri):
-        value: dict[str, Any] | None = None
-        if broken is None:
-            value, broken = _parse(text)
-        rows.append(value or {})
-        about.append((number, text, broken))
+def batches_of(read: Read, part: Part, whole: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The rows of one file, or of a part of it, in order."""
+    builder = Builder(read, part.uri, whole)
+    rows: list[Row] = []
+    for row in rows_of(read, part):
+        rows.append(row)
         if len(rows) >= _ROWS:
-            yield _batch(read, builder, rows, about)
-            rows, about = [], []
+            yield _batch(read, builder, rows)
+            rows = []
     if rows:
-        yield _batch(read, builder, rows, about)
+        yield _batch(read, builder, rows)
 
 
-def _batch(
-    read: Read, builder: Builder, rows: list[dict[str, Any]], about: list[tuple[int, str, str | None]]
-) -> pa.RecordBatch:
+def _batch(read: Read, builder: Builder, rows: list[Row]) -> pa.RecordBatch:
     shapes: dict[tuple[str, ...], list[str | None]] = {}
     columns: list[list[str | None]] = [[] for _ in read.columns]
     for row in rows:
-        keys = tuple(row)
+        value = row.value or {}
+        keys = tuple(value)
         names = shapes.get(keys)
         if names is None:
             names = [None if at is None else keys[at] for at in positions(read, keys)]
             shapes[keys] = names
         for column, name in zip(columns, names, strict=True):
-            column.append(None if name is None else landed_text(row[name]))
+            column.append(None if name is None else landed_text(value[name]))
     return builder.build(
         [strings(column) for column in columns],
-        integers([number for number, _, _ in about]),
-        strings([text for _, text, _ in about]),
-        strings([broken for _, _, broken in about]),
+        integers([row.line for row in rows]),
+        strings([row.text for row in rows]),
+        strings([row.broken for row in rows]),
     )

@@ -1,38 +1,50 @@
-"""Read pinned text files (csv, tsv, ndjson) as Arrow batches: every value as its exact text, every line accounted for.
+"""Read pinned files as Arrow batches: every value of a text file as its exact text, every line accounted for.
 
-Shared by the engines that read text in this process. A batch has the landed columns (string), then `~file`,
-`~number`, `~text` and `~broken`. A line that cannot be parsed is a row like any other, with the reason in
-`~broken`, its text in `~text` and NULL in the landed columns: a bad line never stops a run.
+The one reader of csv, tsv and json for all engines, and of the Parquet files whose types engines read differently.
+A batch has the landed columns, then `~file`, `~number`, `~text` and `~broken`. A line that cannot be parsed is a row
+like any other, with the reason in `~broken`, its text in `~text` and NULL in the landed columns: a bad line never
+stops a run.
 """
 
 from __future__ import annotations
 
-import gzip
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 
 from lakelogic.engines.base import Pinned
-from lakelogic.errors import SourceError, UnsupportedError
+from lakelogic.errors import UnsupportedError
 from lakelogic.names import BROKEN, FILE, NUMBER, TEXT
 from lakelogic.plan.nodes import Landed, Read
 from lakelogic.sql.arrays import strings
-from lakelogic.sql.types import STRING
+from lakelogic.sql.types import STRING, to_arrow
+from lakelogic.storage.csv_records import dialect_of
+from lakelogic.storage.text_files import is_plain
 
 TEXT_FORMATS = frozenset({"csv", "tsv", "json", "ndjson"})
 
-NOT_UTF8 = "not valid UTF-8"
+# A plain file that is larger is read in parts of about this size, where several workers can take them.
+PART = 16 * 2**20
+_PIECE = 1 << 20
 
-_BOM = b"\xef\xbb\xbf"
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a file: from byte `start`, which begins the physical line `line`, to before byte `end`."""
+
+    uri: str
+    start: int = 0
+    end: int | None = None
+    line: int = 1
 
 
 def schema(read: Read) -> pa.Schema:
-    """The Arrow schema of the batches: landed columns as string, then the four internal ones."""
-    landed = [pa.field(column.name, pa.string()) for column in read.columns]
+    """The Arrow schema of the batches: landed columns, then the four internal ones."""
+    landed = [pa.field(column.name, to_arrow(column.type)) for column in read.columns]
     internal = [(FILE, pa.string()), (NUMBER, pa.int64()), (TEXT, pa.string()), (BROKEN, pa.string())]
     return pa.schema([*landed, *(pa.field(name, type_) for name, type_ in internal)])
 
@@ -43,30 +55,29 @@ def local_path(uri: str) -> str:
         return unquote(urlsplit(uri).path)
     if "://" in uri:
         raise UnsupportedError(
-            f"{uri} is not on this machine; reading it with this engine is not available yet.",
-            hint="copy the files here, or run with --engine spark",
+            f"{uri} is not on this machine; reading it is not available yet.", hint="copy the files here"
         )
     return uri
 
 
-def open_bytes(path: str) -> BinaryIO:
-    """The bytes of a file; a name that ends in .gz is unpacked."""
-    try:
-        opened = gzip.open(path, "rb") if path.endswith(".gz") else Path(path).open("rb")  # noqa: SIM115
-    except OSError as error:
-        raise SourceError(f"{path} cannot be read: {error.strerror or error}.") from error
-    return cast(BinaryIO, opened)
+def batches_of(read: Read, part: Part, whole: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The rows of one file, or of a part of it."""
+    if read.format in ("csv", "tsv"):
+        from lakelogic.engines import csv_lines
 
+        return csv_lines.batches_of(read, part, whole)
+    if read.format in ("json", "ndjson"):
+        from lakelogic.engines import json_lines
 
-def skip_mark(stream: BinaryIO) -> None:
-    """Step over a byte order mark."""
-    if stream.read(len(_BOM)) != _BOM:
-        stream.seek(0)
+        return json_lines.batches_of(read, part, whole)
+    from lakelogic.engines import parquet_files
+
+    return parquet_files.batches_of(read, part, whole)
 
 
 @dataclass(slots=True)
 class TextScan:
-    """The text files of one `Read`. It can be read again and again: each pass counts the rows it yields."""
+    """The files of one `Read`. It can be read again and again: each pass counts the rows it yields."""
 
     read: Read
     pinned: Pinned
@@ -75,7 +86,8 @@ class TextScan:
 
     def __post_init__(self) -> None:
         self.schema = schema(self.read)
-        refuse_unknown_options(self.read)
+        if self.read.format in ("csv", "tsv"):
+            dialect_of(self.read.format, self.read.options)  # what cannot be read so is refused before anything is
 
     @property
     def scanned(self) -> int | None:
@@ -87,7 +99,7 @@ class TextScan:
         self.passes.append(0)
         current = len(self.passes) - 1
         for uri in self.pinned.files:
-            for batch in self._file(uri):
+            for batch in batches_of(self.read, Part(uri), self.schema):
                 if batch.num_rows:
                     self.passes[current] += batch.num_rows
                     yield batch
@@ -100,36 +112,19 @@ class TextScan:
         """A new pass for whoever speaks Arrow's C stream protocol."""
         return self.reader().__arrow_c_stream__(requested_schema)
 
-    def _file(self, uri: str) -> Iterator[pa.RecordBatch]:
-        if self.read.format in ("csv", "tsv"):
-            from lakelogic.engines.csv_lines import batches_of
-        else:
-            from lakelogic.engines.json_lines import batches_of
-        return batches_of(self.read, uri, self.schema)
-
-
-def refuse_unknown_options(read: Read) -> None:
-    """Options that would change what is read and are not built are refused, never ignored."""
-    options = read.options
-    encoding = str(options.get("encoding") or "utf-8").lower().replace("_", "-")
-    if encoding not in ("utf-8", "utf8", "utf-8-sig"):
-        raise UnsupportedError(f"source.options.encoding `{encoding}` is not available yet.", hint="store it as UTF-8")
-    for name in ("comment_prefix", "multiline"):
-        if options.get(name):
-            raise UnsupportedError(f"source.options.{name} is not available yet.")
-
 
 def discover(read: Read, pinned: Pinned) -> tuple[Landed, ...]:
-    """The top-level keys of all ndjson objects, in sorted order; keys that differ only in case are one column."""
+    """The top-level keys of all JSON objects, in sorted order; keys that differ only in case are one column."""
     from lakelogic.engines.json_lines import keys_of
 
-    refuse_unknown_options(read)
-    found: set[str] = set()
-    for uri in pinned.files:
-        found |= keys_of(uri)
+    return columns_of(set().union(*(keys_of(read, Part(uri)) for uri in pinned.files)))
+
+
+def columns_of(keys: Iterable[str]) -> tuple[Landed, ...]:
+    """The landed columns for the keys of objects."""
     names: dict[str, str] = {}
-    for name in sorted(found):
-        names.setdefault(name.casefold(), name)
+    for name in sorted(keys):
+        names.setdefault(name.lower(), name)
     return tuple(Landed(name, STRING) for name in names.values())
 
 
@@ -137,22 +132,81 @@ def positions(read: Read, names: Iterable[str]) -> list[int | None]:
     """For each landed column, where a file has it: by its exact name, else without case; None where it has not."""
     listed = list(names)
     exact = {name: index for index, name in reversed(list(enumerate(listed)))}
-    folded = {name.casefold(): index for index, name in reversed(list(enumerate(listed)))}
-    return [exact.get(column.name, folded.get(column.name.casefold())) for column in read.columns]
+    folded = {name.lower(): index for index, name in reversed(list(enumerate(listed)))}
+    return [exact.get(column.name, folded.get(column.name.lower())) for column in read.columns]
+
+
+def constants(read: Read, uri: str) -> Mapping[str, Any]:
+    """The columns that a file does not hold but is known by: of its folders, or of a table's partitions."""
+    known = read.options.get("constants")
+    return known.get(uri, {}) if isinstance(known, Mapping) else {}
 
 
 class Builder:
     """Puts batches of one file together: landed columns, then what is known about where each row came from."""
 
     def __init__(self, read: Read, uri: str, whole: pa.Schema) -> None:
-        self._width = len(read.columns)
         self._whole = whole
         self._uri = strings([uri])[0]
+        known = constants(read, uri)
+        self._fixed = {
+            at: pa.scalar(known[column.name], to_arrow(column.type))
+            for at, column in enumerate(read.columns)
+            if column.name in known
+        }
 
     def build(
-        self, columns: Sequence[pa.Array], numbers: pa.Array, texts: pa.Array, broken: pa.Array
+        self, columns: Sequence[pa.Array | None], numbers: pa.Array, texts: pa.Array, broken: pa.Array
     ) -> pa.RecordBatch:
-        """One batch; all arrays have the same length."""
-        assert len(columns) == self._width
-        files = pa.repeat(self._uri, len(numbers))
-        return pa.RecordBatch.from_arrays([*columns, files, numbers, texts, broken], schema=self._whole)
+        """One batch; all arrays have the same length. A column that the file lacks is None."""
+        rows = len(numbers)
+        arrays = []
+        for at, column in enumerate(columns):
+            if at in self._fixed:
+                arrays.append(pa.repeat(self._fixed[at], rows))
+            else:
+                arrays.append(pa.nulls(rows, self._whole.field(at).type) if column is None else column)
+        return pa.RecordBatch.from_arrays(
+            [*arrays, pa.repeat(self._uri, rows), numbers, texts, broken], schema=self._whole
+        )
+
+
+def parts_of(read: Read, uri: str) -> list[Part]:
+    """A file in parts that can be read apart from one another; one part where its text does not tell where to cut."""
+    path = local_path(uri)
+    if read.format not in TEXT_FORMATS or not is_plain(path, read.options) or Path(path).stat().st_size <= PART:
+        return [Part(uri)]
+    quote = b""
+    if read.format in ("csv", "tsv"):
+        dialect = dialect_of(read.format, read.options)
+        known = read.options.get("headers")
+        if not isinstance(known, Mapping) or not known.get(uri) or dialect.skip_rows:
+            return [Part(uri)]
+        quote = (dialect.quote or "").encode()
+    else:
+        from lakelogic.engines.json_lines import is_whole
+
+        if is_whole(read, Part(uri)):
+            return [Part(uri)]
+    return _cut(path, uri, quote, by_return=read.format in ("csv", "tsv"))
+
+
+def _cut(path: str, uri: str, quote: bytes, *, by_return: bool) -> list[Part]:
+    """Parts that end with a line feed. A quote anywhere forbids cutting: a line end may stand inside a value."""
+    parts: list[Part] = []
+    start, line, at, lines = 0, 1, 0, 0
+    with Path(path).open("rb") as stream:
+        while piece := stream.read(_PIECE):
+            piece += stream.readline()
+            if quote and quote in piece:
+                return [Part(uri)]
+            at += len(piece)
+            lines += piece.count(b"\n")
+            if by_return:
+                lines += piece.count(b"\r") - piece.count(b"\r\n")
+            if at - start >= PART:
+                parts.append(Part(uri, start, at, line))
+                start, line = at, 1 + lines
+    if at > start:
+        parts.append(Part(uri, start, at, line))
+    return parts

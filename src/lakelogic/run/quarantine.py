@@ -124,10 +124,9 @@ def build(
     shutil.rmtree(folder, ignore_errors=True)
     writer: pq.ParquetWriter | None = None
     path = folder / "part-00000.parquet"
-    lines = _Lines()
     written = 0
     for batch in _batches(staged):
-        table = _decoded(batch, plan, decoder, side, occurrences, keys, lines, batch_id, contract_version)
+        table = _decoded(batch, plan, decoder, side, occurrences, keys, batch_id, contract_version)
         if known_ids:
             fresh = [row_id not in known_ids for row_id in table.column(names.ROW_ID).to_pylist()]
             side.already_there += fresh.count(False)
@@ -158,7 +157,6 @@ def _decoded(
     side: BadSide,
     occurrences: Counter[tuple[str, str]],
     keys: Keys,
-    lines: _Lines,
     batch_id: str,
     contract_version: str,
 ) -> pa.Table:
@@ -172,7 +170,7 @@ def _decoded(
     broken = given[names.BROKEN].to_pylist()
     files = [file or "" for file in given[names.FILE].to_pylist()]
     raws = given[names.RAW_ROW].to_pylist()
-    errors, categories, rules, ids, shown_raws, places = [], [], [], [], [], []
+    errors, categories, rules, ids, places = [], [], [], [], []
     for row in range(rows):
         found = decoder.of(bits[row])
         hard = [reason for reason in found if reason.severity == "error"]
@@ -184,12 +182,7 @@ def _decoded(
         clear = _canonical(reveal_text(raws[row], keys) if raws[row] is not None else _row_text(given, row, plan))
         occurrences[files[row], clear] += 1
         ids.append(_row_id(files[row], clear, occurrences[files[row], clear]))
-        encrypted = raws[row] is not None and raws[row].startswith("enc:")
-        shown_raws.append(raws[row] if encrypted or raws[row] is None else clear)
-        number = given[names.NUMBER][row].as_py() if broken[row] is not None else None
-        if broken[row] is not None and number is None:
-            number = lines.find(files[row], clear, occurrences[files[row], clear])
-        places.append(number)
+        places.append(given[names.NUMBER][row].as_py() if broken[row] is not None else None)
     columns: dict[str, Any] = {
         names.ERRORS: lists(errors),
         names.CATEGORIES: lists(categories),
@@ -197,7 +190,7 @@ def _decoded(
         names.ORIGINAL: parquet.typed(given[names.ORIGINALS], pa.map_(pa.string(), pa.string())),
         names.ROW_ID: strings(ids),
         names.LINE: whole_numbers(places),
-        names.RAW: strings(shown_raws),
+        names.RAW: strings(raws),
         names.BATCH_ID: strings([batch_id] * rows),
         names.CONTRACT_VERSION: strings([contract_version] * rows),
         names.STATE: strings(["active"] * rows),
@@ -222,9 +215,11 @@ def _reason_text(reason: Reason, broken: str | None) -> str:
 def _canonical(text: str) -> str:
     """The same text for the same landed row, whichever engine wrote it down."""
     try:
-        return json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":"))
-    except ValueError:
+        written = json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":"))
+        written.encode()
+    except (ValueError, RecursionError):
         return text
+    return written
 
 
 def _row_text(given: Mapping[str, pa.Array], row: int, plan: Plan) -> str:
@@ -237,26 +232,6 @@ def _row_text(given: Mapping[str, pa.Array], row: int, plan: Plan) -> str:
 
 def _row_id(file: str, text: str, occurrence: int) -> str:
     return hashlib.sha256(f"{file}\0{text}\0{occurrence}".encode()).hexdigest()[:32]
-
-
-class _Lines:
-    """Finds the line of a text that an engine could not number, by reading its file again: only for broken lines."""
-
-    def __init__(self) -> None:
-        self._files: dict[str, dict[str, list[int]]] = {}
-
-    def find(self, path: str, text: str, occurrence: int) -> int | None:
-        if path not in self._files:
-            found: dict[str, list[int]] = {}
-            file = Path(path)
-            if not file.is_file() or path.endswith(".gz"):
-                return None
-            with file.open(encoding="utf-8", errors="replace", newline="") as lines:
-                for number, line in enumerate(lines, 1):
-                    found.setdefault(_canonical(line.rstrip("\r\n").lstrip("\ufeff")), []).append(number)
-            self._files[path] = found
-        numbers = self._files[path].get(text, [])
-        return numbers[occurrence - 1] if occurrence <= len(numbers) else None
 
 
 def known_row_ids(paths: Sequence[str]) -> frozenset[str]:

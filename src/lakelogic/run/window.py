@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lakelogic.catalogs.local import LocalCatalog
-from lakelogic.connectors.discover import csv_headers, discover, landed_columns
+from lakelogic.connectors.discover import csv_headers, discover, folder_values, landed_columns, text_columns
 from lakelogic.contract.document import Contract
 from lakelogic.engines.base import Engine, Pinned
 from lakelogic.errors import SourceError, UnsupportedError, UsageError
@@ -33,6 +33,7 @@ class Slice:
     files: tuple[FileInfo, ...] = ()
     described: str = ""
     schema: tuple[Landed, ...] = ()
+    parts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of a partitioned table: file → its values
 
     @property
     def inputs(self) -> tuple[InputFile, ...]:
@@ -115,7 +116,7 @@ def pin_table(name: str, catalog: LocalCatalog, version: int | None = None) -> S
             hint="Run the contract that makes it first, or check the name.",
         )
     pinned = Pinned(state.files, location, state.version)
-    return Slice(pinned, "delta", (), name, landed_columns(state.schema))
+    return Slice(pinned, "delta", (), name, landed_columns(state.schema), state.parts)
 
 
 def read_options(contract: Contract) -> dict[str, object]:
@@ -124,25 +125,37 @@ def read_options(contract: Contract) -> dict[str, object]:
 
 
 def look(contract: Contract, slice_: Slice, engine: Engine) -> SourceColumns:
-    """The columns of the pinned input. Text lands as text; JSON keys are found by the engine."""
+    """The columns of the pinned input. Text lands as text; JSON keys are found by the engine.
+
+    `name=value` folders are columns where the model declares them; they win over what the files say.
+    """
     options = read_options(contract)
     names = [field.name for field in contract.model.fields]
-    for name in names:
-        if any(f"/{name.lower()}=" in path.lower() for path in slice_.pinned.files if slice_.format != "delta"):
-            raise UnsupportedError(
-                f"`{name}` stands in the folder names (`{name}=…`); columns from folders are not available yet.",
-                hint="Put the value into the files, or take the field out of the model.",
-            )
+    found = _look(slice_, engine, options, names, only=contract.schema_policy.unknown_fields == "drop")
+    folders = {} if slice_.format == "delta" else folder_values(slice_.pinned.files, names)
+    if not folders:
+        return found
+    held = next(iter(folders.values()))
+    columns = [column for column in found.columns if column.name.lower() not in {name.lower() for name in held}]
+    added = tuple(Landed(name, STRING) for name in held)
+    return replace(found, columns=(*columns, *added), options={**found.options, "constants": folders})
+
+
+def _look(
+    slice_: Slice, engine: Engine, options: dict[str, object], names: Sequence[str] = (), *, only: bool = False
+) -> SourceColumns:
+    """The columns that the files themselves have. `only`: keys of JSON that are not in `names` do not count."""
     if slice_.schema or slice_.format == "delta":
-        return SourceColumns("delta", slice_.schema, options)
+        return SourceColumns(
+            "delta", slice_.schema, {**options, "constants": slice_.parts} if slice_.parts else options
+        )
     if slice_.format in _TEXT:
         headers = csv_headers(slice_.pinned.files, options, file_format=slice_.format, names=names)
-        columns = discover(slice_.format, slice_.pinned.files, options, names=names)
-        return SourceColumns(slice_.format, columns, {**options, "headers": headers})
+        return SourceColumns(slice_.format, text_columns(headers), {**options, "headers": headers})
     if slice_.format == "parquet":
         return SourceColumns("parquet", discover("parquet", slice_.pinned.files, options), options)
     if slice_.format in _JSON:
-        if contract.model.fields and contract.schema_policy.unknown_fields == "drop":
+        if names and only:
             return SourceColumns(slice_.format, tuple(Landed(name, STRING) for name in names), options)
         read = Read("source", slice_.format, (), options)  # type: ignore[arg-type]
         return SourceColumns(slice_.format, engine.discover(read, slice_.pinned), options)
@@ -172,16 +185,4 @@ def pin_links(contract: Contract, catalog: LocalCatalog) -> dict[str, Slice]:
 
 def look_at_links(slices: Mapping[str, Slice], engine: Engine) -> dict[str, SourceColumns]:
     """The columns of each link."""
-    return {name: _look_at_link(found, engine) for name, found in slices.items()}
-
-
-def _look_at_link(found: Slice, engine: Engine) -> SourceColumns:
-    if found.format == "delta":
-        return SourceColumns("delta", found.schema)
-    if found.format in _TEXT:
-        headers = csv_headers(found.pinned.files, {}, file_format=found.format)
-        return SourceColumns(found.format, discover(found.format, found.pinned.files), {"headers": headers})
-    if found.format in _JSON:
-        read = Read("link", found.format, ())  # type: ignore[arg-type]
-        return SourceColumns(found.format, engine.discover(read, found.pinned))
-    return SourceColumns(found.format, discover(found.format, found.pinned.files))
+    return {name: _look(found, engine, {}) for name, found in slices.items()}

@@ -12,13 +12,16 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from lakelogic.errors import SourceError, UnsupportedError, UsageError
+from lakelogic.storage.text_files import ENDINGS
 
 # The files of a folder that belong to a format, by the end of their names, in any case.
+_PACKED = ("", *ENDINGS)
+_JSON = (".json", ".jsonl", ".ndjson")
 SUFFIXES: dict[str, tuple[str, ...]] = {
-    "csv": (".csv", ".csv.gz"),
-    "tsv": (".tsv", ".tsv.gz"),
-    "json": (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz"),
-    "ndjson": (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz"),
+    "csv": tuple(f".csv{packed}" for packed in _PACKED),
+    "tsv": tuple(f".tsv{packed}" for packed in _PACKED),
+    "json": tuple(f"{ending}{packed}" for ending in _JSON for packed in _PACKED),
+    "ndjson": tuple(f"{ending}{packed}" for ending in _JSON for packed in _PACKED),
     "parquet": (".parquet",),
 }
 

@@ -41,3 +41,70 @@ def reader(paths: Sequence[str], schema: pa.Schema) -> pa.RecordBatchReader:
     """The rows of the files with exactly these columns, read as they are asked for."""
     stream = (conformed(batch, schema) for batch in batches(paths, schema.names))
     return pa.RecordBatchReader.from_batches(schema, stream)
+
+
+def schema_of(path: str) -> pa.Schema:
+    """The columns of a file in the types that contracts have a word for; raises OSError or ArrowException.
+
+    INT96 is how Spark and Hive wrote instants. What contracts do not know (times of day, durations, decimals of
+    more than 38 digits, UUIDs) lands as text.
+    """
+    with pq.ParquetFile(path) as file:
+        found = file.schema_arrow
+        leaves = file.schema
+        has_old = any(leaves.column(at).physical_type == "INT96" for at in range(len(leaves)))
+    if has_old:
+        found = _instants(found, _coarse(path))
+    return pa.schema([field.with_type(known(field.type)) for field in found])
+
+
+def _coarse(path: str) -> pa.Schema:
+    with pq.ParquetFile(path, coerce_int96_timestamp_unit="ms") as file:
+        return file.schema_arrow
+
+
+def _instants(fine: pa.Schema, coarse: pa.Schema) -> pa.Schema:
+    """Only INT96 has another unit when it is asked for so."""
+    return pa.schema(
+        [field.with_type(_instant(field.type, other.type)) for field, other in zip(fine, coarse, strict=True)]
+    )
+
+
+def _instant(fine: pa.DataType, coarse: pa.DataType) -> pa.DataType:
+    if fine == coarse:
+        return fine
+    if pa.types.is_timestamp(fine):
+        return pa.timestamp("us", tz="UTC")
+    if pa.types.is_struct(fine):
+        return pa.struct([f.with_type(_instant(f.type, o.type)) for f, o in zip(fine, coarse, strict=True)])
+    if pa.types.is_map(fine):
+        return pa.map_(_instant(fine.key_type, coarse.key_type), _instant(fine.item_type, coarse.item_type))
+    return pa.list_(_instant(fine.value_type, coarse.value_type))
+
+
+def known(kind: pa.DataType) -> pa.DataType:
+    """The Arrow type in which a column is handed on; one that contracts do not know becomes text."""
+    types = pa.types
+    if isinstance(kind, pa.BaseExtensionType):
+        return pa.string() if kind.extension_name == "arrow.uuid" else known(kind.storage_type)
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        return known(kind.value_type)
+    if types.is_struct(kind):
+        return pa.struct([pa.field(f.name, known(f.type)) for f in kind])
+    if types.is_map(kind):
+        return pa.map_(known(kind.key_type), known(kind.item_type))
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind) or types.is_list_view(kind):
+        return pa.list_(known(kind.value_type))
+    if types.is_fixed_size_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind):
+        return pa.binary()
+    if types.is_float16(kind):
+        return pa.float32()
+    if types.is_decimal(kind):
+        return pa.decimal128(kind.precision, kind.scale) if kind.precision <= 38 else pa.string()
+    if types.is_timestamp(kind):
+        return pa.timestamp("us", tz="UTC" if kind.tz else None)
+    if types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind) or types.is_binary(kind):
+        return kind
+    if types.is_date(kind):
+        return pa.date32()
+    return pa.null() if types.is_null(kind) else pa.string()

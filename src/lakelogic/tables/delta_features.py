@@ -37,16 +37,16 @@ def refuse_reading(table: Any, location: str) -> None:
     if _is_on(settings, "delta.enableDeletionVectors") or _has_deleted_rows(table, protocol):
         foreign.append("deletionVectors")
     _refuse(location, foreign, "read", "misread")
-    if partitions := table.metadata().partition_columns:
-        raise UnsupportedError(
-            f"The Delta table is partitioned by {', '.join(partitions)}; partitioned tables are not available yet.",
-            where=location,
-        )
 
 
 def refuse_writing(table: Any, location: str, *, removes: bool = False) -> None:
     """Raise when a commit of staged files could break a promise of the table; `removes`: it also takes rows away."""
     refuse_reading(table, location)
+    if partitions := table.metadata().partition_columns:
+        raise UnsupportedError(
+            f"The Delta table is partitioned by {', '.join(partitions)}; writing to such a table is not available yet.",
+            where=location,
+        )
     protocol, settings = table.protocol(), table.metadata().configuration
     foreign = sorted(set(protocol.writer_features or ()) - _WRITTEN)
     foreign += sorted(

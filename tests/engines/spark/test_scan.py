@@ -12,7 +12,6 @@ import pytest
 
 from lakelogic.engines.base import Pinned
 from lakelogic.engines.spark import SparkEngine
-from lakelogic.errors import SourceError
 from lakelogic.plan.nodes import Landed, Read
 from lakelogic.sql.types import BIGINT, STRING, decimal
 
@@ -146,19 +145,49 @@ def test_json_keys_are_found_by_a_job_when_there_is_much_to_look_at(
 
 
 @pytest.mark.parametrize("odd", ["plain", "with blank", "a+b", "100%", "[x]", "{a,b}", "é", "q?*", "a#b;c&d=e"])
-def test_paths_are_told_as_they_were_pinned(rows: Any, tmp_path: Path, odd: str) -> None:
+def test_paths_are_told_as_they_were_pinned(spark_engine: SparkEngine, tmp_path: Path, odd: str) -> None:
     folder = tmp_path / odd
     folder.mkdir()
-    one = put(folder / f"{odd} one.json", '{"a": 1}\n')
-    two = put(folder / f"{odd} two.json", '{"a": 2}\n')
-    found = rows("json", [one, two], ["a"])
-    assert sorted(values(found, "a", "~file")) == [("1", str(one)), ("2", str(two))]
+    files = [str(folder / f"{odd} one.parquet"), str(folder / f"{odd} two.parquet")]
+    for number, file in enumerate(files):
+        pq.write_table(pa.table({"a": [number]}), file)
+    read = Read("source", "parquet", (Landed("a", BIGINT),))
+    found = spark_engine.collect(spark_engine.scan(read, Pinned(tuple(files)))).to_pylist()
+    assert sorted(values(found, "a", "~file")) == [(0, files[0]), (1, files[1])]
 
 
-def test_hidden_files_are_refused_and_not_read_as_nothing(rows: Any, tmp_path: Path) -> None:
+def test_files_whose_names_spark_passes_over_are_read(rows: Any, spark_engine: SparkEngine, tmp_path: Path) -> None:
     file = put(tmp_path / "_a.json", '{"a": 1}\n')
-    with pytest.raises(SourceError, match="begin with"):
-        rows("json", [file], ["a"])
+    assert values(rows("json", [file], ["a"]), "a") == [("1",)]
+    hidden, usual = str(tmp_path / "_a.parquet"), str(tmp_path / "b.parquet")
+    pq.write_table(pa.table({"a": [1]}), hidden)
+    pq.write_table(pa.table({"a": [2]}), usual)
+    read = Read("source", "parquet", (Landed("a", BIGINT),))
+    found = spark_engine.collect(spark_engine.scan(read, Pinned((hidden, usual)))).to_pylist()
+    assert sorted(values(found, "a", "~file")) == [(1, hidden), (2, usual)]
+
+
+@pytest.mark.parametrize("format_", ["csv", "json"])
+def test_workers_read_large_files_in_parts_and_small_ones_together(
+    rows: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format_: str
+) -> None:
+    monkeypatch.setattr("lakelogic.engines.spark.scan.SMALL", 0)
+    monkeypatch.setattr("lakelogic.engines.text_reader.PART", 3000)
+    monkeypatch.setattr("lakelogic.engines.text_reader._PIECE", 1000)
+    lines = [f"{n},{n % 7}" if format_ == "csv" else f'{{"a": {n}, "b": {n % 7}}}' for n in range(2000)]
+    lines[1500] = "broken"
+    large = put(tmp_path / f"large.{format_}", "\r\n".join(["a,b", *lines] if format_ == "csv" else lines))
+    small = [put(tmp_path / f"{n}.{format_}", "a,b\n9,9\n" if format_ == "csv" else '{"a": 9}\n') for n in range(50)]
+    files = [large, *small]
+    found = rows(format_, files, ["a", "b"], headers={str(file): ["a", "b"] for file in files})
+    assert len(found) == 2050
+    mine = sorted((row for row in found if row["~file"] == str(large)), key=lambda row: row["~number"])
+    first = 2 if format_ == "csv" else 1
+    assert [row["~number"] for row in mine] == list(range(first, first + 2000))
+    assert [(row["a"], row["b"]) for row in mine if row["~broken"] is None] == [
+        (str(n), str(n % 7)) for n in range(2000) if n != 1500
+    ]
+    assert [(row["~number"], row["~text"]) for row in mine if row["~broken"]] == [(first + 1500, "broken")]
 
 
 def test_parquet_columns_come_with_or_without_case_and_may_be_missing(

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
 from lakelogic.engines.arrow_input import adopt_arrow, landed_of
 from lakelogic.engines.base import Pinned
-from lakelogic.engines.duckdb.literals import quoted, text, try_cast
+from lakelogic.engines.duckdb.literals import cast, literal, quoted, text, try_cast
 from lakelogic.engines.duckdb.query import Query, fresh
-from lakelogic.engines.parquet_files import footers
-from lakelogic.engines.text_reader import TEXT_FORMATS, TextScan, local_path
+from lakelogic.engines.parquet_files import footers, sort_out
+from lakelogic.engines.text_reader import TEXT_FORMATS, TextScan, constants, local_path
 from lakelogic.names import BROKEN, FILE, NUMBER, TEXT
 from lakelogic.plan.nodes import Landed, Plan, Read
+from lakelogic.sql.expressions import Literal
 from lakelogic.sql.types import Type
 
 
@@ -25,7 +27,8 @@ def scan(read: Read, pinned: Pinned) -> Query:
         stream = TextScan(read, pinned)
         renamed = Renamed(stream, list(identifiers.values()))
         return stream_query(read.name, identifiers, renamed, lambda: stream.scanned)
-    found = footers(pinned.files)
+    files = sort_out(read, pinned.files)
+    plain = [file for group in files.plain.values() for file in group]
     columns = {identifiers[column.name]: (column.name, column.type) for column in read.columns}
     about = {
         identifiers[FILE]: '"filename"',
@@ -33,9 +36,14 @@ def scan(read: Read, pinned: Pinned) -> Query:
         identifiers[TEXT]: "CAST(NULL AS VARCHAR)",
         identifiers[BROKEN]: "CAST(NULL AS VARCHAR)",
     }
-    sql = parquet_sql(pinned.files, columns, about)
-    start = Query("", {}, scanned=lambda: found.rows, prefix=prefix_of(read.name))
-    return start.then(f"read {read.name}", sql, identifiers)
+    sql = parquet_sql(plain, columns, about, read)
+    start = Query("", {}, scanned=lambda: files.rows, prefix=prefix_of(read.name))
+    if not files.odd:
+        return start.then(f"read {read.name}", sql, identifiers)
+    odd = Renamed(TextScan(read, Pinned(tuple(files.odd))), list(identifiers.values()))
+    start = replace(start, inputs={read.name: odd})
+    both = f"{sql}\nUNION ALL\nSELECT * FROM {quoted(read.name)}" if plain else f"SELECT * FROM {quoted(read.name)}"
+    return start.then(f"read {read.name}", both, identifiers)
 
 
 def prefix_of(name: str) -> str:
@@ -65,8 +73,16 @@ class Renamed:
         return pa.RecordBatchReader.from_batches(schema, batches).__arrow_c_stream__(requested_schema)
 
 
-def parquet_sql(files: Sequence[str], columns: dict[str, tuple[str, Type]], about: dict[str, str] | None = None) -> str:
-    """Parquet files with the columns wanted: identifier → (name in the files, type). What a file lacks is NULL."""
+def parquet_sql(
+    files: Sequence[str],
+    columns: dict[str, tuple[str, Type]],
+    about: dict[str, str] | None = None,
+    landed: Read | None = None,
+) -> str:
+    """Parquet files with the columns wanted: identifier → (name in the files, type). What a file lacks is NULL.
+
+    With `landed`, columns that files are known by are filled in.
+    """
     about = about or {}
     if not files:
         nothing = [
@@ -77,15 +93,42 @@ def parquet_sql(files: Sequence[str], columns: dict[str, tuple[str, Type]], abou
         return "SELECT " + ",\n       ".join(nothing) + "\nWHERE FALSE"
     known = footers(files).names
     items = []
+    fixed = (
+        {}
+        if landed is None
+        else {name: [constants(landed, f).get(name) for f in files] for name in _fixed(landed, files)}
+    )
     for identifier, (name, type_) in columns.items():
-        held = known.get(name) or known.get(name.casefold())
+        if name in fixed:
+            items.append(f"{quoted(f'll_fixed_{list(fixed).index(name)}')} AS {quoted(identifier)}")
+            continue
+        held = known.get(name) or known.get(name.lower())
         items.append(f"{try_cast(quoted(held) if held else 'NULL', type_)} AS {quoted(identifier)}")
     items += [f"{sql} AS {quoted(identifier)}" for identifier, sql in about.items()]
     paths = ", ".join(text(local_path(file)) for file in files)
     options = "union_by_name = true, hive_partitioning = false"
     if about:
         options += ", filename = true, file_row_number = true"
-    return "SELECT " + ",\n       ".join(items) + f"\nFROM read_parquet([{paths}], {options})"
+    sql = "SELECT " + ",\n       ".join(items) + f"\nFROM read_parquet([{paths}], {options})"
+    if not fixed:
+        return sql
+    kinds = dict(columns.values())
+    rows = ", ".join(
+        "(" + ", ".join([text(local_path(file)), *(_typed(fixed[name][at], kinds[name]) for name in fixed)]) + ")"
+        for at, file in enumerate(files)
+    )
+    named = ", ".join(["ll_path", *(f"ll_fixed_{at}" for at in range(len(fixed)))])
+    return f'{sql}\nJOIN (VALUES {rows}) AS ll_fixed({named}) ON "filename" = ll_path'
+
+
+def _fixed(read: Read, files: Sequence[str]) -> list[str]:
+    """The landed columns that stand in no file."""
+    known = set().union(*(constants(read, file) for file in files))
+    return [column.name for column in read.columns if column.name in known]
+
+
+def _typed(value: Any, type_: Type) -> str:
+    return cast(literal(Literal(value, type_)), type_)
 
 
 def adopt(data: Any, read: Read | None, name: str) -> tuple[Query, tuple[Landed, ...]]:

@@ -10,10 +10,10 @@ from polars.io.plugins import register_io_source
 
 from lakelogic.engines.arrow_input import adopt_arrow, landed_of
 from lakelogic.engines.base import Pinned
-from lakelogic.engines.parquet_files import footers
+from lakelogic.engines.parquet_files import footers, sort_out
 from lakelogic.engines.polars.literals import dtype
 from lakelogic.engines.polars.rows import Rows
-from lakelogic.engines.text_reader import TEXT_FORMATS, TextScan, local_path
+from lakelogic.engines.text_reader import TEXT_FORMATS, TextScan, constants, local_path
 from lakelogic.names import BROKEN, FILE, NUMBER, TEXT
 from lakelogic.plan.nodes import Landed, Read
 from lakelogic.sql.types import Type
@@ -25,14 +25,17 @@ def scan(read: Read, pinned: Pinned) -> Rows:
     """The landed columns and the four about where a row came from."""
     if read.format in TEXT_FORMATS:
         stream = TextScan(read, pinned)
-        return Rows(_text(stream), lambda: stream.scanned)
+        return Rows(_streamed(stream), lambda: stream.scanned)
+    files = sort_out(read, pinned.files)
     columns = {column.name: column.type for column in read.columns}
-    frame, rows = parquet(pinned.files, columns, with_place=True)
-    return Rows(frame, lambda: rows)
+    frame, _ = parquet([file for group in files.plain.values() for file in group], columns, read)
+    if files.odd:
+        frame = pl.concat([frame, _streamed(TextScan(read, Pinned(tuple(files.odd))))], how="vertical")
+    return Rows(frame, lambda: files.rows)
 
 
-def _text(stream: TextScan) -> pl.LazyFrame:
-    schema = {**{column.name: pl.String for column in stream.read.columns}, **_INTERNAL}
+def _streamed(stream: TextScan) -> pl.LazyFrame:
+    schema = {**{column.name: dtype(column.type) for column in stream.read.columns}, **_INTERNAL}
 
     def source(
         columns: list[str] | None, predicate: pl.Expr | None, limit: int | None, _size: int | None
@@ -54,15 +57,20 @@ def _text(stream: TextScan) -> pl.LazyFrame:
     return register_io_source(source, schema=schema, is_pure=True)
 
 
-def parquet(files: Sequence[str], columns: dict[str, Type], *, with_place: bool = False) -> tuple[pl.LazyFrame, int]:
-    """Parquet files with the columns wanted, in order, and their rows; what a file lacks is NULL."""
+def parquet(files: Sequence[str], columns: dict[str, Type], landed: Read | None = None) -> tuple[pl.LazyFrame, int]:
+    """Parquet files with the columns wanted, in order, and their rows; what a file lacks is NULL.
+
+    With `landed`, the rows also tell where they came from, and columns that a file is known by are filled in.
+    """
+    with_place = landed is not None
     about = _INTERNAL if with_place else {}
     empty = pl.LazyFrame(schema={**{name: dtype(type_) for name, type_ in columns.items()}, **about})
     found = footers(files)
     parts = [empty]
     for file, schema in zip(files, found.schemas, strict=True):
         exact = set(schema.names)
-        folded = {name.casefold(): name for name in reversed(schema.names)}
+        folded = {name.lower(): name for name in reversed(schema.names)}
+        fixed = {} if landed is None else constants(landed, file)
         opened = pl.scan_parquet(
             local_path(file),
             hive_partitioning=False,
@@ -72,7 +80,10 @@ def parquet(files: Sequence[str], columns: dict[str, Type], *, with_place: bool 
         )
         items = []
         for name, type_ in columns.items():
-            held = name if name in exact else folded.get(name.casefold())
+            if name in fixed:
+                items.append(pl.lit(fixed[name], dtype=dtype(type_)).alias(name))
+                continue
+            held = name if name in exact else folded.get(name.lower())
             value = pl.lit(None) if held is None else pl.col(held)
             items.append(value.cast(dtype(type_), strict=False).alias(name))
         if with_place:
