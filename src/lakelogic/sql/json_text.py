@@ -15,8 +15,6 @@ from typing import Any, NoReturn
 
 from lakelogic.sql.types import STRING, Type, parse_type
 
-# As deep as a document may be; deeper ones are not read, wherever a reader would give up.
-MOST_DEPTH = 200
 _ESCAPED = {code: f"\\u{code:04X}" for code in range(32)} | {
     ord('"'): '\\"', ord("\\"): "\\\\", 8: "\\b", 9: "\\t", 10: "\\n", 12: "\\f", 13: "\\r",
 }  # fmt: skip
@@ -91,20 +89,15 @@ def texts_of(type_: Type) -> Type:
 
 
 def shaped(value: Any, type_: Type, *, lenient: bool = False) -> Any:
-    """A document as a value of `texts_of(type_)`; what does not fit raises Misfit, or is NULL when lenient."""
+    """A document as a value of `texts_of(type_)`; raises Misfit.
+
+    When lenient, a value that does not fit is NULL in the struct's field where it stands; in an array or a map it
+    means that the whole array or map does not fit.
+    """
     if value is None:
         return None
     if not type_.is_nested:
         return scalar_text(value)
-    try:
-        return _nested(value, type_, lenient)
-    except Misfit:
-        if lenient:
-            return None
-        raise
-
-
-def _nested(value: Any, type_: Type, lenient: bool) -> Any:
     if type_.kind == "array":
         assert type_.element is not None
         if not isinstance(value, list):
@@ -115,7 +108,16 @@ def _nested(value: Any, type_: Type, lenient: bool) -> Any:
     if type_.kind == "map":
         assert type_.element is not None
         return {key: shaped(item, type_.element, lenient=lenient) for key, item in value.items()}
-    return {name: shaped(value.get(name), field, lenient=lenient) for name, field in type_.fields}
+    return {name: _field(value.get(name), field, lenient) for name, field in type_.fields}
+
+
+def _field(value: Any, type_: Type, lenient: bool) -> Any:
+    try:
+        return shaped(value, type_, lenient=lenient)
+    except Misfit:
+        if lenient:
+            return None
+        raise
 
 
 def read(text: str, type_: Type, *, lenient: bool = False) -> Any:
@@ -154,3 +156,38 @@ def write(value: Any, type_: Type) -> str:
     if type_.kind == "boolean" or (type_.is_number and value not in ("NaN", "Infinity", "-Infinity")):
         return str(value)
     return quoted(value)
+
+
+# documents that stay text
+
+
+def at_path(text: str | None, path: str) -> str | None:
+    """The text of the value at a path, which is a JSON array of keys and positions; None when there is none."""
+    try:
+        value = None if text is None else parse(text)
+    except Misfit:
+        return None
+    for step in json.loads(path):
+        if isinstance(step, int):
+            value = value[step] if isinstance(value, list) and step < len(value) else None
+        else:
+            value = value.get(step) if isinstance(value, dict) else None
+    return scalar_text(value)
+
+
+def object_keys(text: str | None) -> list[str] | None:
+    """The keys of an object, in order."""
+    try:
+        value = None if text is None else parse(text)
+    except Misfit:
+        return None
+    return list(value) if isinstance(value, dict) else None
+
+
+def array_length(text: str | None) -> int | None:
+    """How many values an array has."""
+    try:
+        value = None if text is None else parse(text)
+    except Misfit:
+        return None
+    return len(value) if isinstance(value, list) else None

@@ -43,6 +43,19 @@ for _name, _meaning in nested.OVERLOADS.items():
 
 # Functions people know from elsewhere that do not give the same everywhere: name → what to write instead.
 REFUSED: dict[str, str] = {
+    "json_tuple": "get_json_object(s, '$.name') for each column",
+    "schema_of_json": "declare the type: from_json(s, 'a INT, b ARRAY<STRING>')",
+    "parse_json": "CAST(s AS JSON) keeps a document as text; from_json(s, 'a INT') reads it",
+    "try_parse_json": "CAST(s AS JSON) keeps a document as text; from_json(s, 'a INT') reads it",
+    "variant_get": "get_json_object(s, '$.name')",
+    "try_variant_get": "get_json_object(s, '$.name')",
+    "to_variant_object": "to_json(x)",
+    "to_csv": "concat_ws(',', …)",
+    "from_csv": "split(s, ',')",
+    "str_to_map": "from_json(s, 'MAP<STRING,STRING>') reads JSON objects",
+    "map_zip_with": "map_concat(m, n), or join the keys by hand: transform_values(m, (k, v) -> f(v, n[k]))",
+    "inline": "explode(a), then s.name",
+    "shuffle": "array_sort(a)",
     "hash": "engines hash differently: use md5(x), sha2(x, 256) or crc32(x)",
     "xxhash64": "engines hash differently: use md5(x), sha2(x, 256) or crc32(x)",
     "murmur_hash": "engines hash differently: use md5(x), sha2(x, 256) or crc32(x)",

@@ -176,9 +176,9 @@ def parse_type(text: str) -> Type:
         parts = _split(inner[:-1])
         match head.strip().lower():
             case "array" if len(parts) == 1:
-                return array(parse_type(parts[0]))
+                return array(_inner(parts[0]))
             case "map" if len(parts) == 2:
-                return map_of(parse_type(parts[0]), parse_type(parts[1]))
+                return map_of(_inner(parts[0]), _inner(parts[1]))
             case "struct" if parts:
                 return struct(*(_field(part) for part in parts))
     raise ValueError(f"`{text}` is not a type")
@@ -202,7 +202,15 @@ def _field(text: str) -> tuple[str, Type]:
     found = _NAMED.match(text)
     if found is None:
         raise ValueError(f"`{text.strip()}` is not a field with its type")
-    return (found[1].replace("``", "`") if found[1] else found[2]), parse_type(found[3])
+    return (found[1].replace("``", "`") if found[1] else found[2]), _inner(found[3])
+
+
+def _inner(text: str) -> Type:
+    """A type inside another; documents that stay text stand alone."""
+    found = parse_type(text)
+    if found.kind == "json":
+        raise ValueError("`json` cannot stand inside another type; write string, or the type of what is in it")
+    return found
 
 
 def _split(text: str) -> list[str]:

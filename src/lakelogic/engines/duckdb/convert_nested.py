@@ -39,7 +39,8 @@ def _documents(sql: str, to: Type, texts: Type, function: str) -> str:
 
 
 def element_wise(sql: str, source: Type, to: Type, convert: Convert, *, lenient: bool = False, depth: int = 0) -> str:
-    """Arrays and maps by their elements, structs by field name; `lenient` keeps what can be kept."""
+    """Arrays and maps by their elements, structs by field name; when lenient, a struct keeps
+    what fits."""
     if source == to:
         return sql
     if source.kind == "null":
@@ -61,7 +62,7 @@ def _array(sql: str, source: Type, to: Type, convert: Convert, lenient: bool, de
     name = quoted(f"~c{depth}")
     inner = element_wise(name, source.element, to.element, convert, lenient=lenient, depth=depth + 1)
     made = f"list_transform({sql}, lambda {name}: {inner})"
-    if lenient or always_converts(source.element, to.element):
+    if always_converts(source.element, to.element):
         return made
     # Equally many values before and after: none was lost. An empty array counts nothing.
     return f"CASE WHEN list_count({made}) IS NOT DISTINCT FROM list_count({sql}) THEN {made} END"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import polars as pl
 
@@ -51,7 +51,8 @@ def _written(texts: pl.Series, source: Type) -> pl.Series:
 
 
 def element_wise(values: pl.Series, source: Type, to: Type, convert: Convert, *, lenient: bool = False) -> pl.Series:
-    """Arrays and maps by their elements, structs by field name; `lenient` keeps what can be kept."""
+    """Arrays and maps by their elements, structs by field name; when lenient, a struct keeps
+    what fits."""
     if source == to:
         return values
     if source.kind == "null":
@@ -75,7 +76,7 @@ def _array(values: pl.Series, source: Type, to: Type, convert: Convert, lenient:
     new = element_wise(old, source.element, to.element, convert, lenient=lenient)
     sizes, missing = values.list.len(), values.is_null()
     made = regrouped(new, sizes, missing, dtype(to))
-    if lenient or always_converts(source.element, to.element):
+    if always_converts(source.element, to.element):
         return made
     lost = regrouped(old.is_not_null() & new.is_null(), sizes, missing).list.any().fill_null(False)
     return _unless(lost, made)
@@ -104,9 +105,6 @@ def _map(values: pl.Series, source: Type, to: Type, convert: Convert, lenient: b
     )
     entries = values.cast(dtype(old)).list.sort()
     made = element_wise(entries, old, new, convert, lenient=lenient)
-    if lenient:  # a key that does not fit has no place in a map
-        kept: Any = pl.element().struct.field("key").is_not_null()
-        made = made.list.eval(pl.element().filter(kept))
     return made.cast(dtype(to))
 
 

@@ -6,7 +6,7 @@ before it sees them, and come out as they were written.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from lakelogic.engines.spark.text import name, quoted, type_name
@@ -23,6 +23,10 @@ _CORRUPT = "_corrupt_record"
 # From where the last match ended: whole strings and whatever is no number, then a number.
 _NUMBERS = quoted(r'\G((?:[^"0-9-]++|"(?:[^"\\]++|\\.)*+")*+)(-?[0-9][0-9.eE+-]*+)')
 _MARKED = quoted('$1"' + _MARK + '$2"').replace("\\u0024", "$")
+_TEXT_MARK = "\ue000\ue002"
+# The same for texts that are values, not keys.
+_STRINGS = quoted(r'\G((?:[^"]++|"(?:[^"\\]++|\\.)*+"\s*+:)*+)"((?:[^"\\]++|\\.)*+)"')
+_MARKED_TEXT = quoted('$1"' + _TEXT_MARK + '$2"').replace("\\u0024", "$")
 _BARE = quoted('"' + _MARK + '([^"]*+)"')
 
 
@@ -56,6 +60,27 @@ def documents(value: str, texts: Type, *, strict: bool = True) -> str:
     return f"get(transform(array({whole}), ll_d -> {kept}), 0)"
 
 
+def from_json(value: str, to: Type, convert: Convert) -> str:
+    """A document as a value, with NULL in place of a struct's field that does not fit."""
+    texts = texts_of(to)
+    made = element_wise("ll_v", texts, to, lambda v, s, t: convert(unmarked(v), s, t), lenient=True)
+    return f"get(transform(array({documents(value, texts, strict=False)}), ll_v -> {made}), 0)"
+
+
+def at_path(value: str, path: Sequence[str | int]) -> str:
+    """The text of the value at a path into a document."""
+    # Texts are marked too, so that one which looks like a document is never walked into.
+    marked = f"regexp_replace({marked_numbers(value)}, {_STRINGS}, {_MARKED_TEXT})"
+    found = f"get(from_json(concat('[', {marked}, ']'), 'ARRAY<STRING>', {STRICT_JSON}), 0)"
+    for step in path:
+        if isinstance(step, int):
+            found = f"get(from_json({found}, 'ARRAY<STRING>', {STRICT_JSON}), {step})"
+        else:
+            found = f"try_element_at(from_json({found}, 'MAP<STRING,STRING>', {STRICT_JSON}), {quoted(step)})"
+    bare = f"replace(CASE WHEN {is_json(value)} THEN {found} END, {quoted(_TEXT_MARK)}, '')"
+    return f"get(transform(array({bare}), ll_p -> {unmarked('ll_p')}), 0)"
+
+
 def nested_to_type(value: str, source: Type, to: Type, convert: Convert) -> str:
     """The SQL for a value as another type, where one of the two is nested; `convert` is for what is inside."""
     if source.is_text:
@@ -69,7 +94,8 @@ def nested_to_type(value: str, source: Type, to: Type, convert: Convert) -> str:
 
 
 def element_wise(value: str, source: Type, to: Type, convert: Convert, *, lenient: bool = False, depth: int = 0) -> str:
-    """Arrays and maps by their elements, structs by field name; `lenient` keeps what can be kept."""
+    """Arrays and maps by their elements, structs by field name; when lenient, a struct keeps
+    what fits."""
     if not source.is_nested and not to.is_nested:
         return convert(value, source, to)
     if source == to and not lenient and not _has_text(source):
@@ -97,7 +123,7 @@ def _array(value: str, source: Type, to: Type, convert: Convert, lenient: bool, 
     item = f"ll_c{depth}"
     inner = element_wise(item, source.element, to.element, convert, lenient=lenient, depth=depth + 1)
     made = f"transform({value}, {item} -> {inner})"
-    if lenient or always_converts(source.element, to.element):
+    if always_converts(source.element, to.element):
         return made
     # Equally many NULLs before and after: no value was lost.
     nulls = [f"size(filter({values}, {item} -> {item} IS NULL))" for values in (f"ll_a{depth}", value)]
@@ -131,8 +157,7 @@ def _map(value: str, source: Type, to: Type, convert: Convert, lenient: bool, de
         for kind in (source, to)
     )
     made = element_wise(sorted_entries(value), old, new, convert, lenient=lenient, depth=depth)
-    kept = f"filter({made}, ll_k{depth} -> ll_k{depth}.key IS NOT NULL)" if lenient else made
-    return f"map_from_entries({kept})"
+    return f"map_from_entries({made})"
 
 
 def sorted_entries(value: str) -> str:
