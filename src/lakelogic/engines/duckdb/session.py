@@ -24,6 +24,8 @@ _SETTINGS = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "preserve_insertion_order": "true",
+    # The statistics of Parquet files leave NaN out, and DuckDB would answer `x > 1e308` from them without looking.
+    "disabled_optimizers": "statistics_propagation",
 }
 
 
@@ -88,7 +90,8 @@ class DuckDBEngine:
         frame = nodes.apply(frame, link.nodes, {})
         if link.keep is not None:
             condition = expression_sql(link.keep, frame.columns)
-            frame = frame.then("keep", f"SELECT * FROM {quoted(frame.name)}\nWHERE {condition}", frame.columns)
+            kept = f"SELECT * FROM {quoted(frame.name)}\nWHERE coalesce({condition}, FALSE)"
+            frame = frame.then("keep", kept, frame.columns)
         return frame
 
     def stage(
