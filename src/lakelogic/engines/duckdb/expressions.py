@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from lakelogic.engines.duckdb import documents, nested, numbers, strings, times
-from lakelogic.engines.duckdb.convert import to_type, wall_clock
+from lakelogic.engines.duckdb.convert import to_type
 from lakelogic.engines.duckdb.literals import cast, literal, quoted, text, try_cast
 from lakelogic.engines.patterns import like_escaped, like_parts
 from lakelogic.errors import UnsupportedError
@@ -16,8 +16,6 @@ from lakelogic.sql.types import DOUBLE, Type, decimal
 # Exact column name → the identifier it has in SQL. DuckDB's identifiers have no case, ours have.
 Names: TypeAlias = Mapping[str, str]
 Builder: TypeAlias = Callable[[Call, Sequence[str]], str]
-
-_DATES = "CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE)"
 
 
 def expression_sql(expression: Expression, names: Names) -> str:
@@ -107,15 +105,6 @@ def _like(call: Call, args: Sequence[str]) -> str:
     return f"({args[0]} LIKE {text(pattern)} ESCAPE {text(chr(92))})"
 
 
-def _date_part(name: str) -> Builder:
-    return lambda call, args: cast(f"{name}({wall_clock(args[0], call.args[0].type)})", call.type)
-
-
-def _date_add(_call: Call, args: Sequence[str]) -> str:
-    later = f"TRY({args[0]} + {cast(args[1], 'INTEGER')})"
-    return f"CASE WHEN {later} BETWEEN {_DATES} THEN {later} END"
-
-
 def _bits(_call: Call, args: Sequence[str]) -> str:
     parts = [f"CASE WHEN {flag} THEN {1 << bit} ELSE 0 END" for bit, flag in enumerate(args)]
     return cast(" | ".join(f"CAST({part} AS BIGINT)" for part in parts) or "0", "BIGINT")
@@ -172,12 +161,6 @@ BUILDERS: dict[str, Builder] = {
     "contains": _plain("contains"),
     "like": _like,
     "ilike": _like,
-    "year": _date_part("year"),
-    "month": _date_part("month"),
-    "day": _date_part("day"),
-    "hour": _date_part("hour"),
-    "days_between": lambda call, args: cast(f"date_diff('day', {args[1]}, {args[0]})", call.type),
-    "date_add": _date_add,
     "convert": lambda call, args: to_type(args[0], call.args[0].type, call.type),
     "bits": _bits,
     "texts_where": _texts_where,

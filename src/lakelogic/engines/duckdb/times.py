@@ -196,22 +196,29 @@ def _moment_or_date(micros: str, to: Type) -> str:
 
 def _parsed(value: str, pattern: Pattern, to: Type) -> str:
     """The date that a text says, or the microseconds."""
-    regex, spans = pattern.regex, pattern.spans
-    pieces: dict[str, tuple[Part, str]] = {}
-    for index, part in enumerate(pattern.fields):
-        if spans is not None:
-            start, size = spans[index]
-            pieces[part.field] = (part, f"substr({value}, {start + 1}, {size})")
-        else:
-            pieces[part.field] = (part, f"regexp_extract({value}, {text(f'^(?:{regex})$')}, {index + 1})")
+    regex, spans, fields = pattern.regex, pattern.spans, pattern.fields
+    if spans is not None:
+        pieces: dict[str, tuple[Part, str]] = {
+            part.field: (part, f"substr({value}, {start + 1}, {size})")
+            for part, (start, size) in zip(fields, spans, strict=True)
+        }
+        return f"CASE WHEN regexp_full_match({value}, {text(regex)}) THEN {_put_together(pattern, pieces, to)} END"
+    # All groups in one look at the text; they are empty where it does not match.
+    names = ", ".join(f"'f{index}'" for index in range(len(fields)))
+    groups = f"regexp_extract({value}, {text(f'^(?:{regex})$')}, [{names}])"
+    pieces = {part.field: (part, f"ll_p.f{index}") for index, part in enumerate(fields)}
+    found = f"CASE WHEN ll_p.f0 <> '' THEN {_put_together(pattern, pieces, to)} END"
+    return f"list_transform([{groups}], lambda ll_p: {found})[1]"
+
+
+def _put_together(pattern: Pattern, pieces: dict[str, tuple[Part, str]], to: Type) -> str:
     day = _parsed_day(pattern, pieces)
     if "weekday_name" in pieces:
         wanted = _named(pieces["weekday_name"], WEEKDAYS)
         day = f"CASE WHEN isodow({day}) = {wanted} THEN {day} END"
-    found = day
-    if to.kind != "date" or "offset" in pieces:
-        found = f"(epoch_us({day}) + {_clock_micros(pieces)})"
-    return f"CASE WHEN regexp_full_match({value}, {text(regex)}) THEN {found} END"
+    if to.kind == "date" and "offset" not in pieces:
+        return day
+    return f"(epoch_us({day}) + {_clock_micros(pieces)})"
 
 
 def _number(pieces: dict[str, tuple[Part, str]], field: str, default: str) -> str:

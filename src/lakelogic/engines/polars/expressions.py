@@ -20,7 +20,6 @@ Args: TypeAlias = Sequence[pl.Expr]
 Builder: TypeAlias = Callable[[Call, Args], pl.Expr]
 
 _NONE = pl.lit(0, dtype=pl.Int128)  # 128-bit numbers have no minus of their own
-_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31, in days from 1970
 
 
 def expression(value: Expression) -> pl.Expr:
@@ -167,20 +166,6 @@ def _like(call: Call, args: Args) -> pl.Expr:
     return value.str.contains(like_regex(parts))
 
 
-def _date_add(_call: Call, args: Args) -> pl.Expr:
-    day = args[0].cast(pl.Int32).cast(pl.Int64) + args[1].cast(pl.Int64)
-    return pl.when(day.is_between(_FIRST_DAY, _LAST_DAY)).then(day).cast(pl.Int32).cast(pl.Date)
-
-
-def _days_between(call: Call, args: Args) -> pl.Expr:
-    end, start = (value.cast(pl.Int32) for value in args)
-    return (end - start).cast(dtype(call.type))
-
-
-def _part(name: str) -> Builder:
-    return lambda call, args: getattr(args[0].dt, name)().cast(dtype(call.type))
-
-
 def _bits(_call: Call, args: Args) -> pl.Expr:
     shifted = [flag.fill_null(False).cast(pl.Int64) * pl.lit(1 << bit, dtype=pl.Int64) for bit, flag in enumerate(args)]
     return reduce(operator.add, shifted, pl.lit(0, dtype=pl.Int64))
@@ -242,12 +227,6 @@ BUILDERS: dict[str, Builder] = {
     "contains": lambda _call, args: args[0].str.contains(args[1], literal=True),
     "like": _like,
     "ilike": _like,
-    "year": _part("year"),
-    "month": _part("month"),
-    "day": _part("day"),
-    "hour": _part("hour"),
-    "days_between": _days_between,
-    "date_add": _date_add,
     "convert": lambda call, args: to_type(args[0], call.args[0].type, call.type),
     "bits": _bits,
     "texts_where": _texts_where,

@@ -10,114 +10,66 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from lakelogic.engines.polars import by_time
+from lakelogic.engines.polars.calendar import (
+    DAY_OF_MONTH,
+    MONTH,
+    TO_DAYS,
+    YEAR,
+    as_date,
+    as_time,
+    calendar,
+    days_of,
+    micros_of,
+    moment,
+    month_length,
+    number,
+    staged,
+    toward_zero,
+)  # fmt: skip
 from lakelogic.engines.polars.convert import by_batch
 from lakelogic.engines.polars.literals import dtype
+from lakelogic.engines.polars.time_texts import form, parse
 from lakelogic.sql import time_zones
 from lakelogic.sql.expressions import Call
-from lakelogic.sql.time_patterns import MONTHS as MONTH_NAMES
-from lakelogic.sql.time_patterns import WEEKDAYS, Part, Pattern, read_pattern, strftime_pieces
-from lakelogic.sql.time_units import DAY, FIRST_DAY, FIRST_MOMENT, LAST_DAY, LAST_MOMENT, LENGTHS, MONTHS, SECOND
+from lakelogic.sql.time_units import DAY, LAST_DAY, LAST_MOMENT, LENGTHS, MONTHS, SECOND
 from lakelogic.sql.types import Type
 
 Args: TypeAlias = Sequence[pl.Expr]
 Builder: TypeAlias = Callable[[Call, Args], pl.Expr]
-
-_BLANKS = " \t\r\n"
-
-
-def _whole(value: int) -> pl.Expr:
-    return pl.lit(value, dtype=pl.Int64)
-
-
-def _micros(value: pl.Expr, source: Type) -> pl.Expr:
-    """Microseconds from 1970."""
-    return _days(value) * DAY if source.kind == "date" else value.cast(pl.Int64)
-
-
-def _days(value: pl.Expr) -> pl.Expr:
-    return value.cast(pl.Int32).cast(pl.Int64)
-
-
-def _moment(micros: pl.Expr, to: Type) -> pl.Expr:
-    return pl.when(micros.is_between(FIRST_MOMENT, LAST_MOMENT)).then(micros).cast(dtype(to))
-
-
-def _date(days: pl.Expr) -> pl.Expr:
-    return pl.when(days.is_between(FIRST_DAY, LAST_DAY)).then(days).cast(pl.Int32).cast(pl.Date)
-
-
-def _as(days: pl.Expr, clock: pl.Expr, to: Type) -> pl.Expr:
-    """A day and the microseconds since its beginning."""
-    return _date(days) if to.kind == "date" else _moment(days * DAY + clock, to)
-
-
-def _toward_zero(value: pl.Expr, size: int) -> pl.Expr:
-    down = value.abs() // size
-    return pl.when(value < 0).then(-down).otherwise(down)
 
 
 def _part(name: str) -> Builder:
     return lambda call, args: getattr(args[0].dt, name)().cast(dtype(call.type))
 
 
-def _number(value: pl.Expr) -> pl.Expr:
-    return value.cast(pl.Int64)
-
-
-# the calendar, by whole numbers: nothing here can be out of range
-
-
-def _is_leap(year: pl.Expr) -> pl.Expr:
-    return (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
-
-
-def _month_length(year: pl.Expr, month: pl.Expr) -> pl.Expr:
-    february = pl.when(_is_leap(year)).then(_whole(29)).otherwise(_whole(28))
-    short = pl.when(month.is_in([4, 6, 9, 11])).then(_whole(30)).otherwise(_whole(31))
-    return pl.when(month == 2).then(february).otherwise(short)
-
-
-def _days_of(year: pl.Expr, month: pl.Expr, day: pl.Expr) -> pl.Expr:
-    """Days from 1970 of a day in the years 1 to 9999; NULL when there is no such day."""
-    shifted = year - (month <= 2).cast(pl.Int64)  # years that begin in March end with the leap day
-    age = shifted // 400
-    of_age = shifted - age * 400
-    of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
-    found = age * 146097 + of_age * 365 + of_age // 4 - of_age // 100 + of_year - 719468
-    fits = year.is_between(1, 9999) & month.is_between(1, 12) & (day >= 1) & (day <= _month_length(year, month))
-    return pl.when(fits).then(found)
-
-
 # moving
 
 
 def _date_add(_call: Call, args: Args) -> pl.Expr:
-    return _date(_days(args[0]) + _number(args[1]))
-
-
-def _months_later(value: pl.Expr, months: pl.Expr, source: Type) -> tuple[pl.Expr, pl.Expr]:
-    """The day so many months later, and the time of day."""
-    micros = _micros(value, source)
-    clock = micros % DAY
-    count = _number(value.dt.year()) * 12 + _number(value.dt.month()) - 1 + months
-    year, month = count // 12, count % 12 + 1
-    day = pl.min_horizontal(_number(value.dt.day()), _month_length(year, month))
-    return _days_of(year, month, day), clock
+    return as_date(days_of(args[0]) + number(args[1]))
 
 
 def _add_months(call: Call, args: Args) -> pl.Expr:
-    days, clock = _months_later(args[0], _number(args[1]), call.args[0].type)
-    return _as(days, clock, call.type)
+    source, value = call.args[0].type, pl.col("value")
+    count = pl.col("year") * 12 + pl.col("month") - 1 + pl.col("months")
+    stages = (
+        {**calendar(value), "clock": micros_of(value, source) % DAY},
+        {"year": count // 12, "month": count % 12 + 1},
+        {"day": pl.min_horizontal(DAY_OF_MONTH, month_length(YEAR, MONTH))},
+        *TO_DAYS,
+        {"found": as_time(pl.col("days"), pl.col("clock"), call.type)},
+    )
+    return staged({"value": args[0], "months": number(args[1])}, stages, dtype(call.type))
 
 
 def _add_micros(call: Call, args: Args) -> pl.Expr:
     moved = args[0].cast(pl.Int128) + args[1].cast(pl.Int128)
-    return _moment(moved.cast(pl.Int64, strict=False), call.type)
+    return moment(moved.cast(pl.Int64, strict=False), call.type)
 
 
 def _next_day(call: Call, args: Args) -> pl.Expr:
     wanted = int(str(call.constant(1)))
-    return _date(_days(args[0]) + (wanted + 7 - _number(args[0].dt.weekday())) % 7 + 1)
+    return as_date(days_of(args[0]) + (wanted + 7 - number(args[0].dt.weekday())) % 7 + 1)
 
 
 def _date_trunc(call: Call, args: Args) -> pl.Expr:
@@ -125,15 +77,12 @@ def _date_trunc(call: Call, args: Args) -> pl.Expr:
 
 
 def _truncated(value: pl.Expr, unit: str, source: Type) -> pl.Expr:
-    micros = _micros(value, source)
-    if unit == "week":  # 1970 began on a Thursday
-        days = micros // DAY
-        return _as(days - (days + 3) % 7, _whole(0), source)
-    if unit in LENGTHS:
-        return _moment(micros - micros % LENGTHS[unit], source)
-    year, month = _number(value.dt.year()), _number(value.dt.month())
-    first = {"month": month, "quarter": (month - 1) // 3 * 3 + 1, "year": _whole(1)}[unit]
-    return _as(_days_of(year, first, _whole(1)), _whole(0), source)
+    if unit in LENGTHS and unit != "week" and source.kind != "date":
+        micros = value.cast(pl.Int64)
+        return moment(micros - micros % LENGTHS[unit], source)
+    plain = value if source.kind == "date" else value.cast(pl.Int64).cast(pl.Datetime("us"))
+    found = plain.dt.truncate({"week": "1w", "month": "1mo", "quarter": "1q", "year": "1y"}[unit])
+    return found if source.kind == "date" else found.cast(pl.Int64).cast(dtype(source))
 
 
 # differences
@@ -145,39 +94,48 @@ def _days_between(call: Call, args: Args) -> pl.Expr:
 
 
 def _packed(day: pl.Expr) -> pl.Expr:
-    return (_number(day.dt.year()) * 12 + _number(day.dt.month())) * 32 + _number(day.dt.day())
+    return (number(day.dt.year()) * 12 + number(day.dt.month())) * 32 + number(day.dt.day())
 
 
 def _units_between(call: Call, args: Args) -> pl.Expr:
     unit, source = str(call.constant(0)), call.args[1].type
-    start, end = _micros(args[1], source), _micros(args[2], source)
+    start, end = micros_of(args[1], source), micros_of(args[2], source)
     if unit in LENGTHS:
-        return _toward_zero(end - start, LENGTHS[unit])
+        return toward_zero(end - start, LENGTHS[unit])
     # A month is whole when its day and its time of day are reached: the end is where the whole days lead to.
     first = start // DAY
-    last = first + _toward_zero(end - start, DAY)
+    last = first + toward_zero(end - start, DAY)
     one, two = (_packed(days.cast(pl.Int32).cast(pl.Date)) for days in (first, last))
-    return _toward_zero(_toward_zero(two - one, 32), MONTHS[unit])
+    return toward_zero(toward_zero(two - one, 32), MONTHS[unit])
 
 
 def _months_between(_call: Call, args: Args) -> pl.Expr:
-    end, start = args
+    end, start = pl.col("end"), pl.col("start")
 
-    def months(value: pl.Expr) -> pl.Expr:
-        return _number(value.dt.year()) * 12 + _number(value.dt.month())
+    def parts(value: pl.Expr, name: str) -> dict[str, pl.Expr]:
+        found = calendar(value)
+        return {
+            f"{name}_months": found["year"] * 12 + found["month"],
+            f"{name}_day": found["day"],
+            f"{name}_last": number(value.dt.month_end().dt.day()),
+            f"{name}_seconds": found["day"] * 86400 + value.cast(pl.Int64) % DAY // SECOND,
+        }
 
-    def seconds(value: pl.Expr) -> pl.Expr:
-        return _number(value.dt.day()) * 86400 + value.cast(pl.Int64) % DAY // SECOND
-
-    def is_last(value: pl.Expr) -> pl.Expr:
-        return _number(value.dt.day()) == _month_length(_number(value.dt.year()), _number(value.dt.month()))
-
-    whole = (months(end) - months(start)).cast(pl.Float64)
-    # By a column and not by a constant, which Polars would multiply by its reciprocal.
-    month = whole * 0.0 + 2678400.0
-    fraction = (seconds(end) - seconds(start)).cast(pl.Float64) / month
-    level = (end.dt.day() == start.dt.day()) | (is_last(end) & is_last(start))
-    return pl.when(level).then(whole).otherwise(whole + fraction)
+    c = pl.col
+    is_level = (c("end_day") == c("start_day")) | (
+        (c("end_day") == c("end_last")) & (c("start_day") == c("start_last"))
+    )
+    stages = (
+        {**parts(end, "end"), **parts(start, "start")},
+        {
+            "whole": (c("end_months") - c("start_months")).cast(pl.Float64),
+            "rest": (c("end_seconds") - c("start_seconds")).cast(pl.Float64),
+        },
+        # By a column and not by a constant, which Polars would multiply by its reciprocal.
+        {"month": c("rest") * 0.0 + 2678400.0},
+        {"found": pl.when(is_level).then(c("whole")).otherwise(c("whole") + c("rest") / c("month"))},
+    )
+    return staged({"end": args[0], "start": args[1]}, stages, pl.Float64)
 
 
 def _date_sequence(call: Call, args: Args) -> pl.Expr:
@@ -187,7 +145,7 @@ def _date_sequence(call: Call, args: Args) -> pl.Expr:
         pair = pl.struct(start.alias("start"), end.alias("end"))
         return by_batch(pair, _months_listed(n * MONTHS[unit], dtype(kind)), dtype(call.type))
     if kind.kind == "date":
-        first, last, step = _days(start), _days(end), n * LENGTHS[unit] // DAY
+        first, last, step = days_of(start), days_of(end), n * LENGTHS[unit] // DAY
         listed = pl.int_ranges(first, last + 1, min(step, LAST_DAY * 2)).cast(pl.List(pl.Int32))
     else:
         first, last = start.cast(pl.Int64), end.cast(pl.Int64)
@@ -215,91 +173,18 @@ def _months_listed(months: int, to: Any) -> Callable[[pl.Series], pl.Series]:
 
 
 def _make_date(_call: Call, args: Args) -> pl.Expr:
-    return _date(_days_of(*(_number(value) for value in args)))
+    inputs = {name: number(value) for name, value in zip(("year", "month", "day"), args, strict=True)}
+    return staged(inputs, (*TO_DAYS, {"found": as_date(pl.col("days"))}), pl.Date)
 
 
 def _make_timestamp(call: Call, args: Args) -> pl.Expr:
-    year, month, day, hour, minute, micros = (_number(value) for value in args)
+    names = ("year", "month", "day", "hour", "minute", "micros")
+    inputs = {name: number(value) for name, value in zip(names, args, strict=True)}
+    hour, minute, micros = pl.col("hour"), pl.col("minute"), pl.col("micros")
     fits = hour.is_between(0, 23) & minute.is_between(0, 59) & micros.is_between(0, 60 * SECOND - 1)
     clock = (hour * 60 + minute) * (60 * SECOND) + micros
-    return pl.when(fits).then(_moment(_days_of(year, month, day) * DAY + clock, call.type))
-
-
-# text
-
-
-def _parse(call: Call, args: Args) -> pl.Expr:
-    pattern = read_pattern(str(call.constant(1)), "parse", zoned=call.type.kind != "timestamp_ntz")
-    plain = args[0].str.strip_chars(_BLANKS)
-    regex = rf"\A(?:{pattern.regex})\z"
-    value = pl.when(plain.str.contains(regex)).then(plain)
-    pieces: dict[str, tuple[Part, pl.Expr]] = {}
-    for index, part in enumerate(pattern.fields):
-        if pattern.spans is not None:
-            found = value.str.slice(*pattern.spans[index])
-        else:
-            found = value.str.extract(regex, index + 1)
-        pieces[part.field] = (part, found)
-    days = _parsed_day(pattern, pieces)
-    if "weekday_name" in pieces:
-        wanted = _named(pieces["weekday_name"], WEEKDAYS)
-        days = pl.when((days + 3) % 7 + 1 == wanted).then(days)
-    if call.type.kind == "date" and "offset" not in pieces:
-        return _date(days)
-    micros = days * DAY + _clock_micros(pieces)
-    return _moment(micros, call.type) if call.type.kind != "date" else _date(micros // DAY)
-
-
-def _read(pieces: dict[str, tuple[Part, pl.Expr]], field: str, default: int = 0) -> pl.Expr:
-    return pieces[field][1].cast(pl.Int64, strict=False) if field in pieces else _whole(default)
-
-
-def _named(piece: tuple[Part, pl.Expr], names: Sequence[str]) -> pl.Expr:
-    numbers = {name[: piece[0].size or None].lower(): number for number, name in enumerate(names, 1)}
-    return piece[1].str.to_lowercase().replace_strict(numbers, default=None, return_dtype=pl.Int64)
-
-
-def _parsed_day(pattern: Pattern, pieces: dict[str, tuple[Part, pl.Expr]]) -> pl.Expr:
-    year = _read(pieces, "year")
-    if "short_year" in pieces:
-        two = _read(pieces, "short_year")
-        year = two + pl.when(two < pattern.century_from).then(_whole(2000)).otherwise(_whole(1900))
-    if "day_of_year" in pieces:
-        ordinal = _read(pieces, "day_of_year")
-        longest = pl.when(_is_leap(year)).then(_whole(366)).otherwise(_whole(365))
-        first = _days_of(year, _whole(1), _whole(1))
-        return pl.when((ordinal >= 1) & (ordinal <= longest)).then(first + ordinal - 1)
-    month = _named(pieces["month_name"], MONTH_NAMES) if "month_name" in pieces else _read(pieces, "month", 1)
-    return _days_of(year, month, _read(pieces, "day", 1))
-
-
-def _clock_micros(pieces: dict[str, tuple[Part, pl.Expr]]) -> pl.Expr:
-    """Microseconds of the day, less the offset."""
-    hour = _read(pieces, "hour")
-    if "hour12" in pieces:
-        late = pieces["half"][1].str.to_lowercase() == "pm"
-        hour = _read(pieces, "hour12") % 12 + pl.when(late).then(_whole(12)).otherwise(_whole(0))
-    total = ((hour * 60 + _read(pieces, "minute")) * 60 + _read(pieces, "second")) * SECOND
-    if "fraction" in pieces:
-        total = total + pieces["fraction"][1].str.pad_end(6, "0").cast(pl.Int64, strict=False)
-    if "offset" in pieces:
-        zone = pieces["offset"][1]
-        hours = zone.str.slice(1, 2).cast(pl.Int64, strict=False)
-        minutes = hours * 60 + zone.str.tail(2).cast(pl.Int64, strict=False)
-        signed = pl.when(zone.str.starts_with("-")).then(-minutes).otherwise(minutes)
-        total = total - pl.when(zone == "Z").then(_whole(0)).otherwise(signed * (60 * SECOND))
-    return total
-
-
-def _format(call: Call, args: Args) -> pl.Expr:
-    source = call.args[0].type
-    pattern = read_pattern(str(call.constant(1)), "format", zoned=source.kind == "timestamp")
-    value = _micros(args[0], source).cast(pl.Datetime("us"))
-    written = [
-        value.dt.strftime("%6f").str.head(piece) if isinstance(piece, int) else value.dt.strftime(piece)
-        for piece in strftime_pieces(pattern)
-    ]
-    return pl.concat_str(written) if len(written) > 1 else written[0]
+    found = pl.when(fits).then(moment(pl.col("days") * DAY + clock, call.type))
+    return staged(inputs, (*TO_DAYS, {"found": found}), dtype(call.type))
 
 
 # zones
@@ -309,13 +194,13 @@ def _zone(sign: int, table: Callable[[str], time_zones.Steps]) -> Builder:
     def build(call: Call, args: Args) -> pl.Expr:
         micros = args[0].cast(pl.Int64)
         offset = by_batch(micros, by_time.offsets(table(str(call.constant(1)))), pl.Int64)
-        return _moment(micros + offset * sign, call.type)
+        return moment(micros + offset * sign, call.type)
 
     return build
 
 
 def _named_part(form: str) -> Builder:
-    return lambda call, args: _micros(args[0], call.args[0].type).cast(pl.Datetime("us")).dt.strftime(form)
+    return lambda call, args: micros_of(args[0], call.args[0].type).cast(pl.Datetime("us")).dt.strftime(form)
 
 
 def _floor_part(size: int) -> Builder:
@@ -357,16 +242,16 @@ BUILDERS: dict[str, Builder] = {
     "make_date": _make_date,
     "make_timestamp": _make_timestamp,
     "make_timestamp_ntz": _make_timestamp,
-    "parse_date": _parse,
-    "parse_timestamp": _parse,
-    "parse_timestamp_ntz": _parse,
-    "format_time": _format,
+    "parse_date": parse,
+    "parse_timestamp": parse,
+    "parse_timestamp_ntz": parse,
+    "format_time": form,
     "unix_date": lambda _call, args: args[0].cast(pl.Int32),
-    "date_from_unix_date": lambda _call, args: _date(_number(args[0])),
+    "date_from_unix_date": lambda _call, args: as_date(number(args[0])),
     "unix_seconds": _floor_part(SECOND),
     "unix_millis": _floor_part(1000),
     "unix_micros": _floor_part(1),
-    "timestamp_micros": lambda call, args: _moment(_number(args[0]), call.type),
+    "timestamp_micros": lambda call, args: moment(number(args[0]), call.type),
     "to_zone": _zone(1, time_zones.by_instant),
     "from_zone": _zone(-1, time_zones.by_clock),
     "date_sequence": _date_sequence,

@@ -141,12 +141,6 @@ def _to_whole(spark_name: str) -> Builder:
     return build
 
 
-def _date_add(call: Call) -> str:
-    day, days = _args(call)
-    moved = f"date_add({day}, try_cast({days} AS INT))"
-    return f"CASE WHEN {moved} BETWEEN DATE'0001-01-01' AND DATE'9999-12-31' THEN {moved} END"
-
-
 # text
 
 
@@ -270,12 +264,6 @@ FUNCTIONS: dict[str, Builder] = {
     "contains": _function("contains"),
     "like": _like("LIKE"),
     "ilike": _like("ILIKE"),
-    "year": _function("year"),
-    "month": _function("month"),
-    "day": _function("day"),
-    "hour": _function("hour"),
-    "days_between": _function("datediff"),
-    "date_add": _date_add,
     "convert": lambda call: conversion(sql(call.args[0]), call.args[0].type, call.type),
     "bits": _bits,
     "texts_where": _texts_where,
@@ -291,58 +279,3 @@ def _written(build: Callable[[Call, Sequence[str]], str]) -> Builder:
 
 for _subject in (numbers, strings, times, nested, documents):
     FUNCTIONS |= {name_: _written(build) for name_, build in _subject.BUILDERS.items()}
-
-
-# aggregates
-
-
-def aggregate(function: str, value: Expression | None, type_: Type, where: Expression | None = None) -> str:
-    """An aggregate of the catalogue over a value, by the rows where `where` is TRUE, as `type_`."""
-    written = sql(value) if value is not None else ""
-    kept = f" FILTER (WHERE {sql(where)})" if where is not None else ""
-    match function:
-        case "count_all":
-            return f"count(1){kept}"
-        case "count":
-            return f"count({written}){kept}"
-        case "count_distinct":
-            return f"count(DISTINCT {written}){kept}"
-        case "sum":
-            summed = "sum" if type_.kind == "double" else "try_sum"
-            return f"{summed}(CAST({written} AS {type_name(type_)})){kept}"
-        case "avg":
-            return _average(written, value, kept)
-        case "min" | "max":
-            return f"{function}({written}){kept}"
-        case "any_true":
-            return f"bool_or({written}){kept}"
-        case "every_true":
-            return f"bool_and({written}){kept}"
-        case "collect_list" | "collect_set":
-            return f"sort_array({function}({written}){kept})"
-    raise UnsupportedError(f"The aggregate `{function}` is not available on Spark.")
-
-
-def _average(written: str, value: Expression | None, kept: str) -> str:
-    kind = value.type if value is not None else None
-    if kind is not None and kind.is_number and kind.kind not in ("float", "double"):
-        wide = f"CAST({written} AS DECIMAL(38,{kind.scale}))"
-        return f"try_divide(CAST(try_sum({wide}){kept} AS DOUBLE), CAST(count({written}){kept} AS DOUBLE))"
-    return f"avg(CAST({written} AS DOUBLE)){kept}"
-
-
-AGGREGATES = frozenset(
-    {
-        "count_all",
-        "count",
-        "count_distinct",
-        "sum",
-        "avg",
-        "min",
-        "max",
-        "any_true",
-        "every_true",
-        "collect_list",
-        "collect_set",
-    }
-)
