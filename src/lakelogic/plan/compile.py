@@ -211,7 +211,7 @@ def _settle_duplicates(state: State, contract: Contract) -> None:
         )
         detail = (f"newest of {', '.join(keys)} by {settings.sequence_by}",)
     else:
-        everything = [n for n in state.scope if not n.startswith("~") and not state.scope[n].type.is_nested]
+        everything = [n for n in state.scope if not n.startswith("~")]
         rank = steps.rank_rows(state, everything, [], "rank", ("identical rows",))
         detail = ("identical rows",)
     state.lose("deduplicated", "merge", call("gt", rank, Literal(1, BIGINT)), detail)

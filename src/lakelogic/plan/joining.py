@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal as OneOf
 
 from lakelogic.plan.nodes import Assignment, Fork, Join, Keep, Node, Order, Pairs, Rank, Rollup, RowWise
-from lakelogic.plan.state import State, both, fails, holds
+from lakelogic.plan.state import State, both, fails, holds, ordered
 from lakelogic.plan.statement import Relation
 from lakelogic.sql.coerce import unify
 from lakelogic.sql.expressions import (
@@ -159,7 +159,7 @@ def _by_keys(
     take = _take(state, meeting, nodes)
     ordinal, place = state.fresh("~ordinal"), state.fresh("~place")
     partition = tuple(Column(name, mine.type) for mine, name in keys)
-    values = [value for value in meeting.other.columns.values() if not value.type.is_nested]
+    values = [ordered(value) for value in meeting.other.columns.values()]
     nodes.append(Rank("rank", partition, tuple(Order(value) for value in values), ordinal))
     if found.own:
         # A row that the condition leaves out finds nothing: it has no key.

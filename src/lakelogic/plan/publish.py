@@ -120,10 +120,8 @@ def _masks(
 
 
 def _shown(value: Expression, name: str, masks: Mapping[str, Mask]) -> Expression:
-    """Masked columns are text when a mask sees them."""
-    if name not in masks:
-        return value
-    return convert(value, STRING) if not value.type.is_nested else Literal(None, STRING)
+    """Masked columns are text when a mask sees them; arrays, maps and structs are their JSON text."""
+    return convert(value, STRING) if name in masks else value
 
 
 def _bad_types(accounts: Sequence[OpenAccount], masks: Mapping[str, Mask]) -> dict[str, Type]:
@@ -280,7 +278,7 @@ def _story(column: Published, rows: Rows) -> Expression:
             return Literal(None, STRING)
         pairs: list[Expression] = []
         for name, value in rows.landed:
-            pairs += [text(name), convert(value, STRING) if not value.type.is_nested else Literal(None, STRING)]
+            pairs += [text(name), convert(value, STRING)]
         built: Expression = Call("row_json", tuple(pairs), STRING) if pairs else Literal(None, STRING)
         return Call("coalesce", (Column(names.TEXT, STRING), built), STRING) if rows.is_text else built
     if not rows.originals:

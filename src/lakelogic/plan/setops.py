@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from lakelogic.plan.grouping import group
 from lakelogic.plan.nodes import Order, Rank, Stack
-from lakelogic.plan.state import State
+from lakelogic.plan.state import State, grouped, ordered
 from lakelogic.plan.statement import Queries, Statement
 from lakelogic.sql.arguments import refuse
 from lakelogic.sql.bind import BoundAggregate
@@ -69,10 +69,10 @@ def _converted(values: list[Expression], types: list[Type]) -> tuple[Expression,
 
 def _once(statement: Statement, state: State) -> None:
     output = state.fresh("~rank")
-    partition = tuple(state.visible.values())
+    partition = tuple(grouped(value) for value in state.visible.values())
     if state.alive != TRUE:
         partition = (*partition, state.alive)
-    ties = tuple(Order(value) for value in state.visible.values() if not value.type.is_nested)
+    ties = tuple(Order(ordered(value)) for value in state.visible.values())
     state.nodes.append(Rank("rank", partition, ties, output))
     state.lose("deduplicated", statement.step, call("gt", Column(output, BIGINT), Literal(1, BIGINT)), ("distinct",))
 

@@ -9,7 +9,7 @@ from lakelogic.contract.document import Contract
 from lakelogic.contract.fields import Field
 from lakelogic.contract.source import Options
 from lakelogic.plan import written
-from lakelogic.plan.codes import BAD_TYPE, NOT_YET, RESERVED
+from lakelogic.plan.codes import BAD_TYPE, RESERVED
 from lakelogic.plan.nodes import Landed, Mask
 from lakelogic.plan.state import Flag, State, Trouble, either, present
 from lakelogic.sql.arguments import cast
@@ -35,8 +35,6 @@ def declared_types(contract: Contract, trouble: Trouble) -> dict[str, Type]:
             )
             trouble.add(BAD_TYPE, f"{error}.", f"{path}.type", hint)
             type_ = STRING
-        if type_.is_nested or type_.kind == "json":
-            trouble.add(NOT_YET, f"The type `{field.type}` is not available yet.", f"{path}.type")
         types[field.name] = type_
     return types
 
@@ -100,7 +98,7 @@ def conform(
                 changed[field.name] = (defaults or {}).get(field.name, Literal(None, type_))
             continue
         default = (defaults or {}).get(field.name)
-        if value.type == type_ or (type_.kind == "json" and value.type.is_text):
+        if value.type == type_:
             if default is not None:
                 filled[field.name] = Call("coalesce", (value, convert(default, value.type)), value.type)
             continue

@@ -14,10 +14,10 @@ from lakelogic import names
 from lakelogic.errors import Diagnostic, Where
 from lakelogic.plan.nodes import NO_COPY, Assignment, Fate, Keep, Link, Mask, Node, Opening, Reason, RowWise
 from lakelogic.sql.bind import Binder, BoundAggregate, BoundWindow, Scope, condition
-from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Literal, call, columns_of
+from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Literal, call, columns_of, convert
 from lakelogic.sql.parse import column_tree, parse_expression
 from lakelogic.sql.problems import NO_COLUMN, Problem, SqlProblems
-from lakelogic.sql.types import BIGINT, INT
+from lakelogic.sql.types import BIGINT, INT, STRING
 
 MASK_WIDTH = 60
 Phase = OneOf["pre", "post"]
@@ -58,6 +58,16 @@ def fails(predicate: Expression, nulls: str = "fail") -> Expression:
 def present(value: Expression) -> Expression:
     """The value is not NULL."""
     return call("not", call("is_null", value))
+
+
+def ordered(value: Expression) -> Expression:
+    """A value that rows can be put in order by: arrays, maps and structs by their JSON text."""
+    return convert(value, STRING) if value.type.is_nested else value
+
+
+def grouped(value: Expression) -> Expression:
+    """A value that rows can be grouped by: what cannot be compared, by its JSON text."""
+    return value if value.type.is_comparable else convert(value, STRING)
 
 
 @dataclass(slots=True)

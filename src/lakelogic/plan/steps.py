@@ -14,7 +14,7 @@ from lakelogic.plan.naming import known as _known
 from lakelogic.plan.naming import step_name
 from lakelogic.plan.nodes import Order, Rank
 from lakelogic.plan.rollup import rollup
-from lakelogic.plan.state import Flag, State, both, fails
+from lakelogic.plan.state import Flag, State, both, fails, grouped, ordered
 from lakelogic.plan.values import cast_columns, chosen
 from lakelogic.sql.expressions import TRUE, Call, Column, Literal, call
 from lakelogic.sql.parse import is_select
@@ -81,11 +81,9 @@ def _filter(state: State, step: Any, path: str) -> None:
 
 def rank_rows(state: State, keys: list[str], order: list[Order], label: str, detail: tuple[str, ...]) -> Column:
     """Number the rows of each key that are still alive; ties are broken by the whole row, ascending."""
-    ties = [
-        Order(value) for name, value in state.scope.items() if not name.startswith("~") and not value.type.is_nested
-    ]
+    ties = [Order(ordered(value)) for name, value in state.scope.items() if not name.startswith("~")]
     output = state.fresh("~rank")
-    partition = [state.scope[key] for key in keys]
+    partition = [grouped(state.scope[key]) for key in keys]
     if state.alive != TRUE:
         partition.append(state.alive)
     state.nodes.append(Rank(label, tuple(partition), (*order, *ties), output, detail))

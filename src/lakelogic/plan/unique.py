@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from lakelogic.contract.rules import RowUnique, Severity
 from lakelogic.plan.nodes import Bounds, Order, Rank, Window, WindowFunction
-from lakelogic.plan.state import Flag, State, both
+from lakelogic.plan.state import Flag, State, both, ordered
 from lakelogic.sql.expressions import TRUE, Column, Expression, Literal, call
 from lakelogic.sql.problems import BAD_ARGUMENTS, BAD_TYPES
 from lakelogic.sql.types import BIGINT
@@ -56,7 +56,7 @@ def judge_unique(state: State, asked: Uniqueness) -> None:
     listed = ", ".join(asked.fields)
     if asked.keep_first:
         rank = state.fresh("~rank")
-        ties = [Order(value) for value in state.scope.values() if not value.type.is_nested]
+        ties = [Order(ordered(value)) for value in state.scope.values()]
         state.nodes.append(Rank("unique", tuple(partition), (*order, *ties), rank, (f"first of {listed}",)))
         loser = call("gt", Column(rank, BIGINT), Literal(1, BIGINT))
         shown = f"another row of the same {listed} is kept"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lakelogic.plan.nodes import Bounds, Order, Window, WindowFunction
-from lakelogic.plan.state import State
+from lakelogic.plan.state import State, ordered
 from lakelogic.sql.bind import BoundWindow
 from lakelogic.sql.catalogue.windows import WINDOWS
 from lakelogic.sql.expressions import TRUE, Column, Expression, replace_columns
@@ -46,7 +46,7 @@ def _frame(state: State, window: BoundWindow) -> tuple[tuple[Expression, ...], t
 
 def ties(state: State) -> tuple[Order, ...]:
     """The whole row, ascending: the order that is left when two rows are equal in every other."""
-    return tuple(Order(value) for value in state.visible.values() if not value.type.is_nested)
+    return tuple(Order(ordered(value)) for value in state.visible.values())
 
 
 def _needs_ties(window: BoundWindow) -> bool:
