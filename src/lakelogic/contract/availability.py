@@ -32,14 +32,14 @@ _AVAILABLE: frozenset[str] = _declared(
         "info": "dataset table_name entity version title target_layer domain system",
         "source": "type path format pattern load_mode empty_behavior identity watermark_strategy",
         "source.options": "delimiter quote_char has_header null_values encoding compression skip_rows comment_prefix "
-        "multiline decimal_comma implied_decimals",
-        "server": "type path format mode schema_policy",
+        "multiline decimal_comma implied_decimals date_formats",
+        "server": "type path format mode schema_policy cast_to_string",
         "links[]": "name path table type format columns filter",
         "model.fields[]": "name type required pii phi sensitive masking masking_format "
         "accepted_values min max min_length max_length pattern unique foreign_key rules default generated",
         "schema_policy": "evolution unknown_fields",
         "transformations[]": "phase name engine dialect sql select drop rename derive cast filter trim lower upper "
-        "coalesce map_values bucket split date_diff deduplicate deduplicate_by_latest lookup join rollup explode "
+        "coalesce map_values bucket split json_extract date_diff deduplicate deduplicate_by_latest lookup join rollup explode "
         "date_range_explode pivot unpivot",
         "quality": "enforce_required fail_pipeline_on_dataset_error max_quarantine_ratio",
         "quality.row_rules[]": "name category severity phase nulls label dialect "
@@ -80,7 +80,6 @@ _NOT_YET: dict[str, str] = {
     "source.cdc_op_field": "Use `load_mode: incremental` with `strategy: merge`.",
     "source.cdc_delete_values": "Use `load_mode: incremental` with `strategy: merge`.",
     "source.cdc_timestamp_field": "Use `materialization.sequence_by`.",
-    "source.options.date_formats": "Write dates as `YYYY-MM-DD`, or cast them in a `sql` step.",
     "source.options.sheet_name": "Save the sheet as CSV.",
     "source.options.header_row": "Save the sheet as CSV.",
     "source.options.skip_footer": "Save the sheet as CSV.",
@@ -99,13 +98,11 @@ _NOT_YET: dict[str, str] = {
     "source.options.checkpoint": "Land the stream as files.",
     "source.options.trigger": "Land the stream as files.",
     "source.options.security": "Land the stream as files.",
-    "server.cast_to_string": "Declare the fields as `string`.",
     "links[].broadcast": "Leave it out: small links are sent to every worker anyway.",
     "links[].query": "Use `columns` and `filter`.",
     "model.fields[].security_groups": "Mask the field with `masking`.",
     "model.fields[].milestone": "Leave it out.",
     "model.fields[].extraction_task": "Leave it out.",
-    "transformations[].json_extract": "Land the value in its own column.",
     "quality.dataset_rules[].phase": "Dataset rules see the rows that would be published.",
     "quality.dataset_rules[].nulls": "Leave it out: absent values count as each shorthand says.",
     "quarantine.format": "Bad rows are kept as a Delta table.",

@@ -12,6 +12,7 @@ BAD_STEP = "LL-C213"
 MASKED = "LL-C215"
 CLEAR = "LL-C216"
 NO_ORDER = "LL-C217"
+BAD_PATTERN = "LL-C218"
 
 MEANINGS: dict[str, str] = {
     **SQL_CODES,
@@ -21,7 +22,19 @@ MEANINGS: dict[str, str] = {
     BAD_STEP: "A step cannot do what it says with the columns that are there.",
     MASKED: "A masked column is used where its mask has lost what is asked of it.",
     CLEAR: "Personal data is published without a mask (a warning).",
+    BAD_PATTERN: "A pattern of dates cannot be read on every engine, or its field is no date.",
     NO_ORDER: "An ORDER BY has no effect, because a table has no order (a warning).",
 }
 
-__all__ = ["BAD_STEP", "BAD_TYPE", "CLEAR", "MASKED", "MEANINGS", "NOT_YET", "NO_LINK", "NO_ORDER", "RESERVED"]
+__all__ = [
+    "BAD_PATTERN",
+    "BAD_STEP",
+    "BAD_TYPE",
+    "CLEAR",
+    "MASKED",
+    "MEANINGS",
+    "NOT_YET",
+    "NO_LINK",
+    "NO_ORDER",
+    "RESERVED",
+]

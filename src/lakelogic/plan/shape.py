@@ -14,7 +14,8 @@ from lakelogic.plan.nodes import Landed, Mask
 from lakelogic.plan.state import Flag, State, Trouble, either, present
 from lakelogic.sql.arguments import cast
 from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, columns_of, convert, text
-from lakelogic.sql.problems import SqlProblems
+from lakelogic.sql.problems import NO_COLUMN, SqlProblems
+from lakelogic.sql.signatures import SIGNATURES
 from lakelogic.sql.types import STRING, TYPE_NAMES, Type, parse_type
 
 _RESERVED = frozenset({names.STATE, names.SIDE})
@@ -23,6 +24,8 @@ _RESERVED = frozenset({names.STATE, names.SIDE})
 def declared_types(contract: Contract, trouble: Trouble) -> dict[str, Type]:
     """The type of every field, or diagnostics."""
     types: dict[str, Type] = {}
+    # Bronze as landed: whatever the model says, every column is text.
+    as_text = contract.server is not None and contract.server.cast_to_string
     for index, field in enumerate(contract.model.fields if contract.model else ()):
         path = f"model.fields[{index}]"
         try:
@@ -36,6 +39,7 @@ def declared_types(contract: Contract, trouble: Trouble) -> dict[str, Type]:
             trouble.add(BAD_TYPE, f"{error}.", f"{path}.type", hint)
             type_ = STRING
         types[field.name] = type_
+    written.check(contract, types, trouble)
     return types
 
 
@@ -43,10 +47,13 @@ def land(state: State, contract: Contract, landed: Sequence[Landed]) -> tuple[st
     """Put the landed columns in scope under the model's spelling; returns the unknown ones, as landed.
 
     Stamps of the run that wrote an upstream table are not columns of this dataset: they stay out, unless
-    `lineage.preserve_upstream` names them.
+    `lineage.preserve_upstream` names them; then they are kept under a prefix.
     """
     model = {field.name.lower(): field for field in (contract.model.fields if contract.model else ())}
-    preserved = {name.lower() for name in contract.lineage.preserve_upstream}
+    lineage = contract.lineage
+    preserved = {name.lower(): name for name in lineage.preserve_upstream}
+    stamped = {name.lower() for name in stamp_names(contract)}
+    as_text = contract.server is not None and contract.server.cast_to_string
     unknown: list[str] = []
     state.used |= {name.lower() for name in (names.FILE, names.NUMBER, names.TEXT, names.BROKEN, names.SIDE)}
     state.used |= {column.name.lower() for column in landed}
@@ -56,17 +63,48 @@ def land(state: State, contract: Contract, landed: Sequence[Landed]) -> tuple[st
             state.trouble.add(RESERVED, message, "source", "rename it where it is written")
             continue
         field = model.get(column.name.lower())
+        value: Expression = Column(column.name, column.type)
+        if column.name.lower() in preserved:
+            _preserve(state, contract, column, stamped)
+        if field is None and (column.name.lower() in preserved or column.name.lower() in stamped):
+            continue
         if field is None and column.name.startswith("_lakelogic_"):
-            if column.name.lower() in preserved:
-                state.scope[contract.lineage.upstream_prefix + column.name] = Column(column.name, column.type)
             continue
         if field is None:
             if model:
                 unknown.append(column.name)
         elif field.masking:
             state.taints[column.name] = Mask(field.name, field.masking, field.masking_format)
-        state.scope[field.name if field else column.name] = Column(column.name, column.type)
+        name = field.name if field else column.name
+        if as_text and not column.type.is_text:
+            state.derive("cast", {name: convert(value, STRING)}, (f"{name}: string",))
+        else:
+            state.scope[name] = value
+    there = {column.name.lower() for column in landed}
+    for index, name in enumerate(lineage.preserve_upstream):
+        if name.lower() not in there and state.trouble.landed_is_known:
+            message = f"`{name}` did not land, so there is nothing to preserve."
+            state.trouble.add(NO_COLUMN, message, f"lineage.preserve_upstream[{index}]", warning=True)
     return tuple(unknown)
+
+
+def _preserve(state: State, contract: Contract, column: Landed, stamped: set[str]) -> None:
+    kept = contract.lineage.upstream_prefix + column.name
+    if kept.lower() in stamped or state.spelled(kept) is not None:
+        message = f"`{column.name}` would be preserved as `{kept}`, which is taken."
+        state.trouble.add(RESERVED, message, "lineage.upstream_prefix", "choose another prefix")
+        return
+    state.scope[kept] = Column(column.name, column.type)
+    state.preserved = (*state.preserved, kept)
+
+
+def stamp_names(contract: Contract) -> tuple[str, ...]:
+    """The columns that a run of this contract stamps on rows."""
+    lineage = contract.lineage
+    if not lineage.enabled:
+        return ()
+    kinds = ("source_path", "timestamp", "run_id", "contract_name", "domain", "system", "created_at", "created_by")
+    return tuple(getattr(lineage, f"{kind}_column_name") for kind in kinds if getattr(lineage, f"capture_{kind}"))
 
 
 def conform(
@@ -103,7 +141,7 @@ def conform(
                 filled[field.name] = Call("coalesce", (value, convert(default, value.type)), value.type)
             continue
         try:
-            converted = cast(value if options is None else written.number(value, field.name, type_, options), type_)
+            converted = cast(value if options is None else written.value_of(value, field.name, type_, options), type_)
         except SqlProblems as trouble:
             state.trouble.sql(trouble.problems, "model.fields")
             continue
@@ -125,6 +163,13 @@ def conform(
         shown = text("***") if hidden else convert(old, STRING)
         originals.append((condition, name, shown))
     return failed, flags, originals
+
+
+def _document(value: Expression, type_: Type) -> Expression:
+    """JSON is text that must parse; nested values have one, and scalars are documents of their own."""
+    written = value if value.type.is_text else convert(value, STRING)
+    valid = SIGNATURES["is_valid_json"][2]([written])
+    return Call("case", (valid, convert(written, type_), Literal(None, type_)), type_)
 
 
 def unknown_flag(landed: Sequence[str], state: State) -> Flag:
