@@ -40,6 +40,9 @@ _REFUSED = {
     "sample": ("TABLESAMPLE", "a re-run could not give the same tables"),
 }
 
+# Columns that queries inside expressions make.
+_OF_QUERIES = ("~value.", "~found.", "~rows", "~candidates")
+
 OrderKeys = tuple[tuple[Expression, bool, bool], ...]
 
 
@@ -61,7 +64,7 @@ def query(statement: Statement, state: State, tree: exp.Expression, queries: Que
         tree = tree.this
     known = {**queries, **named_queries(tree)}
     if isinstance(tree, exp.SetOperation):
-        set_operation(statement, state, tree, known)
+        set_operation(statement, state, tree, known, named=named)
         _cut(statement, state, tree)
     elif isinstance(tree, exp.Select):
         _select(statement, state, tree, known, named=named)
@@ -71,6 +74,7 @@ def query(statement: Statement, state: State, tree: exp.Expression, queries: Que
 
 def _select(statement: Statement, state: State, tree: exp.Select, queries: Queries, *, named: bool) -> None:
     _refuse_others(tree)
+    tree = tables.with_conditions_of_joins(tree)
     known = tables.from_clause(statement, state, tree, queries)
     where = tree.args.get("where")
     if where is not None:
@@ -194,7 +198,10 @@ class _Regroup:
         if isinstance(value, Column):
             if value.name in self.columns:
                 return self.columns[value.name]
-            if value.name not in own and not value.name.startswith("~window"):
+            if value.name.startswith(_OF_QUERIES):
+                hint = "ask it in a step of its own, before or after the groups are made"
+                self.problems.append(Problem(NOT_YET, "A query inside a grouped SELECT is not portable.", hint))
+            elif value.name not in own and not value.name.startswith("~window"):
                 name = value.name.split("~")[0] or value.name.lstrip("~")
                 self.problems.append(
                     Problem(

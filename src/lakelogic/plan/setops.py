@@ -16,7 +16,9 @@ from lakelogic.sql.problems import BAD_ARGUMENTS, BAD_TYPES, NOT_YET
 from lakelogic.sql.types import BIGINT, INT, Type
 
 
-def set_operation(statement: Statement, state: State, tree: exp.SetOperation, queries: Queries) -> None:
+def set_operation(
+    statement: Statement, state: State, tree: exp.SetOperation, queries: Queries, *, named: bool = True
+) -> None:
     """Compile both sides and what becomes of them; the names are those of the first."""
     from lakelogic.plan.select import query
 
@@ -27,9 +29,9 @@ def set_operation(statement: Statement, state: State, tree: exp.SetOperation, qu
         raise refuse(NOT_YET, f"{tree.key.upper()} ALL is not portable.", f"write {tree.key.upper()}")
     if not state.beside and not statement.leads_to_rows(tree.this, queries):
         raise refuse(NOT_YET, "The first query does not read the current rows.", "begin with SELECT … FROM source")
-    query(statement, state, tree.this, queries)
+    query(statement, state, tree.this, queries, named=named)
     below = statement.beside()
-    query(statement, below, tree.expression, queries)
+    query(statement, below, tree.expression, queries, named=False)
     names = list(state.visible)
     if len(names) != len(below.visible):
         raise refuse(BAD_ARGUMENTS, f"One query has {len(names)} columns, the other {len(below.visible)}.")

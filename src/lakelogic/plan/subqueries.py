@@ -60,6 +60,9 @@ def _refuse_unmade(value: Expression) -> None:
 
 def _one_of(state: State, statement: Statement, tree: exp.In, binder: Binder, queries: Queries) -> Expression:
     """x IN (SELECT …): TRUE when found; NULL when x is NULL or the query holds one; FALSE over nothing."""
+    if isinstance(tree.this, exp.Tuple):
+        hint = "write EXISTS (SELECT 1 FROM t WHERE t.a = … AND t.b = …)"
+        raise refuse(NOT_YET, "IN (SELECT …) with several columns is not portable.", hint)
     value = binder.part(tree.this)
     _refuse_unmade(value)
     relation = _uncorrelated(statement, _bare(tree.args["query"]), queries)

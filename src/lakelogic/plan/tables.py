@@ -145,6 +145,22 @@ def from_clause(statement: Statement, state: State, tree: exp.Select, queries: Q
     return known
 
 
+def with_conditions_of_joins(tree: exp.Select) -> exp.Select:
+    """`FROM source, link WHERE source.k = link.k` is a join on that condition, and is read as one."""
+    joins, where = tree.args.get("joins") or (), tree.args.get("where")
+    if not joins or where is None or tree.args.get("laterals"):
+        return tree
+    last = joins[-1]
+    plain = last.kind.upper() == "CROSS" and not isinstance(last.this, exp.Lateral)
+    if not plain or where.find(exp.Subquery, exp.Select, exp.Window) is not None:
+        return tree
+    changed = tree.copy()
+    changed.args["joins"][-1].set("kind", None)
+    changed.args["joins"][-1].set("on", where.this.copy())
+    changed.set("where", None)
+    return changed
+
+
 def _begin(statement: Statement, state: State, item: exp.Expression, queries: Queries) -> None:
     from lakelogic.plan.select import query
 
