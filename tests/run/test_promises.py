@@ -167,7 +167,7 @@ def test_dataset_rules_are_not_judged_over_masks(workspace: Path) -> None:
         ({"type": "int", "min": "x"}, "can never be compared with int"),
         ({"type": "date", "max": "2020-13-01"}, "can never be compared with date"),
         ({"type": "int", "accepted_values": ["a", 1]}, "can never be compared with int"),
-        ({"pattern": "["}, "is no regular expression"),
+        ({"pattern": "["}, "cannot be used"),
         ({"pattern": "(?=a)a"}, "is not portable"),
     ],
 )

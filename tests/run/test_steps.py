@@ -181,3 +181,35 @@ def test_split_takes_its_delimiter_as_it_is_written(tried: Tried, phase: str) ->
         ("2", None, ["a.b"]),
         ("3", [""], ["z", ""]),
     ]
+
+
+@PHASES
+def test_a_value_out_of_json_is_cast_or_makes_its_row_bad(tried: Tried, phase: str) -> None:
+    written = [
+        {"json_extract": {"field": "city", "source": "j", "path": "$.a.city"}},
+        {"json_extract": {"field": "n", "source": "j", "path": "$.n[0]", "cast": "int"}},
+    ]
+    lines = [
+        ("1", '{"a": {"city": "Bern"}, "n": [7]}'),
+        ("2", '{"a": {}, "n": []}'),
+        ("3", "no json"),
+        ("4", '{"n": ["x"]}'),
+        ("5", ""),
+    ]
+    text = "id,j\n" + "".join(f'{i},"{j.replace(chr(34), chr(34) * 2)}"\n' for i, j in lines)
+    found = tried(steps(phase, *written), text)
+    assert found.values("id", "city", "n") == [
+        ("1", "Bern", 7),
+        ("2", None, None),
+        ("3", None, None),
+        ("5", None, None),
+    ]
+    assert found.reasons("id") == {"4": ["Type mismatch: n cannot be cast to int"]}
+    assert found.bad[0]["_lakelogic_original"] == [("n", "x")]
+
+
+def test_split_into_a_field_declared_string_is_compact_json(tried: Tried) -> None:
+    model = {"fields": [{"name": "id", "type": "int"}, {"name": "parts", "type": "string"}]}
+    step = {"split": {"field": "v", "delimiter": ",", "output": "parts"}}
+    found = tried({"model": model, "transformations": [step]}, 'id,v\n1,"a,b ""q"""\n2,\n')
+    assert found.values("id", "parts") == [(1, '["a","b \\"q\\""]'), (2, None)]

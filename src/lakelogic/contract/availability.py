@@ -39,8 +39,8 @@ _AVAILABLE: frozenset[str] = _declared(
         "accepted_values min max min_length max_length pattern unique foreign_key rules default generated",
         "schema_policy": "evolution unknown_fields",
         "transformations[]": "phase name engine dialect sql select drop rename derive cast filter trim lower upper "
-        "coalesce map_values bucket split json_extract date_diff deduplicate deduplicate_by_latest lookup join rollup explode "
-        "date_range_explode pivot unpivot",
+        "coalesce map_values bucket split json_extract date_diff deduplicate deduplicate_by_latest lookup join rollup "
+        "explode date_range_explode pivot unpivot",
         "quality": "enforce_required fail_pipeline_on_dataset_error max_quarantine_ratio",
         "quality.row_rules[]": "name category severity phase nulls label dialect "
         "sql not_null accepted_values regex_match range length compare referential_integrity not_future freshness "

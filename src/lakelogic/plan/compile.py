@@ -96,7 +96,7 @@ def compile_contract(
     _settle_duplicates(state, contract)
 
     rows = publish.Rows(originals=[*before.originals, *state.originals])
-    rows.landed = [(name, value) for name, value in landed_scope.items() if not name.startswith("_upstream")]
+    rows.landed = [(name, value) for name, value in landed_scope.items() if name not in state.preserved]
     rows.is_text = is_text
     rows.is_table = assumed.format == "delta"
     personal = any(f.pii or f.phi or f.sensitive or f.masking for f in contract.model.fields)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from lakelogic import names
 from lakelogic.plan.grouping import group, same_aggregate
 from lakelogic.plan.state import State
 from lakelogic.sql.bind import BoundAggregate
@@ -51,12 +50,21 @@ def _traces(state: State, step: Any) -> dict[str, str]:
     collect = "collect_set" if step.distinct else "collect_list"
     if step.rollup_keys_column and (step.key_expr or step.keys):
         traces[step.rollup_keys_column] = f"{collect}({_key(step)})"
-    upstream = next((name for name in state.scope if name.endswith(names.RUN_ID)), None)
-    if upstream and step.upstream_run_ids_column:
-        traces[step.upstream_run_ids_column] = f"collect_set(`{upstream}`)"
-    if upstream and step.upstream_run_id_column:
-        traces[step.upstream_run_id_column] = f"max(`{upstream}`)"
+    upstream = _upstream(state, step)
+    if upstream is not None:
+        # Without another word, ids that were preserved are collected under their own name in the plural.
+        traces[step.upstream_run_ids_column or f"{upstream}s"] = f"collect_set(`{upstream}`)"
+        newest = step.upstream_run_id_column
+        if newest and newest.lower() != upstream.lower():
+            traces[newest] = f"max(`{upstream}`)"  # ids sort by time
     return traces
+
+
+def _upstream(state: State, step: Any) -> str | None:
+    """The column that holds the ids of upstream runs: the one that is named, or else the one that was preserved."""
+    if step.upstream_run_id_column and (named := state.spelled(step.upstream_run_id_column)):
+        return named
+    return next((name for name in state.preserved if name in state.scope and name.endswith("run_id")), None)
 
 
 def _key(step: Any) -> str:

@@ -15,7 +15,6 @@ from lakelogic.plan.state import Flag, State, Trouble, either, present
 from lakelogic.sql.arguments import cast
 from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, columns_of, convert, text
 from lakelogic.sql.problems import NO_COLUMN, SqlProblems
-from lakelogic.sql.signatures import SIGNATURES
 from lakelogic.sql.types import STRING, TYPE_NAMES, Type, parse_type
 
 _RESERVED = frozenset({names.STATE, names.SIDE})
@@ -40,7 +39,7 @@ def declared_types(contract: Contract, trouble: Trouble) -> dict[str, Type]:
             type_ = STRING
         types[field.name] = type_
     written.check(contract, types, trouble)
-    return types
+    return dict.fromkeys(types, STRING) if as_text else types
 
 
 def land(state: State, contract: Contract, landed: Sequence[Landed]) -> tuple[str, ...]:
@@ -89,7 +88,8 @@ def land(state: State, contract: Contract, landed: Sequence[Landed]) -> tuple[st
 
 
 def _preserve(state: State, contract: Contract, column: Landed, stamped: set[str]) -> None:
-    kept = contract.lineage.upstream_prefix + column.name
+    between = "" if column.name.startswith("_") else "_"
+    kept = f"{contract.lineage.upstream_prefix}{between}{column.name}"
     if kept.lower() in stamped or state.spelled(kept) is not None:
         message = f"`{column.name}` would be preserved as `{kept}`, which is taken."
         state.trouble.add(RESERVED, message, "lineage.upstream_prefix", "choose another prefix")
@@ -163,13 +163,6 @@ def conform(
         shown = text("***") if hidden else convert(old, STRING)
         originals.append((condition, name, shown))
     return failed, flags, originals
-
-
-def _document(value: Expression, type_: Type) -> Expression:
-    """JSON is text that must parse; nested values have one, and scalars are documents of their own."""
-    written = value if value.type.is_text else convert(value, STRING)
-    valid = SIGNATURES["is_valid_json"][2]([written])
-    return Call("case", (valid, convert(written, type_), Literal(None, type_)), type_)
 
 
 def unknown_flag(landed: Sequence[str], state: State) -> Flag:

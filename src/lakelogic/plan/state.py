@@ -164,6 +164,7 @@ class State:
     start: str | None = None  # the link that a fork begins with; None for the rows themselves
     known_links: dict[str, Any] = field(default_factory=dict)  # name → links.KnownLink
     unread_links: frozenset[str] = frozenset()  # declared, but their columns could not be looked at
+    preserved: tuple[str, ...] = ()  # stamps of the run that wrote the source, under their new names
 
     # names
 

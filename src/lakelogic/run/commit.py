@@ -144,7 +144,7 @@ class Commit:
         state = self.tables.state(self.places.target_location)
         if state is None:
             return self.changes
-        declared = {column.name: column.type for column in _good_columns(plan)}
+        declared = {column.name: from_arrow(to_arrow(column.type)) for column in _good_columns(plan)}
         self.changes = evolve.changes(declared, {field.name: from_arrow(field.type) for field in state.schema})
         required = [f.name for f in self.contract.model.fields if f.required]
         strategy, policy = self.contract.materialization.strategy, self.contract.schema_policy.evolution

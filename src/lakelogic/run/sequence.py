@@ -82,6 +82,9 @@ def run(job: Job) -> Result:
     """Run a contract once. Broken contracts and a broken world raise; a closed gate is a result."""
     contract = job.loaded.contract
     started = clock.now()
+    only_judges = contract.server is not None and contract.server.mode == "validate"
+    if only_judges:
+        job = replace(job, materialize=False, target=None)
     run_ = Run(
         job,
         names.new_run_id(started),
@@ -90,6 +93,8 @@ def run(job: Job) -> Result:
         fingerprint(job.loaded),
     )
     run_.events.tell("started", f"Run {run_.run_id} of {contract.dataset_name} on {job.engine.name}")
+    if only_judges:
+        run_.events.tell("note", "server.mode is validate: rows are judged, and nothing is written")
     try:
         return _run(run_)
     except LakeLogicError as error:
