@@ -11,7 +11,7 @@ import pytest
 from deltalake import DeltaTable
 
 from lakelogic import DataProcessor
-from lakelogic.errors import CompileError, ContractError, DataError, UnsupportedError, UsageError
+from lakelogic.errors import CompileError, ContractError, DataError, UsageError
 
 TARGET = "lakelogic_warehouse/shop/silver/orders"
 
@@ -182,13 +182,6 @@ def test_a_landed_column_with_a_reserved_name_is_told(duckdb_engine: Any, worksp
     land("a.csv", f"id,{name}\n1,2\n")
     with pytest.raises(CompileError, match="needs for itself"):
         DataProcessor(contract(), duckdb_engine).run()
-
-
-def test_columns_in_folder_names_are_refused_rather_than_left_empty(duckdb_engine: Any, workspace: Path) -> None:
-    Path("in/v=5").mkdir(parents=True)
-    Path("in/v=5/a.csv").write_text("id,ts\n1,t\n")
-    with pytest.raises(UnsupportedError, match="not available yet"):
-        DataProcessor(contract(source={"path": "in/*/*.csv"}), duckdb_engine).run()
 
 
 def test_freshness_needs_a_field_that_has_an_age(duckdb_engine: Any, workspace: Path) -> None:
