@@ -11,6 +11,7 @@ import pytest
 from lakelogic.engines.base import Engine
 from lakelogic.engines.registry import load
 from lakelogic.plan.nodes import Account, Aggregate, Assignment, Join, Node, Opening, Order, Publish, Rank, Rollup
+from lakelogic.sql.bind import bind
 from lakelogic.sql.expressions import TRUE, Column, Expression, Literal, convert, text
 from lakelogic.sql.types import BIGINT, Type, to_arrow
 
@@ -91,6 +92,18 @@ class Meaning:
             if tidy(value) != tidy(expected)
         ]
         assert not wrong, f"{self.name}: " + "; ".join(wrong)
+
+    def says(self, columns: Mapping[str, tuple[Type, Sequence[Any]]], cases: Mapping[str, Sequence[Any]]) -> None:
+        """Each expression, as contracts write it, has these values over the columns; all of them in one job."""
+        types = {name: type_ for name, (type_, _) in columns.items()}
+        found = self.rows(columns, {sql: bind(sql, types) for sql in cases})
+        wrong = [
+            f"{sql} in row {index}: expected {expected!r}, found {row[sql]!r}"
+            for sql, values in cases.items()
+            for index, (expected, row) in enumerate(zip(values, found, strict=True))
+            if tidy(row[sql]) != tidy(expected)
+        ]
+        assert not wrong, f"{self.name}: {len(wrong)} differ: " + "; ".join(wrong[:10])
 
     def gives(self, expected: Mapping[str, tuple[Expression, Any]]) -> None:
         """Each expression over no columns at all has its value."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from importlib import resources
+from io import BytesIO
 from pathlib import Path
 from zoneinfo import TZPATH, ZoneInfo, available_timezones
 
@@ -43,6 +44,11 @@ class Steps:
 def known(zone: str) -> bool:
     """Whether a name is a zone: an IANA name, `UTC`, `Z`, or an offset such as `+02:00`."""
     return _fixed(zone) is not None or zone in _names()
+
+
+def zone_info(zone: str) -> ZoneInfo:
+    """Python's own reading of the zone, from the database that the tables are made of."""
+    return ZoneInfo.from_file(BytesIO(_file(zone)), key=zone)
 
 
 def nearest_zones() -> list[str]:
@@ -97,15 +103,15 @@ def _table(zone: str) -> tuple[tuple[int, ...], tuple[int, ...], int | None, tup
     if fixed is not None:
         return (), (fixed,), None, ()
     changes, offsets = _recorded(zone)
-    ruled = ZoneInfo(zone) if not _package() else _from_package(zone)
+    ruled = zone_info(zone)
     last = (_EPOCH + timedelta(seconds=changes[-1])).year if changes else 1970
     first_year = max(_SETTLED, last + 1)
-    # The rule after the last recorded change: at most two changes a year, weeks apart.
+    # The rule after the last recorded change: at most two changes a year, months apart.
     at = datetime(max(last, 1970), 1, 1, tzinfo=UTC) if not changes else _EPOCH + timedelta(seconds=changes[-1])
     end_year = first_year + (_CYCLE if first_year + _CYCLE <= 2100 else _LONG_CYCLE)
     until = datetime(end_year, 1, 1, tzinfo=UTC)
     while at < until:
-        later = min(at + timedelta(days=7), until)
+        later = min(at + timedelta(days=28), until)
         before, after = _offset(ruled, at), _offset(ruled, later)
         if before != after:
             change = _between(ruled, at, later)
@@ -176,21 +182,13 @@ def _recorded(zone: str) -> tuple[list[int], list[int]]:
     return changes[start:], offsets[start:]
 
 
-def _package() -> bool:
-    try:
-        return resources.files("tzdata").joinpath("zoneinfo").is_dir()
-    except ModuleNotFoundError:
-        return False
-
-
-def _from_package(zone: str) -> ZoneInfo:
-    with resources.files("tzdata").joinpath("zoneinfo", *zone.split("/")).open("rb") as file:
-        return ZoneInfo.from_file(file, key=zone)
-
-
 def _file(zone: str) -> bytes:
-    if _package():
-        return resources.files("tzdata").joinpath("zoneinfo", *zone.split("/")).read_bytes()
+    try:
+        packed = resources.files("tzdata").joinpath("zoneinfo", *zone.split("/"))
+        if packed.is_file():
+            return packed.read_bytes()
+    except ModuleNotFoundError:
+        pass  # the system's own database, then
     for folder in TZPATH:
         path = Path(folder, *zone.split("/"))
         if path.is_file():
@@ -198,4 +196,4 @@ def _file(zone: str) -> bytes:
     raise LookupError(f"There is no time zone `{zone}` on this machine.")
 
 
-__all__ = ["DAY", "Steps", "by_clock", "by_instant", "known", "nearest_zones"]
+__all__ = ["DAY", "Steps", "by_clock", "by_instant", "known", "nearest_zones", "zone_info"]

@@ -138,7 +138,7 @@ def _date_sequence(call: Call, args: Sequence[str]) -> str:
     kind = call.args[0].type
     if unit in MONTHS:
         return _month_sequence(start, end, n * MONTHS[unit], kind)
-    step = n * LENGTHS[unit]
+    step = min(n * LENGTHS[unit], 2 * LAST_MOMENT)  # beyond the calendar, one step is as good as another
     first, last = f"epoch_us({start})", f"epoch_us({end})"
     make = {"date": "CAST(make_timestamp({}) AS DATE)", "timestamp": "make_timestamptz({})"}.get(
         kind.kind, "make_timestamp({})"
