@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from lakelogic import DataProcessor
+from lakelogic.errors import CompileError
 
 Tried = Callable[..., Any]
 
@@ -318,3 +322,72 @@ def test_windows_of_typed_dates_without_a_default_stay_open(tried: Tried, engine
         (row["k"], row["at"].day, [w.split(" ")[2] for w in row["_lakelogic_warnings"]]) for row in found.good
     )
     assert said == [(1, 2, ["two"]), (1, 3, ["one", "two"]), (2, 31, ["one"])]
+
+
+def test_the_text_of_a_failed_cast_is_kept_in_every_account(tried: Tried) -> None:
+    document = {
+        "model": {"fields": [{"name": "k"}, {"name": "n", "type": "int"}, {"name": "m", "type": "int"}]},
+        "transformations": [
+            {"rollup": {"group_by": ["k"], "aggregations": {"n": "max(v)"}}, "phase": "pre"},
+            {"derive": {"field": "m", "sql": "concat(k, n)"}},
+        ],
+    }
+    found = tried(document, "k,v\n1,x\n1,7\n2,5\na,5\n")
+    assert found.values("k", "n", "m") == [("2", 5, 25)]
+    assert found.reasons("k") == {
+        "1": ["Type mismatch: n cannot be cast to int"],
+        "a": ["Type mismatch: m cannot be cast to int"],
+    }
+    assert {row["k"]: row["_lakelogic_original"] for row in found.bad} == {"1": [("n", "x")], "a": [("m", "a5")]}
+
+
+def test_lengths_of_arrays_count_elements_and_arrays_can_be_unique(tried: Tried) -> None:
+    model = {
+        "fields": [
+            {"name": "id", "type": "int"},
+            {"name": "tags", "type": "array<string>", "min_length": 1, "max_length": 2, "unique": True},
+        ]
+    }
+    text = 'id,tags\n1,"[""a"",""b""]"\n2,[]\n3,"[1,2,3]"\n4,\n5,"[ ""a"", ""b"" ]"\n6,"[""b"",""a""]"\n7,nothing\n'
+    found = tried({"model": model}, text)
+    assert found.values("id") == [4, 6]
+    assert found.reasons("id") == {
+        1: ["Rule failed: tags_unique (tags is unique)"],
+        2: ["Rule failed: tags_min_length (length(tags) >= 1)"],
+        3: ["Rule failed: tags_max_length (length(tags) <= 2)"],
+        5: ["Rule failed: tags_unique (tags is unique)"],
+        7: ["Type mismatch: tags cannot be cast to array<string>"],
+    }
+
+
+def test_a_foreign_key_finds_the_table_of_a_contract_beside_its_own(engine: Any, workspace: Path) -> None:
+    Path("contracts").mkdir()
+    Path("cities.csv").write_text("code\nA\nB\n")
+    Path("orders.csv").write_text("id,city\n1,A\n2,Z\n")
+    Path("contracts/cities.yaml").write_text(
+        "dataset: ref_cities\nsource: {path: cities.csv}\nmaterialization: {target_path: geo.ref.cities}\n"
+    )
+    Path("contracts/orders.yaml").write_text(
+        "source: {path: orders.csv}\n"
+        "model: {fields: [{name: id}, {name: city, foreign_key: {contract: ref_cities, column: code}}]}\n"
+        "materialization: {target_path: shop.silver.orders}\n"
+    )
+    DataProcessor("contracts/cities.yaml", engine).run()
+    good, bad = DataProcessor("contracts/orders.yaml", engine).run()
+    assert engine.collect(good).column("id").to_pylist() == ["1"]
+    assert engine.collect(bad).column("_lakelogic_errors").to_pylist() == [
+        ["Rule failed: city_foreign_key (city IN ref_cities.code)"]
+    ]
+
+
+def test_a_foreign_key_to_nowhere_is_refused_with_its_line() -> None:
+    key = {"contract": "nowhere", "column": "code"}
+    with pytest.raises(CompileError, match="Neither a link nor a contract beside this one is called `nowhere`"):
+        DataProcessor({"source": {"path": "a.csv"}, "model": {"fields": [{"name": "c", "foreign_key": key}]}}, "duckdb")
+
+
+def test_a_share_of_bad_rows_that_is_met_exactly_holds(tried: Tried) -> None:
+    quality = {"row_rules": [{"sql": "id <> '1'"}], "max_quarantine_ratio": 0.25}
+    assert tried({"quality": quality}, "id\n1\n2\n3\n4\n").result.status == "succeeded"
+    gated = tried({"quality": quality}, "id\n1\n2\n3\n")
+    assert gated.result.reasons == ("33.3% of the rows are quarantined, at most 25.0% may be",)

@@ -95,7 +95,7 @@ def compile_contract(
     verdicts.judge_after(state, contract, types, before)
     _settle_duplicates(state, contract)
 
-    rows = publish.Rows(originals=[*before.originals, *state.originals])
+    rows = publish.Rows()
     rows.landed = [(name, value) for name, value in landed_scope.items() if name not in state.preserved]
     rows.is_text = is_text
     rows.is_table = assumed.format == "delta"

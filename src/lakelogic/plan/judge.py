@@ -19,6 +19,7 @@ from lakelogic.plan.state import Flag, State, both, fails, present
 from lakelogic.sql.catalogue.strings import matches
 from lakelogic.sql.coerce import unify
 from lakelogic.sql.expressions import Call, Expression, Literal, call, columns_of, convert, text
+from lakelogic.sql.nested import size_call
 from lakelogic.sql.problems import BAD_TYPES, NO_COLUMN, Problem, SqlProblems
 from lakelogic.sql.types import BOOLEAN, DATE, INT, NULL, STRING, TIMESTAMP, Type
 
@@ -112,13 +113,13 @@ def _constraints(state: State, declared: Field, value: Expression, path: str) ->
         add("min", f"{name} >= {_shown([declared.min])}", lambda: compare(">=", value, constant(declared.min)))
     if declared.max is not None:
         add("max", f"{name} <= {_shown([declared.max])}", lambda: compare("<=", value, constant(declared.max)))
-    size = Call("length", (convert(value, STRING),), INT)
+    length = _size(value)
     if declared.min_length is not None:
         least = declared.min_length
-        add("min_length", f"length({name}) >= {least}", lambda: call("ge", size, Literal(least, INT)))
+        add("min_length", f"length({name}) >= {least}", lambda: call("ge", length, Literal(least, INT)))
     if declared.max_length is not None:
         most = declared.max_length
-        add("max_length", f"length({name}) <= {most}", lambda: call("le", size, Literal(most, INT)))
+        add("max_length", f"length({name}) <= {most}", lambda: call("le", length, Literal(most, INT)))
     if declared.pattern is not None:
         pattern = declared.pattern
         add("pattern", f"{name} RLIKE '{pattern}'", lambda: matches(value, text(pattern)))
@@ -229,14 +230,19 @@ def _show_range(rule: Any) -> str:
     return " AND ".join(parts)
 
 
+def _size(value: Expression) -> Expression:
+    """How many elements an array or a map has; otherwise how many characters the text of a value."""
+    return size_call([value]) if value.type.kind in ("array", "map") else Call("length", (convert(value, STRING),), INT)
+
+
 def _length(rule: written.Length, value: Expression) -> Expression:
-    size = Call("length", (convert(value, STRING),), INT)
+    length = _size(value)
     low, high = (">=", "<=") if rule.inclusive else (">", "<")
     parts = []
     if rule.min is not None:
-        parts.append(compare(low, size, Literal(rule.min, INT)))
+        parts.append(compare(low, length, Literal(rule.min, INT)))
     if rule.max is not None:
-        parts.append(compare(high, size, Literal(rule.max, INT)))
+        parts.append(compare(high, length, Literal(rule.max, INT)))
     return both(*parts)
 
 

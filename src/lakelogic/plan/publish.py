@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
 from lakelogic import names
@@ -32,7 +32,6 @@ class Rows:
     """What is known about landed rows when the last projection is written."""
 
     landed: Sequence[tuple[str, Expression]] = ()
-    originals: list[tuple[Expression, str, Expression]] = field(default_factory=list)
     is_text: bool = False
     is_table: bool = False  # rows of a table come from the table: its data files are nobody's business
     encrypts_raw: bool = False
@@ -199,7 +198,7 @@ def _projection(
         elif column.name == names.FILE:
             value = file
         elif column.name.startswith("~") and not column.name.startswith(BAD_PREFIX):
-            value = _internal(column, rows, is_bad, first=first)
+            value = _internal(column, rows, account, is_bad)
         else:
             value = _both_sides(column, good, account, masks, is_bad)
         values.append(Assignment(column.name, value))
@@ -260,31 +259,28 @@ def _as_it_failed(name: str, type_: Type, account: OpenAccount, masks: Mapping[s
     return Call("case", (*branches, Literal(None, type_)), type_)
 
 
-def _internal(column: Published, rows: Rows, is_bad: Expression, *, first: bool) -> Expression:
-    if not first:
-        return Literal(None, column.type)
-    if column.name in (names.RAW_ROW, names.ORIGINALS):
-        # Only bad rows pay for these.
-        return Call("case", (is_bad, _story(column, rows), Literal(None, column.type)), column.type)
-    if column.name in (names.NUMBER, names.BROKEN):
+def _internal(column: Published, rows: Rows, account: OpenAccount, is_bad: Expression) -> Expression:
+    value: Expression = Literal(None, column.type)
+    if column.name == names.ORIGINALS and account.originals:
+        args = [part for failed, name, shown in account.originals for part in (failed, text(name), shown)]
+        value = Call("entries_where", tuple(args), column.type)
+    elif column.name == names.RAW_ROW and account.is_landed and rows.has_raw:
+        value = _raw(rows)
+    elif column.name in (names.NUMBER, names.BROKEN) and account.is_landed:
         return Column(column.name, column.type)
-    return Literal(None, column.type)
+    if isinstance(value, Literal):
+        return value
+    # Only bad rows pay for these.
+    return Call("case", (is_bad, value, Literal(None, column.type)), column.type)
 
 
-def _story(column: Published, rows: Rows) -> Expression:
-    """The row as it landed, or the texts that could not be cast."""
-    if column.name == names.RAW_ROW:
-        if not rows.has_raw:
-            return Literal(None, STRING)
-        pairs: list[Expression] = []
-        for name, value in rows.landed:
-            pairs += [text(name), convert(value, STRING)]
-        built: Expression = Call("row_json", tuple(pairs), STRING) if pairs else Literal(None, STRING)
-        return Call("coalesce", (Column(names.TEXT, STRING), built), STRING) if rows.is_text else built
-    if not rows.originals:
-        return Literal(None, column.type)
-    args = [part for failed, name, value in rows.originals for part in (failed, text(name), value)]
-    return Call("entries_where", tuple(args), column.type)
+def _raw(rows: Rows) -> Expression:
+    """The row as it landed."""
+    pairs: list[Expression] = []
+    for name, value in rows.landed:
+        pairs += [text(name), convert(value, STRING)]
+    built: Expression = Call("row_json", tuple(pairs), STRING) if pairs else Literal(None, STRING)
+    return Call("coalesce", (Column(names.TEXT, STRING), built), STRING) if rows.is_text else built
 
 
 def _warnings(account: OpenAccount, state: State) -> Expression:

@@ -103,6 +103,7 @@ class OpenAccount:
     fate: Expression
     copy: Expression = NO_COPY
     is_landed: bool = True
+    originals: tuple[tuple[Expression, str, Expression], ...] = ()
 
 
 @dataclass(slots=True)
@@ -156,7 +157,7 @@ class State:
     taints: dict[str, Mask] = field(default_factory=dict)  # physical column → the mask it inherits
     opening: Opening | None = None
     used: set[str] = field(default_factory=set)
-    # What could not be cast by a step: when, under which name, and its text.
+    # What could not be cast in the open account: when, under which name, and its text.
     originals: list[tuple[Expression, str, Expression]] = field(default_factory=list)
     copy: Expression = NO_COPY  # which step made the row as one more copy of another
     is_landed: bool = True  # rows still are rows of the source: their file, line and landed columns are known
@@ -332,12 +333,13 @@ class State:
             fate,
             self.copy,
             self.is_landed,
+            tuple(self.originals),
         )
 
     def close_account(self, fate: Expression) -> None:
         """Everything so far is one account; what follows starts from new rows."""
         self.closed.append(self.account(fate))
-        self.nodes, self.verdicts, self.notes, self.snapshots = [], [], [], []
+        self.nodes, self.verdicts, self.notes, self.snapshots, self.originals = [], [], [], [], []
         self.fate, self.copy = Literal(0, INT), NO_COPY
 
     def judge(self, flags: list[Flag], detail: tuple[str, ...] = ()) -> None:

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from lakelogic.contract.rules import RowUnique, Severity
 from lakelogic.plan.nodes import Bounds, Order, Rank, Window, WindowFunction
-from lakelogic.plan.state import Flag, State, both, ordered
+from lakelogic.plan.state import Flag, State, both, grouped, ordered
 from lakelogic.sql.expressions import TRUE, Column, Expression, Literal, call
-from lakelogic.sql.problems import BAD_ARGUMENTS, BAD_TYPES
 from lakelogic.sql.types import BIGINT
 
 _ALL = Bounds(rows=False, start=None, end=None)
@@ -44,15 +43,12 @@ def judge_unique(state: State, asked: Uniqueness) -> None:
         value = state.column(name, asked.path)
         if value is None:
             return
-        if value.type.is_nested:
-            state.trouble.add(BAD_TYPES, f"`{name}` is {value.type}; only single values can be unique.", asked.path)
-            return
         keys.append(value)
     order = _order(state, asked)
     if order is None:
         return
     blank = both(*(call("is_null", key) for key in keys))
-    partition = [*keys, *([] if state.alive == TRUE else [state.alive])]
+    partition = [*(grouped(key) for key in keys), *([] if state.alive == TRUE else [state.alive])]
     listed = ", ".join(asked.fields)
     if asked.keep_first:
         rank = state.fresh("~rank")
@@ -81,9 +77,5 @@ def _order(state: State, asked: Uniqueness) -> list[Order] | None:
         value = state.column(name.strip(), f"{asked.path}.order_by")
         if value is None:
             return None
-        if value.type.is_nested:
-            message = f"`{name}` is {value.type}, which has no order."
-            state.trouble.add(BAD_ARGUMENTS, message, f"{asked.path}.order_by")
-            return None
-        order.append(Order(value, descending=direction.lower() == "desc"))
+        order.append(Order(ordered(value), descending=direction.lower() == "desc"))
     return order

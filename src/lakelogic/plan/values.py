@@ -63,9 +63,8 @@ def cast_columns(state: State, types: Mapping[str, str], path: str) -> None:
         lost = call("and", present(before[name]), call("is_null", state.scope[name]))
         written_type = next(kind for column, kind in types.items() if column.lower() == name.lower())
         flags.append(Flag(lost, f"Type mismatch: {name} cannot be cast to {written_type}", "schema", f"{name}_type"))
-        if not state.closed:
-            hidden = bool(columns_of(before[name]) & set(state.taints))
-            state.originals.append((lost, name, text("***") if hidden else convert(before[name], STRING)))
+        hidden = bool(columns_of(before[name]) & set(state.taints))
+        state.originals.append((lost, name, text("***") if hidden else convert(before[name], STRING)))
     if flags:
         state.judge(flags)
 

@@ -37,7 +37,6 @@ def show_lines(state: State, landed: Mapping[str, Expression]) -> None:
 class Before:
     """What the first verdict leaves for the second: rules that wait, and the columns as they stood."""
 
-    originals: list[tuple[Expression, str, Expression]] = field(default_factory=list)
     waiting: list[tuple[str, Rule]] = field(default_factory=list)
     settled: dict[str, Expression] = field(default_factory=dict)
     landed: LandedDrift = field(default_factory=LandedDrift)
@@ -90,7 +89,8 @@ def judge_before(
         for f in fields
         if (value := landed.get(f.name)) is not None and not value.type.is_text and value.type != types[f.name]
     )
-    before = Before(originals, landed=LandedDrift(strangers, tuple(needed), other))
+    state.originals += originals
+    before = Before(landed=LandedDrift(strangers, tuple(needed), other))
     chosen: list[tuple[str, Rule]] = []
     for path, rule in all_rules(contract):
         if _phase(state, rule, later) == "pre":
@@ -129,8 +129,7 @@ def judge_after(state: State, contract: Contract, types: dict[str, Type], before
         for flag, (condition, name, _) in zip(cast_flags, originals, strict=True):
             silence.over(state.scope[name], condition)
             flags.append(flag)
-        if not state.closed:
-            before.originals += originals
+        state.originals += originals
     again = [f for f in contract.model.fields if f.generated and (f.name in state.scope or f.name not in settled)]
     made = {name for name in state.scope if state.scope[name] != settled.get(name)}
     flags += compute(state, contract, again, types, silence, landed=frozenset(), only_if=made)

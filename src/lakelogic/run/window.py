@@ -131,7 +131,10 @@ def look(contract: Contract, slice_: Slice, engine: Engine) -> SourceColumns:
     """
     options = read_options(contract)
     names = [field.name for field in contract.model.fields]
-    found = _look(slice_, engine, options, names, only=contract.schema_policy.unknown_fields == "drop")
+    # Pre steps may read keys that the model does not know.
+    shapes = any(step.phase == "pre" for step in contract.transformations)
+    only = contract.schema_policy.unknown_fields == "drop" and not shapes
+    found = _look(slice_, engine, options, names, only=only)
     folders = {} if slice_.format == "delta" else folder_values(slice_.pinned.files, names)
     if not folders:
         return found
