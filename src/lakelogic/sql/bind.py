@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
 from sqlglot import exp
 
 from lakelogic.sql.arguments import case, cast, refuse
-from lakelogic.sql.catalogue.aggregates import AGGREGATES
+from lakelogic.sql.catalogue.aggregates import AGGREGATES, REFUSED_AGGREGATES, Settled, result_type, settle
 from lakelogic.sql.catalogue.numbers import arithmetic
 from lakelogic.sql.coerce import common, number, unify
 from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, convert
@@ -31,7 +31,7 @@ from lakelogic.sql.problems import (
 )
 from lakelogic.sql.signatures import FORBIDDEN_FUNCTIONS, REFUSED, SIGNATURES, UNSTABLE_FUNCTIONS, Clock
 from lakelogic.sql.time_texts import read_date, read_instant, read_wall_clock
-from lakelogic.sql.types import BIGINT, BOOLEAN, DOUBLE, INT, NULL, STRING, Type, array, decimal, parse_type
+from lakelogic.sql.types import BIGINT, BOOLEAN, DOUBLE, INT, NULL, STRING, Type, decimal, parse_type
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -345,6 +345,7 @@ class Binder:
                 NO_FUNCTION,
                 f"The function `{name}` is not in the portable catalogue.",
                 REFUSED.get(name)
+                or REFUSED_AGGREGATES.get(name)
                 or nearest(name, [*SIGNATURES, *AGGREGATES])
                 or "`lakelogic explain --functions` lists what is",
             )
@@ -356,10 +357,33 @@ class Binder:
         return build([self._bind(argument) for argument in tree.expressions])
 
     def _filtered(self, tree: exp.Expression) -> Expression:
-        inner = tree.this
+        inner, where = tree.this, tree.expression.this
+        if isinstance(inner, exp.WithinGroup):
+            return self._within(inner, where)
         if not isinstance(inner, exp.Anonymous) or str(inner.this).lower() not in AGGREGATES:
             raise refuse(BAD_ARGUMENTS, "FILTER belongs after an aggregate such as sum(x).")
-        return self._aggregate(str(inner.this).lower(), inner.expressions, tree.expression.this)
+        return self._aggregate(str(inner.this).lower(), inner.expressions, where)
+
+    def _within(self, tree: exp.Expression, where: exp.Expression | None = None) -> Expression:
+        inner, keys = tree.this, tree.expression.expressions
+        name = str(inner.this).lower() if isinstance(inner, exp.Anonymous) else ""
+        key = keys[0] if len(keys) == 1 else None
+        if key is None or key.args.get("desc"):
+            raise refuse(NOT_YET, "WITHIN GROUP takes one value in ascending order.", "write WITHIN GROUP (ORDER BY x)")
+        if name in ("percentile_cont", "percentile_disc") and len(inner.expressions) == 1:
+            return self._aggregate(name, [key.this, inner.expressions[0]], where)
+        if name == "mode" and not inner.expressions:
+            return self._aggregate(name, [key.this], where)
+        if name in ("string_agg", "listagg", "array_agg", "collect_list"):
+            first = inner.expressions[0] if inner.expressions else None
+            values = first.expressions if isinstance(first, exp.Distinct) else [first]
+            if values and values[0] == key.this:  # texts come in ascending order anyway
+                return self._aggregate(name, inner.expressions, where)
+        raise refuse(
+            NOT_YET,
+            f"WITHIN GROUP after `{name}` is not portable like this.",
+            "percentile_cont(p), percentile_disc(p) and mode() take one; collected values are in ascending order",
+        )
 
     def _any(self, tree: exp.Expression) -> Expression:
         inner = tree.this.this if isinstance(tree.this, exp.Paren) else tree.this
@@ -370,41 +394,41 @@ class Binder:
             raise refuse(BAD_ARGUMENTS, f"The aggregate `{name}` cannot stand here.", "use it in a rollup step")
         if self._inside_aggregate:
             raise refuse(BAD_ARGUMENTS, f"The aggregate `{name}` stands inside another one.")
-        if len(arguments) != 1:
-            raise refuse(BAD_ARGUMENTS, f"`{name}` takes one argument, not {len(arguments)}.")
         self._inside_aggregate = True
         try:
-            function, value = self._aggregated(name, arguments[0])
-            if where is not None:
-                kept = condition(self._bind(where), "FILTER")
-                function = "count" if function == "count_all" else function
-                value = case([(kept, value if value is not None else Literal(1, INT))], None)
+            settled = self._aggregated(name, arguments)
+            kept = condition(self._bind(where), "FILTER") if where is not None else None
         finally:
             self._inside_aggregate = False
-        type_ = aggregate_type(function, value)
-        if function in ("sum", "avg") and value is not None:
-            value = convert(value, DOUBLE) if function == "avg" else value
-        if function in ("any_true", "every_true") and value is not None:
-            value = condition(value, name)
-        bound = BoundAggregate(f"~aggregate{len(self.aggregates)}", function, value, type_)
+        name = f"~aggregate{len(self.aggregates)}"
+        if settled is None and kept is None:
+            bound = BoundAggregate(name, "count_all", None, BIGINT)
+        else:
+            whole = settled or Settled("count", Literal(1, INT), BIGINT)
+            value, more = whole.value, whole.more
+            if kept is not None:
+                value = case([(kept, value)], None)
+                more = tuple(one if isinstance(one, Literal) else case([(kept, one)], None) for one in more)
+            bound = BoundAggregate(name, whole.function, value, whole.type, more, whole.distinct)
         for known in self.aggregates:
-            if (known.function, known.value, known.type) == (bound.function, bound.value, bound.type):
+            if replace(known, name=bound.name) == bound:
                 return Column(known.name, known.type)
         self.aggregates.append(bound)
-        return Column(bound.name, type_)
+        return Column(bound.name, bound.type)
 
-    def _aggregated(self, name: str, argument: exp.Expression) -> tuple[str, Expression | None]:
-        function = AGGREGATES[name]
-        if isinstance(argument, exp.Star):
-            if function != "count":
+    def _aggregated(self, name: str, arguments: list[exp.Expression]) -> Settled | None:
+        """The aggregate with its arguments; None for count(*)."""
+        if len(arguments) == 1 and isinstance(arguments[0], exp.Star):
+            if AGGREGATES[name] != "count":
                 raise refuse(BAD_ARGUMENTS, f"`{name}(*)` does not exist; only count(*).")
-            return "count_all", None
-        if isinstance(argument, exp.Distinct):
-            if function != "count" or len(argument.expressions) != 1:
-                raise refuse(NOT_YET, f"`{name}(DISTINCT …)` is not available yet; count(DISTINCT x) is.")
-            return "count_distinct", self._bind(argument.expressions[0])
-        value = self._bind(argument)
-        return function, number(value, name) if function in ("sum", "avg") else value
+            return None
+        distinct = bool(arguments) and isinstance(arguments[0], exp.Distinct)
+        listed = [*arguments[0].expressions, *arguments[1:]] if distinct else arguments
+        if any(isinstance(argument, exp.Order) for argument in listed):
+            raise refuse(
+                NOT_YET, f"ORDER BY inside `{name}` is not portable.", "collected values are in ascending order"
+            )
+        return settle(name, [self._bind(argument) for argument in listed], distinct=distinct)
 
     def _concat(self, tree: exp.Expression) -> Expression:
         parts = [self._bind(tree.this), self._bind(tree.expression)]
@@ -415,20 +439,7 @@ class Binder:
 
 def aggregate_type(function: str, value: Expression | None) -> Type:
     """The type an aggregate yields over a value."""
-    if function in ("count_all", "count", "count_distinct"):
-        return BIGINT
-    assert value is not None
-    if function == "avg":
-        return DOUBLE
-    if function in ("any_true", "every_true"):
-        return BOOLEAN
-    if function in ("collect_list", "collect_set"):
-        return array(value.type)
-    if function == "sum":
-        if value.type.is_integer:
-            return BIGINT
-        return decimal(38, value.type.scale) if value.type.kind == "decimal" else DOUBLE
-    return value.type
+    return result_type(function, value)
 
 
 def _has(columns: Mapping[str, Expression], name: str) -> bool:
@@ -502,6 +513,7 @@ _HANDLERS: dict[type, Callable[[Binder, exp.Expression], Expression]] = {
     exp.TryCast: Binder._cast,
     exp.Anonymous: Binder._function,
     exp.Filter: Binder._filtered,
+    exp.WithinGroup: Binder._within,
     exp.Window: over_window,
     exp.Exists: Binder._query,
     exp.Subquery: Binder._query,

@@ -11,6 +11,7 @@ from lakelogic.engines.duckdb.expressions import expression_sql
 from lakelogic.engines.duckdb.literals import cast, quoted, try_cast
 from lakelogic.engines.duckdb.query import Query, fresh, indented, listed, select
 from lakelogic.engines.duckdb.relations import expand, join, pairs, stack
+from lakelogic.engines.duckdb.windows import direction, window
 from lakelogic.names import COPY, FATE, SIDE
 from lakelogic.plan.nodes import (
     Account,
@@ -19,13 +20,13 @@ from lakelogic.plan.nodes import (
     Join,
     Keep,
     Node,
-    Order,
     Pairs,
     Publish,
     Rank,
     Rollup,
     RowWise,
     Stack,
+    Window,
 )
 
 Links = dict[str, Query]  # grows while nodes are lowered: a fork is known like a link from its place on
@@ -68,7 +69,8 @@ def row_wise(frame: Query, node: RowWise, _links: Links) -> Query:
 
 def keep(frame: Query, node: Keep, _links: Links) -> Query:
     """The rows where the condition is TRUE."""
-    sql = f"SELECT * FROM {quoted(frame.name)}\nWHERE {expression_sql(node.where, frame.columns)}"
+    # A bare comparison would be answered from the statistics of Parquet files, which leave NaN out.
+    sql = f"SELECT * FROM {quoted(frame.name)}\nWHERE coalesce({expression_sql(node.where, frame.columns)}, FALSE)"
     return frame.then(node.label, sql, frame.columns)
 
 
@@ -86,7 +88,7 @@ def rank(frame: Query, node: Rank, _links: Links) -> Query:
     """Row numbers within partitions."""
     identifiers = fresh([node.output], frame.columns)
     partition = ", ".join(expression_sql(value, frame.columns) for value in node.partition)
-    order = ", ".join(sort_key(key, frame) for key in node.order)
+    order = ", ".join(expression_sql(key.value, frame.columns) + direction(key) for key in node.order)
     over = " ".join(
         part
         for part in (f"PARTITION BY {partition}" if partition else "", f"ORDER BY {order}" if order else "")
@@ -96,32 +98,32 @@ def rank(frame: Query, node: Rank, _links: Links) -> Query:
     return frame.then(node.label, sql, {**frame.columns, **identifiers})
 
 
-def sort_key(key: Order, frame: Query) -> str:
-    """One item of an ORDER BY."""
-    direction = "DESC" if key.descending else "ASC"
-    return f"{expression_sql(key.value, frame.columns)} {direction} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
-
-
 def rollup(frame: Query, node: Rollup, _links: Links) -> Query:
     """Groups; without keys exactly one row."""
     names = [*(key.name for key in node.keys), *(one.name for one in node.aggregates)]
     identifiers = fresh([*names, *([node.grouping] if node.grouping is not None else [])], {})
-    # Keys are computed first, under names of their own: grouping sets are told by columns.
+    # Keys and values are computed first, under names of their own, so that all that follows reads plain columns.
     keys = {f"~group{index}": expression_sql(key.value, frame.columns) for index, key in enumerate(node.keys)}
+    values: dict[str, str] = {}
     inner = [f"{quoted(name)} AS {quoted(identifiers[key.name])}" for name, key in zip(keys, node.keys, strict=True)]
     outer = [quoted(identifiers[key.name]) for key in node.keys]
-    for one in node.aggregates:
-        value = None if one.value is None else expression_sql(one.value, frame.columns)
-        found = summary(one.function, identifiers[one.name], value, None if one.value is None else one.value.type)
-        inner += [f"{sql} AS {quoted(name)}" for name, sql in found.inner.items()]
-        outer.append(f"{try_cast(found.outer, one.type)} AS {quoted(identifiers[one.name])}")
+    for index, one in enumerate(node.aggregates):
+        args = [] if one.value is None else [one.value, *one.more]
+        own = {f"~value{index}.{place}": expression_sql(value, frame.columns) for place, value in enumerate(args)}
+        values |= own
+        written = [quoted(name) for name in own]
+        name = identifiers[one.name]
+        found = summary(one.function, name, written, args, one.type, distinct=one.distinct)
+        inner += [f"{sql} AS {quoted(part)}" for part, sql in found.inner.items()]
+        outer.append(f"{try_cast(found.outer, one.type)} AS {quoted(name)}")
     if node.grouping is not None:
         level = quoted(identifiers[node.grouping])
         told = f"grouping({', '.join(quoted(name) for name in keys)})" if keys else "0"
         inner.append(f"{cast(told, 'BIGINT')} AS {level}")
         outer.append(level)
+    computed = [f"{sql} AS {quoted(name)}" for name, sql in {**keys, **values}.items()]
     kept = f"{quoted(frame.name)}\nWHERE {expression_sql(node.where, frame.columns)}"
-    source = f"(\n{indented(select(keys, kept))}\n)" if keys else kept
+    source = f"(\n{indented(listed(computed or ['1'], kept))}\n)"
     grouped = listed(inner or ["count(*)"], source) + _grouped([quoted(name) for name in keys], node.sets)
     return frame.then(node.label, listed(outer or ["1"], f"(\n{indented(grouped)}\n)"), identifiers)
 
@@ -155,4 +157,5 @@ LOWER: dict[type[Node], Callable[[Query, Any, Links], Query]] = {
     Rollup: rollup,
     Pairs: pairs,
     Stack: stack,
+    Window: window,
 }

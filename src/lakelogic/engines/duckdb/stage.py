@@ -17,9 +17,11 @@ from lakelogic.engines.duckdb.expressions import expression_sql
 from lakelogic.engines.duckdb.literals import quoted
 from lakelogic.engines.duckdb.query import Query, fresh
 from lakelogic.engines.duckdb.scan import parquet_sql
-from lakelogic.errors import EngineError
+from lakelogic.engines.text_reader import source_error
+from lakelogic.errors import EngineError, LakeLogicError
 from lakelogic.plan.nodes import Mask, Measure, Published
 from lakelogic.privacy.keys import Keys
+from lakelogic.sql.bind import aggregate_type
 from lakelogic.sql.types import from_arrow
 
 BATCH = 100_000
@@ -36,9 +38,9 @@ def stream(connection: Any, query: Query) -> pa.RecordBatchReader:
         raise failure(error) from error
 
 
-def failure(error: Exception) -> EngineError:
-    """A native error in our words."""
-    return EngineError(f"DuckDB could not do its work: {str(error).strip().splitlines()[0]}")
+def failure(error: Exception) -> LakeLogicError:
+    """A native error in our words; trouble with a file of the source is told as such."""
+    return source_error(error) or EngineError(f"DuckDB could not do its work: {str(error).strip().splitlines()[0]}")
 
 
 def stage(
@@ -47,7 +49,7 @@ def stage(
     """One pass over the lowered rows into staged files."""
     try:
         staged = arrow_stage.stage(stream(connection, query), columns, masks, keys, place)
-    except (duckdb.Error, pa.ArrowException) as error:
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
         raise failure(error) from error
     return replace(staged, scanned=query.scanned())
 
@@ -61,14 +63,18 @@ def measure(
     held = [column for column in columns if column.on_good]
     names = fresh((column.name for column in held), {})
     source = parquet_sql(files, {names[column.name]: (column.name, column.type) for column in held})
-    inner, outer = [], []
+    computed, inner, outer = [], [], []
     for index, one in enumerate(measures):
-        value = None if one.value is None else expression_sql(one.value, names)
-        where = None if one.where is None else expression_sql(one.where, names)
-        found = summary(one.function, f"m{index}", value, None if one.value is None else one.value.type, where)
-        inner += [f"{sql} AS {quoted(name)}" for name, sql in found.inner.items()]
-        outer.append(f"{found.outer} AS {quoted(f'm{index}')}")
-    sql = f"SELECT {', '.join(outer)} FROM (SELECT {', '.join(inner)} FROM ({source}))"
+        name = f"m{index}"
+        computed += [] if one.value is None else [f"{expression_sql(one.value, names)} AS {quoted(name + '~value')}"]
+        computed += [] if one.where is None else [f"{expression_sql(one.where, names)} AS {quoted(name + '~where')}"]
+        args, written = ([], []) if one.value is None else ([one.value], [quoted(name + "~value")])
+        where = None if one.where is None else quoted(name + "~where")
+        found = summary(one.function, name, written, args, aggregate_type(one.function, one.value), where=where)
+        inner += [f"{sql} AS {quoted(part)}" for part, sql in found.inner.items()]
+        outer.append(f"{found.outer} AS {quoted(name)}")
+    rows = f"SELECT {', '.join(computed or ['1'])} FROM ({source})"
+    sql = f"SELECT {', '.join(outer)} FROM (SELECT {', '.join(inner)} FROM ({rows}))"
     try:
         row = connection.cursor().sql(sql).to_arrow_table().to_pylist()[0]
     except duckdb.Error as error:
@@ -91,7 +97,7 @@ def collect(connection: Any, query: Query, limit: int | None) -> pa.Table:
         query = query.then("limit", f"SELECT * FROM {quoted(query.name)} LIMIT {int(limit)}", query.columns)
     try:
         return tidy(stream(connection, query).read_all())
-    except (duckdb.Error, pa.ArrowException) as error:
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
         raise failure(error) from error
 
 

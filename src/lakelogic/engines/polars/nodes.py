@@ -12,6 +12,7 @@ from lakelogic.engines.polars.expressions import expression
 from lakelogic.engines.polars.literals import dtype
 from lakelogic.engines.polars.relations import expand, join, pairs, stack
 from lakelogic.engines.polars.rows import Links, Rows
+from lakelogic.engines.polars.windows import window
 from lakelogic.names import COPY, FATE, SIDE
 from lakelogic.plan.nodes import (
     Account,
@@ -27,6 +28,7 @@ from lakelogic.plan.nodes import (
     Rollup,
     RowWise,
     Stack,
+    Window,
 )
 
 
@@ -101,14 +103,20 @@ def rollup(frame: pl.LazyFrame, node: Rollup, _links: Links) -> pl.LazyFrame:
 
 def _grouped(kept: pl.LazyFrame, node: Rollup, chosen: Sequence[int]) -> pl.LazyFrame:
     """Groups by some of the keys; the others are NULL."""
+    before: list[pl.Expr] = []
     inner: list[pl.Expr] = []
     outer: list[pl.Expr] = []
+    values: list[pl.Expr] = []
     for index, key in enumerate(node.keys):
         held = pl.col(f"~group{index}") if index in chosen else pl.lit(None, dtype=dtype(key.value.type))
         outer.append(held.alias(key.name))
-    for one in node.aggregates:
-        value = None if one.value is None else expression(one.value)
-        found = summary(one.function, one.name, value, None if one.value is None else one.value.type)
+    for index, one in enumerate(node.aggregates):
+        args = [] if one.value is None else [one.value, *one.more]
+        own = [f"~value{index}.{place}" for place in range(len(args))]
+        values += [expression(value).alias(name) for value, name in zip(args, own, strict=True)]
+        columns = [pl.col(name) for name in own]
+        found = summary(one.function, one.name, columns, args, one.type, distinct=one.distinct)
+        before += [part.alias(name) for name, part in found.before.items()]
         inner += [part.alias(name) for name, part in found.inner.items()]
         outer.append(found.outer.cast(dtype(one.type), strict=False).alias(one.name))
     if node.grouping is not None:
@@ -117,10 +125,13 @@ def _grouped(kept: pl.LazyFrame, node: Rollup, chosen: Sequence[int]) -> pl.Lazy
         outer.append(pl.lit(bits, dtype=pl.Int64).alias(node.grouping))
     names = [column.meta.output_name() for column in outer]
     keys = [expression(node.keys[index].value).alias(f"~group{index}") for index in chosen]
+    # Keys and values are computed first, so that grouping reads plain columns.
+    ready = kept.with_columns(*keys, *values).with_columns(before)
+    if keys:
+        grouped = ready.group_by([f"~group{index}" for index in chosen]).agg(inner)
+    else:
+        grouped = ready.select(inner or [pl.len().alias("~rows")])
     # First added, then chosen: a selection of constants alone would have one row.
-    grouped = kept.with_columns(keys).group_by([f"~group{index}" for index in chosen]).agg(inner) if keys else None
-    if grouped is None:
-        grouped = kept.select(inner or [pl.len().alias("~rows")])
     return grouped.with_columns(outer).select(names)
 
 
@@ -143,4 +154,5 @@ LOWER: dict[type[Node], Callable[[pl.LazyFrame, Any, Links], pl.LazyFrame]] = {
     Rollup: rollup,
     Pairs: pairs,
     Stack: stack,
+    Window: window,
 }

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from lakelogic.engines import text_reader
 from lakelogic.engines.base import Capabilities, Frame, Pinned, Staged
-from lakelogic.engines.polars import aggregates, nodes, scan
+from lakelogic.engines.polars import aggregates, nodes, scan, windows
 from lakelogic.engines.polars import stage as staging
 from lakelogic.engines.polars.expressions import BUILDERS, expression
 from lakelogic.engines.polars.rows import Rows
@@ -25,7 +25,7 @@ class PolarsEngine:
     name = "polars"
     capabilities = Capabilities(
         name="polars",
-        functions=frozenset({*BUILDERS, *aggregates.NAMES}),
+        functions=frozenset({*BUILDERS, *aggregates.NAMES, *windows.NAMES}),
         formats=frozenset({"csv", "tsv", "json", "ndjson", "parquet", "delta"}),
         masks=frozenset({"nullify", "hash", "redact", "partial", "encrypt", "encrypt_deterministic"}),
         nodes=frozenset(kind.__name__ for kind in nodes.LOWER),

@@ -19,6 +19,7 @@ from lakelogic.engines.polars.scan import parquet
 from lakelogic.errors import EngineError
 from lakelogic.plan.nodes import Mask, Measure, Published
 from lakelogic.privacy.keys import Keys
+from lakelogic.sql.bind import aggregate_type
 from lakelogic.sql.types import from_arrow
 
 BATCH = 100_000
@@ -49,17 +50,19 @@ def measure(files: Sequence[str], columns: Sequence[Published], measures: Sequen
     if not measures:
         return {}
     frame, _ = parquet(files, {column.name: column.type for column in columns if column.on_good})
+    before: list[pl.Expr] = []
     inner: list[pl.Expr] = []
     outer: list[pl.Expr] = []
     for index, one in enumerate(measures):
-        value = None if one.value is None else expression(one.value)
+        values = [] if one.value is None else [expression(one.value)]
         where = None if one.where is None else expression(one.where)
-        source = None if one.value is None else one.value.type
-        found = summary(one.function, f"m{index}", value, source, where)
+        args, type_ = ([] if one.value is None else [one.value]), aggregate_type(one.function, one.value)
+        found = summary(one.function, f"m{index}", values, args, type_, where=where)
+        before += [part.alias(name) for name, part in found.before.items()]
         inner += [part.alias(name) for name, part in found.inner.items()]
         outer.append(found.outer.alias(f"m{index}"))
     try:
-        row = frame.select(inner).select(outer).collect().row(0, named=True)
+        row = frame.with_columns(before).select(inner).select(outer).collect().row(0, named=True)
     except pl.exceptions.PolarsError as error:
         raise failure(error) from error
     return {one.name: row[f"m{index}"] for index, one in enumerate(measures)}

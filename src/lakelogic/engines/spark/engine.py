@@ -12,10 +12,10 @@ from typing import Any
 import pyarrow as pa
 
 from lakelogic.engines.base import Capabilities, Frame, Pinned, Staged
-from lakelogic.engines.spark import nodes, scan, stage
+from lakelogic.engines.spark import aggregates, nodes, scan, stage, windows
 from lakelogic.engines.spark import session as sessions
 from lakelogic.engines.spark.counting import noted, notes_of
-from lakelogic.engines.spark.expressions import AGGREGATES, FUNCTIONS, aggregate, sql
+from lakelogic.engines.spark.expressions import FUNCTIONS, sql
 from lakelogic.engines.spark.frames import (
     adopted,
     arrow_frame,
@@ -29,6 +29,8 @@ from lakelogic.engines.spark.text import name
 from lakelogic.errors import MissingExtra
 from lakelogic.plan.nodes import Account, Landed, Link, Mask, Measure, Published, Read
 from lakelogic.privacy.keys import Keys
+from lakelogic.sql.expressions import Call, Literal
+from lakelogic.sql.types import INT
 
 
 class SparkEngine:
@@ -42,7 +44,7 @@ class SparkEngine:
     name = "spark"
     capabilities = Capabilities(
         name="spark",
-        functions=frozenset(FUNCTIONS) | AGGREGATES,
+        functions=frozenset({*FUNCTIONS, *aggregates.NAMES, *windows.NAMES}),
         formats=frozenset({"csv", "tsv", "json", "ndjson", "parquet", "delta"}),
         masks=frozenset({"nullify", "hash", "redact", "partial", "encrypt", "encrypt_deterministic"}),
         nodes=frozenset(kind.__name__ for kind in nodes.LOWER),
@@ -152,14 +154,25 @@ class SparkEngine:
         wanted = [(column.name, column.type) for column in columns if column.on_good]
         session, _ = self._for(scan.size_of(files))
         frame = parquet_frame(session, files, wanted) if files else empty_frame(session, wanted)
-        # `selectExpr` over aggregates is one global aggregation, and answers one row even over nothing.
         from lakelogic.sql.bind import aggregate_type
 
-        written = [
-            f"{aggregate(m.function, m.value, aggregate_type(m.function, m.value), m.where)} AS {name(f'm{i}')}"
-            for i, m in enumerate(measures)
-        ]
-        row = frame.selectExpr(*written).toArrow().to_pylist()[0]
+        computed, inner, outer = [], [], []
+        for i, one in enumerate(measures):
+            # The condition goes into the value: rows that do not count give NULL, which no aggregate sees.
+            value, function = one.value, one.function
+            if one.where is not None:
+                kept = value if value is not None else Literal(1, INT)
+                value = Call("case", (one.where, kept, Literal(None, kept.type)), kept.type)
+                function = "count" if function == "count_all" else function
+            args = [] if value is None else [value]
+            computed += [f"{sql(value)} AS {name(f'v{i}')}" for value in args]
+            type_ = aggregate_type(function, value)
+            found = aggregates.summary(function, f"m{i}", [name(f"v{i}") for _ in args], args, type_)
+            inner += [f"{text} AS {name(column)}" for column, text in found.inner.items()]
+            outer.append(f"{found.outer} AS {name(f'm{i}')}")
+        frame = frame.selectExpr(*computed) if computed else frame
+        # `selectExpr` over aggregates is one global aggregation, and answers one row even over nothing.
+        row = frame.selectExpr(*inner).selectExpr(*outer).toArrow().to_pylist()[0]
         return {measure.name: row[f"m{i}"] for i, measure in enumerate(measures)}
 
     def duplicates(self, frame: Frame, keys: Sequence[str]) -> int:

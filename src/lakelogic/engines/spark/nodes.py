@@ -8,10 +8,12 @@ from typing import Any
 
 from lakelogic import names
 from lakelogic.engines.base import Frame
+from lakelogic.engines.spark.aggregates import summary
 from lakelogic.engines.spark.counting import counted, noted, notes_of
-from lakelogic.engines.spark.expressions import aggregate, sql
+from lakelogic.engines.spark.expressions import sql
 from lakelogic.engines.spark.relations import expand, join, pairs, stack
 from lakelogic.engines.spark.text import name, type_name
+from lakelogic.engines.spark.windows import direction, window
 from lakelogic.plan.nodes import (
     Account,
     Expand,
@@ -19,15 +21,15 @@ from lakelogic.plan.nodes import (
     Join,
     Keep,
     Node,
-    Order,
     Pairs,
     Publish,
     Rank,
     Rollup,
     RowWise,
     Stack,
+    Window,
 )
-from lakelogic.sql.expressions import Column, Expression, Literal, walk
+from lakelogic.sql.expressions import Expression, Literal, walk
 
 Links = dict[str, Frame]  # grows while nodes are lowered: a fork is known like a link from its place on
 
@@ -87,13 +89,8 @@ def rank(frame: Frame, node: Rank, _links: Links) -> Frame:
     parts = []
     if node.partition:
         parts.append("PARTITION BY " + ", ".join(sql(value) for value in node.partition))
-    parts.append("ORDER BY " + (", ".join(_order(order) for order in node.order) or "NULL"))
+    parts.append("ORDER BY " + (", ".join(sql(order.value) + direction(order) for order in node.order) or "NULL"))
     return frame.selectExpr("*", f"CAST(row_number() OVER ({' '.join(parts)}) AS BIGINT) AS {name(node.output)}")
-
-
-def _order(order: Order) -> str:
-    direction = "DESC" if order.descending else "ASC"
-    return f"{sql(order.value)} {direction} NULLS {'FIRST' if order.nulls_first else 'LAST'}"
 
 
 def rollup(frame: Frame, node: Rollup, _links: Links) -> Frame:
@@ -111,15 +108,19 @@ def rollup(frame: Frame, node: Rollup, _links: Links) -> Frame:
 def _grouped(kept: Frame, node: Rollup, chosen: Sequence[int]) -> Frame:
     """Groups by some of the keys; the others are NULL."""
     keys = [node.keys[index] for index in chosen]
-    # Values are computed under names of their own, so that grouping reads plain columns.
-    written = [f"{sql(key.value)} AS {name(key.name)}" for key in keys]
-    values = [f"{sql(a.value)} AS {name(f'~value{i}')}" for i, a in enumerate(node.aggregates) if a.value is not None]
-    kept = kept.selectExpr(*written, *values) if keys or values else kept
-    columns = []
+    # Keys and values are computed under names of their own, so that grouping reads plain columns.
+    computed = [f"{sql(key.value)} AS {name(key.name)}" for key in keys]
+    columns: list[str] = []
+    made: list[str] = []
     for i, wanted in enumerate(node.aggregates):
-        value = None if wanted.value is None else _column(f"~value{i}", wanted.value)
-        written_one = aggregate(wanted.function, value, wanted.type)
-        columns.append(f"CAST({written_one} AS {type_name(wanted.type)}) AS {name(wanted.name)}")
+        args = [] if wanted.value is None else [wanted.value, *wanted.more]
+        own = [f"~value{i}.{place}" for place in range(len(args))]
+        computed += [f"{sql(value)} AS {name(column)}" for value, column in zip(args, own, strict=True)]
+        values = [name(column) for column in own]
+        found = summary(wanted.function, f"~made{i}", values, args, wanted.type, distinct=wanted.distinct)
+        columns += [f"{text} AS {name(column)}" for column, text in found.inner.items()]
+        made.append(f"CAST({found.outer} AS {type_name(wanted.type)}) AS {name(wanted.name)}")
+    kept = kept.selectExpr(*computed) if computed else kept
     if not keys:
         grouped = kept.selectExpr(*(columns or ["count(1) AS `~rows`"]))
     elif not columns:
@@ -127,8 +128,6 @@ def _grouped(kept: Frame, node: Rollup, chosen: Sequence[int]) -> Frame:
     else:
         by = kept.groupBy(*(kept[name(key.name)] for key in keys))
         grouped = by.agg(*(_expr(kept, column) for column in columns))
-    if node.sets is None and node.grouping is None:
-        return grouped
     width = len(node.keys)
     bits = sum(1 << (width - 1 - index) for index in range(width) if index not in chosen)
     return grouped.selectExpr(
@@ -136,14 +135,9 @@ def _grouped(kept: Frame, node: Rollup, chosen: Sequence[int]) -> Frame:
             name(key.name) if index in chosen else f"CAST(NULL AS {type_name(key.value.type)}) AS {name(key.name)}"
             for index, key in enumerate(node.keys)
         ),
-        *(name(wanted.name) for wanted in node.aggregates),
+        *made,
         *([f"{bits}L AS {name(node.grouping)}"] if node.grouping is not None else []),
     )
-
-
-def _column(column: str, like: Expression) -> Expression:
-
-    return Column(column, like.type)
 
 
 def _expr(frame: Frame, text: str) -> Any:
@@ -193,4 +187,5 @@ LOWER: dict[type[Node], Callable[[Frame, Any, Links], Frame]] = {
     Rollup: rollup,
     Pairs: pairs,
     Stack: stack,
+    Window: window,
 }
