@@ -68,7 +68,8 @@ def _from_text(sql: str, source: Type, to: Type) -> str | None:
     if to.kind in ("timestamp", "timestamp_ntz"):
         rest = f"{_DAY}(?:{_CLOCK}{_OFFSET if to.kind == 'timestamp' else ''})?"
         zone = "+00" if to.kind == "timestamp" else ""
-        value = try_cast(sql, to)
+        # DuckDB itself lets blanks stand around a day, but not around a time.
+        value = try_cast(f"trim({sql}, ' ' || chr(9) || chr(10) || chr(13))", to)
         bounds = " AND ".join(cast(f"'{bound}{zone}'", to) for bound in (_FIRST, _LAST))
         return (
             f"CASE WHEN {_matches(sql, _MIDDLE_YEAR + rest)} THEN {value} "
@@ -127,7 +128,7 @@ def _digits(sql: str, source: Type) -> str:
     if source.kind == "double":
         return cast(sql, "VARCHAR")
     tries = [cast(f"printf('%.{digits}g', {cast(sql, 'DOUBLE')})", "DOUBLE") for digits in range(1, 10)]
-    branches = " ".join(f"WHEN CAST({short} AS FLOAT) = {sql} THEN {short}" for short in tries)
+    branches = " ".join(f"WHEN TRY_CAST({short} AS FLOAT) = {sql} THEN {short}" for short in tries)
     return cast(f"CASE {branches} END", "VARCHAR")
 
 
