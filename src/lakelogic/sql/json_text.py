@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any, NoReturn
 
 from lakelogic.sql.types import STRING, Type, parse_type
@@ -27,6 +28,16 @@ class Number(str):
     __slots__ = ()
 
 
+class Object(dict[str, Any]):
+    """An object: of equal keys the last wins, but its text keeps all of them."""
+
+    __slots__ = ("pairs",)
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.pairs = pairs
+
+
 class Misfit(ValueError):
     """A document does not have the shape of the type."""
 
@@ -36,7 +47,7 @@ def _no_constant(text: str) -> NoReturn:
 
 
 _decode: Callable[[str], Any] = json.JSONDecoder(
-    parse_float=Number, parse_int=Number, parse_constant=_no_constant
+    parse_float=Number, parse_int=Number, parse_constant=_no_constant, object_pairs_hook=Object
 ).decode
 
 
@@ -63,7 +74,8 @@ def compact(value: Any) -> str:
     if isinstance(value, str):
         return quoted(value)
     if isinstance(value, dict):
-        return "{" + ",".join(f"{quoted(key)}:{compact(item)}" for key, item in value.items()) + "}"
+        pairs = value.pairs if isinstance(value, Object) else value.items()
+        return "{" + ",".join(f"{quoted(key)}:{compact(item)}" for key, item in pairs) + "}"
     if isinstance(value, list):
         return "[" + ",".join(compact(item) for item in value) + "]"
     return "null" if value is None else "true" if value else "false"
@@ -152,7 +164,9 @@ def write(value: Any, type_: Type) -> str:
         return "{" + ",".join(f"{quoted(name)}:{write(value[name], field)}" for name, field in type_.fields) + "}"
     if type_.kind == "map":
         assert type_.element is not None
-        return "{" + ",".join(f"{quoted(key)}:{write(item, type_.element)}" for key, item in value.items()) + "}"
+        # Other keys were put in their own order before they became text.
+        entries = sorted(value.items(), key=itemgetter(0)) if type_.key is None or type_.key.is_text else value.items()
+        return "{" + ",".join(f"{quoted(key)}:{write(item, type_.element)}" for key, item in entries) + "}"
     if type_.kind == "boolean" or (type_.is_number and value not in ("NaN", "Infinity", "-Infinity")):
         return str(value)
     return quoted(value)

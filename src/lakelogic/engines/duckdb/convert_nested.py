@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -15,22 +16,32 @@ Convert: TypeAlias = Callable[[str, Type, Type], str]
 
 RESHAPE_FUNCTION = "ll_json_reshaped"
 READ_FUNCTION = "ll_json_read"
+_SIMPLE = re.compile(r'"(?:[^"]|"")*"')
 
 
 def nested_to_type(sql: str, source: Type, to: Type, convert: Convert) -> str:
     """The SQL for a value as another type, where one of the two is nested; `convert` is for what is inside."""
     if source.is_text:
         texts = texts_of(to)
-        return element_wise(_documents(sql, to, texts, RESHAPE_FUNCTION), texts, to, convert)
+        read = _documents(sql, to, texts, RESHAPE_FUNCTION)
+        return bound(read, "~v", lambda once: element_wise(once, texts, to, convert))
     if to.is_text:
-        return json_sql(sql, source, convert)
-    return element_wise(sql, source, to, convert)
+        return bound(sql, "~w", lambda once: json_sql(once, source, convert))
+    return bound(sql, "~w", lambda once: element_wise(once, source, to, convert))
+
+
+def bound(sql: str, name: str, make: Callable[[str], str]) -> str:
+    """What `make` writes over a value, which is computed once however often it is used."""
+    if _SIMPLE.fullmatch(sql):
+        return make(sql)
+    return f"list_extract(list_transform([{sql}], lambda {quoted(name)}: {make(quoted(name))}), 1)"
 
 
 def from_json(sql: str, to: Type, convert: Convert) -> str:
     """A document as a value, with NULL in place of whatever in it does not fit."""
     texts = texts_of(to)
-    return element_wise(_documents(sql, to, texts, READ_FUNCTION), texts, to, convert, lenient=True)
+    read = _documents(sql, to, texts, READ_FUNCTION)
+    return bound(read, "~v", lambda once: element_wise(once, texts, to, convert, lenient=True))
 
 
 def _documents(sql: str, to: Type, texts: Type, function: str) -> str:
@@ -56,11 +67,17 @@ def element_wise(sql: str, source: Type, to: Type, convert: Convert, *, lenient:
     return _map(sql, source, to, convert, lenient, depth)
 
 
-def _array(sql: str, source: Type, to: Type, convert: Convert, lenient: bool, depth: int) -> str:
+def _array(
+    sql: str, source: Type, to: Type, convert: Convert, lenient: bool, depth: int, *, entries: bool = False
+) -> str:
     assert source.element is not None
     assert to.element is not None
     name = quoted(f"~c{depth}")
-    inner = element_wise(name, source.element, to.element, convert, lenient=lenient, depth=depth + 1)
+    inner = (
+        _struct(name, source.element, to.element, convert, lenient, depth + 1, entry=True)
+        if entries
+        else element_wise(name, source.element, to.element, convert, lenient=lenient, depth=depth + 1)
+    )
     made = f"list_transform({sql}, lambda {name}: {inner})"
     if always_converts(source.element, to.element):
         return made
@@ -68,7 +85,9 @@ def _array(sql: str, source: Type, to: Type, convert: Convert, lenient: bool, de
     return f"CASE WHEN list_count({made}) IS NOT DISTINCT FROM list_count({sql}) THEN {made} END"
 
 
-def _struct(sql: str, source: Type, to: Type, convert: Convert, lenient: bool, depth: int) -> str:
+def _struct(
+    sql: str, source: Type, to: Type, convert: Convert, lenient: bool, depth: int, *, entry: bool = False
+) -> str:
     parts, lost = [], []
     for name, type_ in to.fields:
         found = source.field(name)
@@ -78,7 +97,7 @@ def _struct(sql: str, source: Type, to: Type, convert: Convert, lenient: bool, d
         old = f"struct_extract({sql}, {text(found[0])})"
         new = element_wise(old, found[1], type_, convert, lenient=lenient, depth=depth)
         parts.append(f"{quoted(name)} := {new}")
-        if not lenient and not always_converts(found[1], type_):
+        if (entry or not lenient) and not always_converts(found[1], type_):
             lost.append(f"({old} IS NOT NULL AND {new} IS NULL)")
     failed = f" OR {' OR '.join(lost)}" if lost else ""
     return f"CASE WHEN {sql} IS NULL{failed} THEN NULL ELSE struct_pack({', '.join(parts)}) END"
@@ -92,7 +111,8 @@ def _map(sql: str, source: Type, to: Type, convert: Convert, lenient: bool, dept
         for kind in (source, to)
     )
     entries = f"list_sort(map_entries({sql}), 'ASC', 'NULLS LAST')"
-    made = element_wise(entries, old, new, convert, lenient=lenient, depth=depth)
+    # A key or a value that does not fit fails the map, lenient or not.
+    made = _array(entries, old, new, convert, lenient, depth, entries=True)
     return unique_entries(made, f"m{depth}")
 
 

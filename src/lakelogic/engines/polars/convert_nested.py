@@ -69,11 +69,17 @@ def element_wise(values: pl.Series, source: Type, to: Type, convert: Convert, *,
     return _map(values, source, to, convert, lenient)
 
 
-def _array(values: pl.Series, source: Type, to: Type, convert: Convert, lenient: bool) -> pl.Series:
+def _array(
+    values: pl.Series, source: Type, to: Type, convert: Convert, lenient: bool, *, entries: bool = False
+) -> pl.Series:
     assert source.element is not None
     assert to.element is not None
     old = flat(values)
-    new = element_wise(old, source.element, to.element, convert, lenient=lenient)
+    new = (
+        _struct(old, source.element, to.element, convert, lenient, entry=True)
+        if entries
+        else element_wise(old, source.element, to.element, convert, lenient=lenient)
+    )
     sizes, missing = values.list.len(), values.is_null()
     made = regrouped(new, sizes, missing, dtype(to))
     if always_converts(source.element, to.element):
@@ -82,7 +88,9 @@ def _array(values: pl.Series, source: Type, to: Type, convert: Convert, lenient:
     return _unless(lost, made)
 
 
-def _struct(values: pl.Series, source: Type, to: Type, convert: Convert, lenient: bool) -> pl.Series:
+def _struct(
+    values: pl.Series, source: Type, to: Type, convert: Convert, lenient: bool, *, entry: bool = False
+) -> pl.Series:
     lost = values.is_null()
     parts = []
     for name, type_ in to.fields:
@@ -93,7 +101,7 @@ def _struct(values: pl.Series, source: Type, to: Type, convert: Convert, lenient
         old = values.struct.field(found[0])
         new = element_wise(old, found[1], type_, convert, lenient=lenient)
         parts.append(new.alias(name))
-        if not lenient:
+        if entry or not lenient:
             lost |= old.is_not_null() & new.is_null()
     return _unless(lost, pl.DataFrame(parts).to_struct(values.name))
 
@@ -104,7 +112,8 @@ def _map(values: pl.Series, source: Type, to: Type, convert: Convert, lenient: b
         for kind in (source, to)
     )
     entries = values.cast(dtype(old)).list.sort()
-    made = element_wise(entries, old, new, convert, lenient=lenient)
+    # A key or a value that does not fit fails the map, lenient or not.
+    made = _array(entries, old, new, convert, lenient, entries=True)
     return made.cast(dtype(to))
 
 

@@ -170,10 +170,8 @@ def double_text(value: str, source: Type) -> str:
     written = [f"format_string('%.{digits}e', {wide})" for digits in tries]
     branches = " ".join(f"WHEN CAST({text} AS {kind}) = {value} THEN {text}" for text in written[:-1])
     # Among the smallest numbers a single digit may be enough.
-    shorter = (
-        f"filter(transform(sequence(0, 16), ll_n -> format_string(concat('%.', ll_n, 'e'), {wide})), ll_t -> {{}})"
-    )
-    smallest = f"element_at({shorter.format(f'CAST(ll_t AS {kind}) = {value}')}, 1)"
+    tried = f"transform(sequence(0, 16), ll_n -> format_string(concat('%.', ll_n, 'e'), {wide}))"
+    smallest = f"element_at(filter({tried}, ll_t -> CAST(ll_t AS {kind}) = {value}), 1)"
     least = "2.3e-308D" if source.kind == "double" else "CAST('1.2e-38' AS FLOAT)"
     scientific = f"CASE WHEN {value} <> 0 AND abs({value}) < {least} THEN {smallest} {branches} ELSE {written[-1]} END"
     # digits without the point, and the exponent, of the text as it stands

@@ -1,11 +1,12 @@
 """Conversions between nested types and text as Spark SQL: element by element; one that fails fails the whole value.
 
-Spark's JSON reader takes every number with a fraction for a double. So numbers are put into quotes, behind a mark,
-before it sees them, and come out as they were written.
+Spark's JSON reader takes every number with a fraction for a double, and gives texts and parts of documents alike. So
+texts and numbers carry marks when it sees them: numbers come out as they were written, and texts are told apart.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
@@ -18,16 +19,15 @@ from lakelogic.sql.types import STRING, Type
 Convert: TypeAlias = Callable[[str, Type, Type], str]
 
 STRICT_JSON = "map('allowNonNumericNumbers', 'false', 'allowSingleQuotes', 'false')"
-_MARK = "\ue000\ue001"
+_NUMBER, _TEXT = "\ue000\ue001", "\ue000\ue002"
 _CORRUPT = "_corrupt_record"
-# From where the last match ended: whole strings and whatever is no number, then a number.
+_SIMPLE = re.compile(r"[A-Za-z_0-9]+|`(?:[^`]|``)*`")
+# From where the last match ended: whatever is not looked for, then a text that is a value and no key, or a number.
+_TEXTS = quoted(r'\G((?:[^"]++|"(?:[^"\\]++|\\.)*+"\s*+:)*+)"((?:[^"\\]++|\\.)*+)"')
 _NUMBERS = quoted(r'\G((?:[^"0-9-]++|"(?:[^"\\]++|\\.)*+")*+)(-?[0-9][0-9.eE+-]*+)')
-_MARKED = quoted('$1"' + _MARK + '$2"').replace("\\u0024", "$")
-_TEXT_MARK = "\ue000\ue002"
-# The same for texts that are values, not keys.
-_STRINGS = quoted(r'\G((?:[^"]++|"(?:[^"\\]++|\\.)*+"\s*+:)*+)"((?:[^"\\]++|\\.)*+)"')
-_MARKED_TEXT = quoted('$1"' + _TEXT_MARK + '$2"').replace("\\u0024", "$")
-_BARE = quoted('"' + _MARK + '([^"]*+)"')
+_MARKED_TEXT, _MARKED_NUMBER = (quoted(f'$1"{mark}$2"').replace("\\u0024", "$") for mark in (_TEXT, _NUMBER))
+_BARE = quoted(f'"{_NUMBER}([^"]*+)"')
+_PAIR = quoted(r"(\\uD[89AB][0-9A-F]{2}\\uD[C-F][0-9A-F]{2})")
 
 
 def is_json(value: str) -> str:
@@ -36,25 +36,35 @@ def is_json(value: str) -> str:
     return f"coalesce(size(from_json(concat('[', {value}, ',0]'), 'ARRAY<STRING>', {STRICT_JSON})) = 2, FALSE)"
 
 
-def marked_numbers(value: str) -> str:
-    """A document with its numbers in quotes and marked."""
-    return f"regexp_replace({value}, {_NUMBERS}, {_MARKED})"
+def marked(value: str) -> str:
+    """A document in which texts carry a mark, and numbers another one and quotes."""
+    texts = f"regexp_replace({value}, {_TEXTS}, {_MARKED_TEXT})"
+    return f"regexp_replace({texts}, {_NUMBERS}, {_MARKED_NUMBER})"
 
 
 def unmarked(value: str) -> str:
-    """A text of such a document as it was: a number alone, or the numbers inside an object or array."""
-    inside = f"regexp_replace({value}, {_BARE}, '$1')"
+    """What a text of such a document was: a text, a number as it was written, or compact JSON."""
+    size = len(_NUMBER) + 1
+    inside = f"replace(regexp_replace({value}, {_BARE}, '$1'), {quoted(_TEXT)}, '')"
+    # Spark escapes characters beyond the first plane when it copies a part of a document.
+    decoded = "replace(ll_o, ll_e, get(from_json(concat('[\"', ll_e, '\"]'), 'ARRAY<STRING>'), 0))"
+    pairs = f"array_distinct(regexp_extract_all({value}, {_PAIR}))"
     return (
-        f"CASE WHEN contains({value}, {quoted(_MARK)}) THEN "
-        f"CASE WHEN startswith({value}, {quoted(_MARK)}) THEN substr({value}, {len(_MARK) + 1}) ELSE {inside} END "
-        f"ELSE {value} END"
+        f"CASE WHEN startswith({value}, {quoted(_TEXT)}) OR startswith({value}, {quoted(_NUMBER)}) "
+        f"THEN substr({value}, {size}) WHEN startswith({value}, '{{') OR startswith({value}, '[') "
+        f"THEN aggregate({pairs}, {inside}, (ll_o, ll_e) -> {decoded}) ELSE {value} END"
     )
+
+
+def _of_marked(convert: Convert) -> Convert:
+    """Conversions of texts that still carry their marks."""
+    return lambda value, source, to: bound(unmarked(value), "ll_x", lambda once: convert(once, source, to))
 
 
 def documents(value: str, texts: Type, *, strict: bool = True) -> str:
     """A text as a value of a type whose scalars are all text, numbers still marked."""
     schema = quoted(f"v {type_name(texts)}, {_CORRUPT} STRING")
-    read = f"from_json(concat('{{\"v\":', {marked_numbers(value)}, '}}'), {schema}, {STRICT_JSON})"
+    read = f"from_json(concat('{{\"v\":', {marked(value)}, '}}'), {schema}, {STRICT_JSON})"
     whole = f"CASE WHEN {is_json(value)} THEN {read} END"
     kept = f"CASE WHEN ll_d.{_CORRUPT} IS NULL THEN ll_d.v END" if strict else "ll_d.v"
     return f"get(transform(array({whole}), ll_d -> {kept}), 0)"
@@ -63,34 +73,44 @@ def documents(value: str, texts: Type, *, strict: bool = True) -> str:
 def from_json(value: str, to: Type, convert: Convert) -> str:
     """A document as a value, with NULL in place of a struct's field that does not fit."""
     texts = texts_of(to)
-    made = element_wise("ll_v", texts, to, lambda v, s, t: convert(unmarked(v), s, t), lenient=True)
-    return f"get(transform(array({documents(value, texts, strict=False)}), ll_v -> {made}), 0)"
+    made = element_wise("ll_v", texts, to, _of_marked(convert), lenient=True)
+    read = bound(value, "ll_u", lambda once: documents(once, texts, strict=False))
+    return f"get(transform(array({read}), ll_v -> {made}), 0)"
 
 
 def at_path(value: str, path: Sequence[str | int]) -> str:
     """The text of the value at a path into a document."""
-    # Texts are marked too, so that one which looks like a document is never walked into.
-    marked = f"regexp_replace({marked_numbers(value)}, {_STRINGS}, {_MARKED_TEXT})"
-    found = f"get(from_json(concat('[', {marked}, ']'), 'ARRAY<STRING>', {STRICT_JSON}), 0)"
+    return bound(value, "ll_u", lambda once: _at_path(once, path))
+
+
+def _at_path(value: str, path: Sequence[str | int]) -> str:
+    # A text that looks like a document is never walked into: its mark is no JSON.
+    found = f"get(from_json(concat('[', {marked(value)}, ']'), 'ARRAY<STRING>', {STRICT_JSON}), 0)"
     for step in path:
         if isinstance(step, int):
             found = f"get(from_json({found}, 'ARRAY<STRING>', {STRICT_JSON}), {step})"
         else:
             found = f"try_element_at(from_json({found}, 'MAP<STRING,STRING>', {STRICT_JSON}), {quoted(step)})"
-    bare = f"replace(CASE WHEN {is_json(value)} THEN {found} END, {quoted(_TEXT_MARK)}, '')"
-    return f"get(transform(array({bare}), ll_p -> {unmarked('ll_p')}), 0)"
+    return bound(f"CASE WHEN {is_json(value)} THEN {found} END", "ll_p", unmarked)
 
 
 def nested_to_type(value: str, source: Type, to: Type, convert: Convert) -> str:
     """The SQL for a value as another type, where one of the two is nested; `convert` is for what is inside."""
     if source.is_text:
         texts = texts_of(to)
-        read = documents(value, texts)
-        made = element_wise("ll_v", texts, to, lambda v, s, t: convert(unmarked(v), s, t))
+        read = bound(value, "ll_u", lambda once: documents(once, texts))
+        made = element_wise("ll_v", texts, to, _of_marked(convert))
         return f"get(transform(array({read}), ll_v -> {made}), 0)"
     if to.is_text:
-        return json_sql(value, source, convert)
-    return element_wise(value, source, to, convert)
+        return bound(value, "ll_w", lambda once: json_sql(once, source, convert))
+    return bound(value, "ll_w", lambda once: element_wise(once, source, to, convert))
+
+
+def bound(value: str, name_: str, make: Callable[[str], str]) -> str:
+    """What `make` writes over a value, which is computed once however often it is used."""
+    if _SIMPLE.fullmatch(value):
+        return make(value)
+    return f"get(transform(array({value}), {name_} -> {make(name_)}), 0)"
 
 
 def element_wise(value: str, source: Type, to: Type, convert: Convert, *, lenient: bool = False, depth: int = 0) -> str:
@@ -117,11 +137,17 @@ def _has_text(type_: Type) -> bool:
     return type_.is_text or any(part is not None and _has_text(part) for part in parts)
 
 
-def _array(value: str, source: Type, to: Type, convert: Convert, lenient: bool, depth: int) -> str:
+def _array(
+    value: str, source: Type, to: Type, convert: Convert, lenient: bool, depth: int, *, entries: bool = False
+) -> str:
     assert source.element is not None
     assert to.element is not None
     item = f"ll_c{depth}"
-    inner = element_wise(item, source.element, to.element, convert, lenient=lenient, depth=depth + 1)
+    inner = (
+        _struct(item, source.element, to.element, convert, lenient, depth + 1, entry=True)
+        if entries
+        else element_wise(item, source.element, to.element, convert, lenient=lenient, depth=depth + 1)
+    )
     made = f"transform({value}, {item} -> {inner})"
     if always_converts(source.element, to.element):
         return made
@@ -131,7 +157,9 @@ def _array(value: str, source: Type, to: Type, convert: Convert, lenient: bool, 
     return f"get(transform(array({made}), ll_a{depth} -> {kept}), 0)"
 
 
-def _struct(value: str, source: Type, to: Type, convert: Convert, lenient: bool, depth: int) -> str:
+def _struct(
+    value: str, source: Type, to: Type, convert: Convert, lenient: bool, depth: int, *, entry: bool = False
+) -> str:
     parts, lost = [], []
     for field, kind in to.fields:
         found = source.field(field)
@@ -141,7 +169,7 @@ def _struct(value: str, source: Type, to: Type, convert: Convert, lenient: bool,
         old = f"({value}).{name(found[0])}"
         new = element_wise(old, found[1], kind, convert, lenient=lenient, depth=depth)
         parts.append(f"{quoted(field)}, {new}")
-        if not lenient and not always_converts(found[1], kind):
+        if (entry or not lenient) and not always_converts(found[1], kind):
             lost.append(f"({old} IS NOT NULL AND ll_s{depth}.{name(field)} IS NULL)")
     made = f"CASE WHEN {value} IS NOT NULL THEN named_struct({', '.join(parts)}) END"
     if not lost:
@@ -156,7 +184,8 @@ def _map(value: str, source: Type, to: Type, convert: Convert, lenient: bool, de
         Type("array", element=Type("struct", fields=(("key", kind.key or STRING), ("value", kind.element or STRING))))
         for kind in (source, to)
     )
-    made = element_wise(sorted_entries(value), old, new, convert, lenient=lenient, depth=depth)
+    # A key or a value that does not fit fails the map, lenient or not.
+    made = _array(sorted_entries(value), old, new, convert, lenient, depth, entries=True)
     return f"map_from_entries({made})"
 
 
