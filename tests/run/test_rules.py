@@ -391,3 +391,48 @@ def test_a_share_of_bad_rows_that_is_met_exactly_holds(tried: Tried) -> None:
     assert tried({"quality": quality}, "id\n1\n2\n3\n4\n").result.status == "succeeded"
     gated = tried({"quality": quality}, "id\n1\n2\n3\n")
     assert gated.result.reasons == ("33.3% of the rows are quarantined, at most 25.0% may be",)
+
+
+CONSTRAINED = """id,d,t,c,m,b,s,f
+1,2024-01-01,2024-01-01T00:00:00Z,2024-06-01 12:00:00,9.99,yes,b,1.5
+2,2023-12-31,2024-01-01T00:00:00Z,2024-06-01 12:00:00,9.99,yes,b,1.5
+3,2024-01-01,2023-12-31T23:59:59.999999Z,2024-06-01 12:00:00,9.99,yes,b,1.5
+4,2024-01-01,2024-01-01T00:00:00Z,2999-01-01 00:00:00,9.99,yes,b,1.5
+5,2024-01-01,2024-01-01T00:00:00Z,2024-06-01 12:00:00,10,yes,b,1.5
+6,2024-01-01,2024-01-01T00:00:00Z,2024-06-01 12:00:00,9.99,no,b,1.5
+7,2024-01-01,2024-01-01T00:00:00Z,2024-06-01 12:00:00,9.99,yes,a,1.5
+8,2024-01-01,2024-01-01T00:00:00Z,2024-06-01 12:00:00,9.99,yes,b,NaN
+9,,,,,,,
+"""
+
+
+def test_constraints_judge_present_values_of_every_type(tried: Tried) -> None:
+    model = {
+        "fields": [
+            {"name": "id", "type": "int"},
+            {"name": "d", "type": "date", "min": "2024-01-01"},
+            {"name": "t", "type": "timestamp", "min": "2024-01-01T00:00:00Z"},
+            {"name": "c", "type": "timestamp_ntz", "rules": [{"not_future": "c", "nulls": "pass"}]},
+            {"name": "m", "type": "decimal(6,2)", "max": 9.99},
+            {"name": "b", "type": "boolean", "accepted_values": [True]},
+            {"name": "s", "min": "aa"},
+            {"name": "f", "type": "double", "max": 2},
+        ]
+    }
+    found = tried({"model": model}, CONSTRAINED)
+    assert found.values("id") == [1, 9]
+    assert found.reasons("id") == {
+        2: ["Rule failed: d_min (d >= '2024-01-01')"],
+        3: ["Rule failed: t_min (t >= '2024-01-01T00:00:00Z')"],
+        4: ["Rule failed: c_not_future (c <= now)"],
+        5: ["Rule failed: m_max (m <= 9.99)"],
+        6: ["Rule failed: b_accepted_values (b IN (true))"],
+        7: ["Rule failed: s_min (s >= 'aa')"],
+        8: ["Rule failed: f_max (f <= 2)"],
+    }
+
+
+def test_a_unique_field_that_a_post_step_changes_is_judged_as_it_is_published(tried: Tried) -> None:
+    model = {"fields": [{"name": "id", "type": "int"}, {"name": "mail", "unique": True}]}
+    found = tried({"model": model, "transformations": [{"lower": ["mail"]}]}, "id,mail\n1,A\n2,a\n3,b\n")
+    assert found.values("id") == [3]

@@ -280,11 +280,16 @@ def _not_future(state: State, rule: written.NotFuture, path: str) -> Built | Non
     if value is None:
         return None
     try:
-        predicate = compare("<=", value, Literal(state.now, TIMESTAMP))
+        predicate = compare("<=", value, moment(state.now, value.type))
     except SqlProblems as trouble:
         state.trouble.sql(trouble.problems, f"{path}.not_future")
         return None
     return predicate, f"{rule.field} <= now", f"{rule.field}_not_future"
+
+
+def moment(at: datetime, type_: Type) -> Literal:
+    """A moment to compare values of a type with; wall clocks are read as UTC."""
+    return Literal(at.replace(tzinfo=None), type_) if type_.kind == "timestamp_ntz" else Literal(at, TIMESTAMP)
 
 
 def _lifecycle(state: State, rule: written.LifecycleWindow, path: str) -> Built | None:
@@ -299,7 +304,7 @@ def _freshness(state: State, rule: written.FreshnessRule, path: str) -> Built | 
     if value is None:
         return None
     oldest = state.now - duration(rule.max_age)
-    bound = Literal(oldest.date(), DATE) if value.type.kind == "date" else Literal(oldest, TIMESTAMP)
+    bound = Literal(oldest.date(), DATE) if value.type.kind == "date" else moment(oldest, value.type)
     try:
         predicate = compare(">=", value, bound)
     except SqlProblems as trouble:

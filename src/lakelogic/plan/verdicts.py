@@ -139,7 +139,7 @@ def judge_after(state: State, contract: Contract, types: dict[str, Type], before
     flags += _rule_flags(state, before.waiting, silence)
     if flags:
         state.judge(flags)
-    _judge_groups(state, contract, [f for f in changed if f.name not in settled], before.waiting)
+    _judge_groups(state, contract, changed, before.waiting)
 
 
 def all_rules(contract: Contract) -> Iterable[tuple[str, Rule]]:
