@@ -283,6 +283,10 @@ def test_what_cannot_be_compared_or_ordered_is_refused():
     assert "cannot be compared" in refused("m = m", m="map<string,int>")
     assert "cannot be compared" in refused("array_contains(a, m)", a="array<map<string,int>>", m="map<string,int>")
     assert "has no order" in refused("a < a", a="array<int>")
+    assert "has no order" in refused("a BETWEEN a AND a", a="array<int>")
+    assert "has no order" in refused("greatest(s, s)", s="struct<x:int>")
+    assert "cannot be compared" in refused("m IN (m)", m="map<string,int>")
+    assert "cannot be compared" in refused("nullif(a, a)", a="array<map<string,int>>")
     assert "cannot order" in refused("array_sort(a)", a="array<struct<x:int>>")
     assert "not portable" in refused("array_sort(a, (l, r) -> l - r)", a="array<int>")
 

@@ -139,6 +139,7 @@ class Binder:
         bound = self._bind(tree)
         if self.problems:
             raise SqlProblems(self.problems)
+        nested.check_comparisons(bound)
         return bound
 
     def part(self, tree: exp.Expression) -> Expression:
@@ -240,9 +241,7 @@ class Binder:
         return values[0], values[1]
 
     def _compare(self, function: str, tree: exp.Expression) -> Expression:
-        sides = self._both(tree, "Comparison:")
-        nested.check_comparison(function, sides[0].type)
-        return call(function, *sides)
+        return call(function, *self._both(tree, "Comparison:"))
 
     def _arithmetic(self, function: str, tree: exp.Expression) -> Expression:
         if (moved := times.with_interval(self, function, tree)) is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from lakelogic.sql.arguments import refuse
-from lakelogic.sql.expressions import Expression
+from lakelogic.sql.expressions import Call, Expression, walk
 from lakelogic.sql.forms import lambdas
 from lakelogic.sql.lambdas import lambda_of
 from lakelogic.sql.nested import array_of, field, item, map_item, struct_of
@@ -47,6 +47,17 @@ def check_comparison(function: str, type_: Type) -> None:
         raise refuse(BAD_TYPES, f"A {type_} cannot be compared.", "compare map_entries(m), or single values: m['key']")
     if type_.is_nested and function not in ("eq", "ne", "same"):
         raise refuse(BAD_TYPES, f"A {type_} has no order.", "compare single values: a[0], s.name")
+
+
+_COMPARING = frozenset({"eq", "ne", "same", "in", "nullif"})
+_ORDERING = frozenset({"lt", "le", "gt", "ge", "greatest", "least"})
+
+
+def check_comparisons(expression: Expression) -> None:
+    """The same for all that an expression does, however it was written."""
+    for part in walk(expression):
+        if isinstance(part, Call) and part.args and (part.function in _COMPARING or part.function in _ORDERING):
+            check_comparison("eq" if part.function in _COMPARING else "lt", part.args[0].type)
 
 
 def column_path(binder: Binder, tree: exp.Expression) -> Expression | None:

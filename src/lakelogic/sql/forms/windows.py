@@ -11,6 +11,7 @@ from lakelogic.sql.arguments import refuse
 from lakelogic.sql.catalogue.aggregates import AGGREGATES
 from lakelogic.sql.catalogue.windows import WINDOWS
 from lakelogic.sql.expressions import Call, Column, Expression, Literal, convert
+from lakelogic.sql.forms.nested import check_comparison
 from lakelogic.sql.problems import BAD_ARGUMENTS, NO_FUNCTION, NOT_YET, nearest
 from lakelogic.sql.types import DOUBLE, INT, Type
 
@@ -69,7 +70,9 @@ def _order(binder: Binder, order: exp.Expression | None) -> tuple[tuple[Expressi
     for item in order.expressions:
         ordered = item if isinstance(item, exp.Ordered) else exp.Ordered(this=item)
         first = bool(ordered.args.get("nulls_first"))
-        keys.append((binder.part(ordered.this), bool(ordered.args.get("desc")), first))
+        key = binder.part(ordered.this)
+        check_comparison("lt", key.type)
+        keys.append((key, bool(ordered.args.get("desc")), first))
     return tuple(keys)
 
 
