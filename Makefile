@@ -7,6 +7,9 @@
 SHELL := /bin/sh
 
 ENGINE ?= spark
+N ?= 500
+SEED ?= 1
+ENGINES ?= duckdb,polars,spark
 ARGS ?=
 
 VENV := .venv
@@ -20,7 +23,7 @@ SPARK_READY := $(STAMPS)/spark
 # Spark needs Java; DuckDB and Polars do not.
 DEMO_NEEDS := $(if $(filter spark,$(ENGINE)),setup,$(PROJECT_READY))
 
-.PHONY: help setup demo test lint types docs reference pictures pins java clean
+.PHONY: help setup demo test parity lint types docs reference pictures pins java clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -32,6 +35,9 @@ demo: $(DEMO_NEEDS) ## Run the retail example end to end (ENGINE=spark, duckdb o
 
 test: setup ## All tests, Spark's included (ARGS="-k name" goes to pytest)
 	$(BIN)/python -m pytest $(ARGS)
+
+parity: setup ## Made-up contracts through all engines (N=5000 SEED=1 ENGINES=duckdb,polars,spark); prints what differed
+	$(BIN)/python -m lakelogic.parity $(N) --seed $(SEED) --engines $(ENGINES) $(ARGS)
 
 lint: $(PROJECT_READY) ## Style, formatting, layers of the architecture, generated pages up to date
 	$(BIN)/ruff check .

@@ -95,6 +95,28 @@ def validate(contracts: tuple[str, ...], env: str | None, overrides: tuple[str, 
 
 
 @cli.command()
+@click.argument("contract", type=click.Path())
+@click.option("--engines", help="Which engines, parted by commas; by default all that are installed.")
+@click.option("--rows", default=200, show_default=True, type=click.IntRange(1, 100_000), help="How many made-up rows.")
+@click.option("--seed", default=1, show_default=True, help="Another seed makes up other rows.")
+@env_option
+@set_option
+@json_flag
+@guarded
+def verify(
+    contract: str, engines: str | None, rows: int, seed: int, env: str | None, overrides: tuple[str, ...], as_json: bool
+) -> int:
+    """Show that a contract means the same on every engine, or where it does not."""
+    from lakelogic.actions.verify import VerifyRequest, verify_contract
+
+    console = Console(as_json)
+    wanted = tuple(name.strip() for name in engines.split(",") if name.strip()) if engines else ()
+    report = verify_contract(VerifyRequest(contract, wanted, rows, seed, env, overrides), console.note)
+    console.json(report.as_dict()) if as_json else console.print(report.text)
+    return report.exit_code
+
+
+@cli.command()
 @click.argument("contract", required=False, type=click.Path())
 @engine_option
 @env_option

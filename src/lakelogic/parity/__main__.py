@@ -6,8 +6,10 @@ import argparse
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
-from lakelogic.parity.campaign import ENGINES, Figure, run, start
+from lakelogic.parity.campaign import ENGINES, Figure, Found, run, start
+from lakelogic.parity.canonical import canonical
 from lakelogic.parity.folder import write
 
 
@@ -24,7 +26,13 @@ def main() -> int:
     engines = start(wanted.engines.split(","))
     began = time.monotonic()
 
+    told = 0
+
     def tell(figure: Figure) -> None:
+        nonlocal told
+        for found in figure.found[told:]:
+            _show(found)
+        told = len(figure.found)
         if figure.contracts % 50 == 0:
             spent = time.monotonic() - began
             left = spent / figure.contracts * (wanted.contracts - figure.contracts)
@@ -44,14 +52,23 @@ def main() -> int:
     return 1 if figure.differed else 0
 
 
+def _show(found: Found) -> None:
+    out = sys.stdout.write
+    out(f"\n== seed {found.seed}\n{found.difference}\n")
+    for part in ("transformations", "quality", "model", "schema_policy"):
+        if found.case.contract.get(part):
+            out(f"  {part}: {found.case.contract[part]}\n")
+    rows = [{name: canonical(column)[row] for name, column in _columns(found)} for row in range(found.rows)]
+    out(f"  rows: {rows}\n")
+    sys.stdout.flush()
+
+
+def _columns(found: Found) -> list[tuple[str, Any]]:
+    return list(zip(found.case.rows.column_names, found.case.rows.columns, strict=True))
+
+
 def _report(figure: Figure, engines: str, seed: int, seconds: float) -> None:
     out = sys.stdout.write
-    for found in figure.found:
-        out(f"\n== seed {found.seed}\n{found.difference}\n")
-        for part in ("transformations", "quality", "model", "schema_policy"):
-            if found.case.contract.get(part):
-                out(f"  {part}: {found.case.contract[part]}\n")
-        out(f"  rows: {found.case.rows.to_pylist()[:4]}\n")
     out(f"\n{figure}\n")
     out(f"engines {engines}, seeds {seed} to {seed + figure.contracts - 1}, {seconds:.0f} s\n")
     per = ", ".join(

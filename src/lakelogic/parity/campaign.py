@@ -16,6 +16,7 @@ from lakelogic.parity.contracts import KEY, Case, make
 from lakelogic.parity.outcome import Outcome, compiled, evaluate, refusal
 from lakelogic.parity.shrink import shrink
 
+_LONGEST_SHRINK = 20.0  # seconds spent on one difference
 ENGINES = ("duckdb", "polars", "spark")
 # A few rows are smaller than the code that Spark would generate for them; small runs are made like this too.
 _SPARK = {
@@ -34,6 +35,11 @@ class Found:
     seed: int
     difference: Difference
     case: Case
+
+    @property
+    def rows(self) -> int:
+        """How many rows are worth showing."""
+        return min(4, int(self.case.rows.num_rows))
 
 
 @dataclass(slots=True)
@@ -119,8 +125,11 @@ def _shrunk(
     if not most:
         return Found(seed, found, case)
     pair = _pair(outcomes, engines)
+    until = time.monotonic() + _LONGEST_SHRINK
 
     def differs(smaller: Case) -> bool:
+        if time.monotonic() > until:
+            return False
         again = judge(smaller, pair)
         if isinstance(again, str):
             return False

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lakelogic.parity.canonical import plain
-from lakelogic.parity.shapes import SCALARS, Shape, aggregate_shapes, by_function, nested_types
+from lakelogic.parity.shapes import SCALARS, Shape, aggregate_shapes, by_function, by_name, nested_types
 from lakelogic.parity.values import value
 from lakelogic.sql.bind import Binder, bind, scope_of
 from lakelogic.sql.parse import parse_expression
@@ -73,6 +73,12 @@ class Author:
             return self._leaf(wanted, columns)
         return self.fill(self.chance.choice(forms[name]), scope, depth - 1)
 
+    def any_form(self, scope: Scope, depth: int) -> str:
+        """A form of the catalogue, every name as likely as any other."""
+        forms = by_name()
+        name = self.chance.choice([name for name in forms if name not in LEFT_OUT])
+        return self.fill(self.chance.choice(forms[name]), scope, depth - 1)
+
     def fill(self, shape: Shape, scope: Scope, depth: int) -> str:
         """A shape with expressions in its places."""
         self.used.append(shape.name)
@@ -87,8 +93,10 @@ class Author:
     def bound(self, wanted: Type | None, scope: Scope, depth: int) -> tuple[str, Type] | None:
         """An expression that binds, with its type; None after too many tries."""
         for _ in range(_TRIES):
-            asked = wanted or self.pick_type(scope)
-            text = self.typed(asked, scope, depth)
+            if wanted is None and self.chance.random() < 0.6:
+                text = self.any_form(scope, depth)
+            else:
+                text = self.typed(wanted or self.pick_type(scope), scope, depth)
             try:
                 type_ = bind(text, scope).type
             except SqlProblems:

@@ -101,6 +101,9 @@ TEMPLATES = (
     "map_filter({map}, (k, v) -> v > 0)", "transform_values({map}, (k, v) -> v + 1)",
     "transform_keys({map}, (k, v) -> concat(k, '!'))", "array_sort({ints})", "array_sort({texts})",
     "from_json({text}, 'a INT, b STRING')", "from_json({text}, 'array<int>')", "to_json({struct})", "to_json({ints})",
+    "flatten(array({ints}, {ints}))", "map_from_entries(array(struct({text} AS k, {int} AS v)))",
+    "make_timestamp(2024, {int}, 29, 12, 30, 15.5)", "make_timestamp_ntz({int}, 2, 29, 0, 0, 0)",
+    "make_timestamp_ltz(2024, 2, {int}, 23, 59, 59.999999)",
     "get_json_object({text}, '$.a')", "json_tuple({text}, 'a')", "split({text}, ',')", "split({text}, '[,;]', 2)",
 )  # fmt: skip
 AGGREGATE_TEMPLATES = (
@@ -135,6 +138,7 @@ _PLACES: dict[str, Type] = {
     "map": parse_type("map<string,int>"), "struct": parse_type("struct<a:int,b:string>"),
 }  # fmt: skip
 _PLACE = re.compile(r"\{(\w+)\}")
+_MOST_TRIES = 6000  # only functions that want particular constants need so many
 _MOST_SHAPES = 60  # per function: enough to reach every pair of types, few enough to keep functions equally likely
 
 
@@ -213,12 +217,13 @@ def _accepted(name: str, count: int, build: Builder, chance: random.Random) -> I
         return returns is not None
 
     seeds: list[tuple[Type | str, ...]] = []
-    attempts = len(options) if count == 1 else 2500
-    for attempt in range(attempts):
+    for attempt in range(len(options) if count == 1 else _MOST_TRIES):
+        if len(found) > 2 * _MOST_SHAPES:
+            break
         chosen = (options[attempt],) if count == 1 else tuple(chance.choice(options) for _ in range(count))
         if tried(chosen):
             seeds.append(chosen)
-    for seed in seeds[:40] if count > 1 else []:
+    for seed in seeds[:10] if count > 1 else []:
         for position in range(count):
             for option in chance.sample(options, 12):
                 tried((*seed[:position], option, *seed[position + 1 :]))
@@ -286,7 +291,7 @@ def scalar_shapes() -> Mapping[str, tuple[Shape, ...]]:
         found += _of_function(name, least, most, build)
     known = {*SCALARS, *nested_types()}
     for shape in found:
-        if all(not place.is_nested or place in known for place in (*shape.places, shape.returns)):
+        if all(not place.is_nested or place in known for place in shape.places):
             shapes.setdefault(str(shape.returns), []).append(shape)
     return {kind: tuple(found) for kind, found in shapes.items()}
 
@@ -295,6 +300,12 @@ def scalar_shapes() -> Mapping[str, tuple[Shape, ...]]:
 def by_function() -> Mapping[str, Mapping[str, tuple[Shape, ...]]]:
     """Type yielded → name of the form → its shapes: so that every function is as likely as any other."""
     return {kind: _named(shapes) for kind, shapes in scalar_shapes().items()}
+
+
+@lru_cache(maxsize=1)
+def by_name() -> Mapping[str, tuple[Shape, ...]]:
+    """Every scalar form by its name, whatever it yields."""
+    return _named([shape for shapes in scalar_shapes().values() for shape in shapes])
 
 
 def _named(shapes: Sequence[Shape]) -> dict[str, tuple[Shape, ...]]:
