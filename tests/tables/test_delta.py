@@ -507,11 +507,12 @@ def test_a_not_null_column_refuses_files_with_nulls(tmp_path, stage):
         tables.append(str(root), [stage(root, with_null)], SCHEMA, commit(2))
 
 
-def test_a_partitioned_table_is_not_available_yet(tmp_path):
+def test_a_partitioned_table_is_read_and_not_written(tmp_path, stage):
     root = tmp_path / "t"
     create(root, {}, partition_by=["email"])
+    assert tables.state(str(root)).files == ()
     with pytest.raises(UnsupportedError, match="partitioned by email"):
-        tables.state(str(root))
+        tables.append(str(root), [stage(root, rows((1, "a")))], SCHEMA, commit(2))
 
 
 def edit(root: Path, kind: str, change: dict[str, object]) -> None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 from collections.abc import Callable, Iterator
+from itertools import repeat
 from typing import Any, NamedTuple, NoReturn
 
 import pyarrow as pa
@@ -25,9 +27,12 @@ TOO_DEEP = "nested too deeply"
 MOST_DEPTH = 200
 
 _ROWS = 16_384
+_BLOCK = 1 << 17
+_NOTHING: dict[str, Any] = {}
+_WORD = f"lakelogic-{secrets.token_hex(16)}"
+_BETWEEN = f',"{_WORD}",'
 _BLANK = b" \t\r\n"
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_OPENS = re.compile(r"[\[{]")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _HALF = re.compile("[\ud800-\udfff]")
 
@@ -98,24 +103,61 @@ def is_whole(read: Read, part: Part) -> bool:
     return not following
 
 
-def rows_of(read: Read, part: Part) -> Iterator[Row]:
-    """The values of a file in order."""
+def rows_of(read: Read, part: Part) -> Iterator[list[Row]]:
+    """The values of a file in order, some at a time."""
     return _document(read, part) if is_whole(read, part) else _lines(read, part)
 
 
-def _lines(read: Read, part: Part) -> Iterator[Row]:
+def _lines(read: Read, part: Part) -> Iterator[list[Row]]:
     unreadable = f"not valid {encoding_of(read.options)}"
+    number = part.line
     with open_text(local_path(part.uri), read.options, part.start, part.end) as stream:
-        for number, raw in enumerate(stream, start=part.line):
-            line = raw.removesuffix(b"\n").removesuffix(b"\r")
-            if not line.strip(_BLANK):
-                continue
-            try:
-                text = line.decode("utf-8")
-            except UnicodeDecodeError:
-                yield Row(number, line.decode("utf-8", "replace"), None, unreadable)
-                continue
-            yield Row(number, text, *_parse(text))
+        while raw := stream.readlines(_BLOCK):
+            found = _all_at_once(raw, number)
+            yield list(_one_by_one(raw, number, unreadable)) if found is None else found
+            number += len(raw)
+
+
+def _all_at_once(raw: list[bytes], number: int) -> list[Row] | None:
+    """The objects of lines that are all sound, parsed by one call; None where one is not.
+
+    A word that occurs in none of them stands between the lines. When all of these words come out between the
+    values, and only there, every line was exactly one value.
+    """
+    try:
+        lines = b"".join(raw).decode("utf-8").split("\n")
+    except UnicodeDecodeError:
+        return None
+    texts = [line.removesuffix("\r") for line in lines]
+    numbers = [at for at, text in enumerate(texts, number) if text and text.strip(" \t\r")]
+    if len(numbers) < len(texts):
+        texts = [texts[at - number] for at in numbers]
+    joined = _BETWEEN.join(texts)
+    if joined.count(_WORD) != len(texts) - 1 or any(len(t) > 2 * MOST_DEPTH and _is_deep(t) for t in texts):
+        return None
+    try:
+        values = _decode(f"[{joined}]")
+    except (ValueError, RecursionError):
+        return None
+    objects = values[::2]
+    if values[1::2].count(_WORD) != len(texts) - 1 or not all(type(value) is dict for value in objects):
+        return None
+    if "\\u" in joined and any(_HALF.search(canonical_json(value)) for value in objects):
+        return None
+    return [Row(*row) for row in zip(numbers, texts, objects, repeat(None))]
+
+
+def _one_by_one(raw: list[bytes], number: int, unreadable: str) -> Iterator[Row]:
+    for at, ended in enumerate(raw, number):
+        line = ended.removesuffix(b"\n").removesuffix(b"\r")
+        if not line.strip(_BLANK):
+            continue
+        try:
+            text = line.decode("utf-8")
+        except UnicodeDecodeError:
+            yield Row(at, line.decode("utf-8", "replace"), None, unreadable)
+            continue
+        yield Row(at, text, *_parse(text))
 
 
 def _parse(text: str) -> tuple[dict[str, Any] | None, str | None]:
@@ -150,7 +192,7 @@ def _is_deep(text: str) -> bool:
     return deepest > MOST_DEPTH
 
 
-def _document(read: Read, part: Part) -> Iterator[Row]:
+def _document(read: Read, part: Part) -> Iterator[list[Row]]:
     """The objects of documents, which stand alone, in an array, or one after the other.
 
     Where the text stops being JSON, what is left of it is one broken row: nobody can tell how many it would be.
@@ -164,11 +206,11 @@ def _document(read: Read, part: Part) -> Iterator[Row]:
         counted = start
         written = text[start:end]
         if _HALF.search(written):
-            yield Row(line, _HALF.sub("\ufffd", written), None, unreadable)
+            yield [Row(line, _HALF.sub("\ufffd", written), None, unreadable)]
         elif broken is not None:
-            yield Row(line, written, None, broken)
+            yield [Row(line, written, None, broken)]
         else:
-            yield Row(line, written, *_object(value, written))
+            yield [Row(line, written, *_object(value, written))]
 
 
 def _values(text: str) -> Iterator[tuple[int, int, Any, str | None]]:
@@ -211,9 +253,8 @@ def _blank(text: str, at: int) -> int:
 def keys_of(read: Read, part: Part) -> set[str]:
     """The top-level keys of the objects in a file."""
     found: set[str] = set()
-    for row in rows_of(read, part):
-        if row.value is not None:
-            found.update(row.value)
+    for rows in rows_of(read, part):
+        found.update(*(row.value for row in rows if row.value is not None))
     return found
 
 
@@ -221,8 +262,8 @@ def batches_of(read: Read, part: Part, whole: pa.Schema) -> Iterator[pa.RecordBa
     """The rows of one file, or of a part of it, in order."""
     builder = Builder(read, part.uri, whole)
     rows: list[Row] = []
-    for row in rows_of(read, part):
-        rows.append(row)
+    for found in rows_of(read, part):
+        rows += found
         if len(rows) >= _ROWS:
             yield _batch(read, builder, rows)
             rows = []
@@ -231,19 +272,24 @@ def batches_of(read: Read, part: Part, whole: pa.Schema) -> Iterator[pa.RecordBa
 
 
 def _batch(read: Read, builder: Builder, rows: list[Row]) -> pa.RecordBatch:
-    shapes: dict[tuple[str, ...], list[str | None]] = {}
-    columns: list[list[str | None]] = [[] for _ in read.columns]
-    for row in rows:
-        value = row.value or {}
-        keys = tuple(value)
-        names = shapes.get(keys)
-        if names is None:
-            names = [None if at is None else keys[at] for at in positions(read, keys)]
-            shapes[keys] = names
-        for column, name in zip(columns, names, strict=True):
-            column.append(None if name is None else landed_text(value[name]))
+    objects = [row.value or _NOTHING for row in rows]
+    shapes = [tuple(value) for value in objects]
+    # The key that stands for a column, in objects of each shape.
+    spelled = {shape: positions(read, shape) for shape in set(shapes)}
+    columns: list[pa.Array] = []
+    for at, _ in enumerate(read.columns):
+        keys = {shape: None if (where := found[at]) is None else shape[where] for shape, found in spelled.items()}
+        if len(keys) == 1:
+            (key,) = keys.values()
+            values = [None] * len(rows) if key is None else [value[key] for value in objects]
+        else:
+            values = [
+                None if (key := keys[shape]) is None else value[key]
+                for shape, value in zip(shapes, objects, strict=True)
+            ]
+        columns.append(strings([v if v is None or isinstance(v, str) else landed_text(v) for v in values]))
     return builder.build(
-        [strings(column) for column in columns],
+        columns,
         integers([row.line for row in rows]),
         strings([row.text for row in rows]),
         strings([row.broken for row in rows]),

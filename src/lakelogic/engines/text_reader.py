@@ -8,6 +8,7 @@ stops a run.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 
 from lakelogic.engines.base import Pinned
-from lakelogic.errors import UnsupportedError
+from lakelogic.errors import SourceError, UnsupportedError
 from lakelogic.names import BROKEN, FILE, NUMBER, TEXT
 from lakelogic.plan.nodes import Landed, Read
 from lakelogic.sql.arrays import strings
@@ -29,6 +30,7 @@ TEXT_FORMATS = frozenset({"csv", "tsv", "json", "ndjson"})
 
 # A plain file that is larger is read in parts of about this size, where several workers can take them.
 PART = 16 * 2**20
+_TOLD = re.compile(SourceError.code + r"  (.*?\.)(?:\. Detail: |\s*$)", re.MULTILINE)
 _PIECE = 1 << 20
 
 
@@ -58,6 +60,12 @@ def local_path(uri: str) -> str:
             f"{uri} is not on this machine; reading it is not available yet.", hint="copy the files here"
         )
     return uri
+
+
+def source_error(error: BaseException) -> SourceError | None:
+    """The trouble with a file that a library wrapped in an error of its own; None where it has other trouble."""
+    found = _TOLD.search(str(error))
+    return SourceError(found[1]) if found else None
 
 
 def batches_of(read: Read, part: Part, whole: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -85,7 +85,7 @@ def measure(
 def duplicates(connection: Any, query: Query, keys: Sequence[str]) -> int:
     """How many different keys occur more than once."""
     listed = ", ".join(quoted(query.columns[key]) for key in keys)
-    present = " AND ".join(f"{quoted(query.columns[key])} IS NOT NULL" for key in keys)
+    present = " OR ".join(f"{quoted(query.columns[key])} IS NOT NULL" for key in keys)
     inside = f"SELECT {listed} FROM {quoted(query.name)} WHERE {present} GROUP BY {listed} HAVING count(*) > 1"
     counted = query.then("duplicates", f"SELECT count(*) AS n FROM (\n  {inside}\n)", {"n": "n"})
     return int(stream(connection, counted).read_all().column("n")[0].as_py())

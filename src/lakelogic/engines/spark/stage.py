@@ -16,6 +16,7 @@ from lakelogic.engines.spark.frames import located
 from lakelogic.engines.spark.masks import masked
 from lakelogic.engines.spark.session import functions_of, observation_for
 from lakelogic.engines.spark.text import name
+from lakelogic.engines.text_reader import source_error
 from lakelogic.errors import EngineError, UnsupportedError
 from lakelogic.plan.nodes import Mask, Published
 from lakelogic.privacy.keys import Keys
@@ -40,7 +41,7 @@ def stage(frame: Frame, columns: Sequence[Published], masks: Sequence[Mask], key
             .parquet(located(str(root)))
         )
     except Exception as error:
-        raise EngineError(
+        raise source_error(error) or EngineError(
             f"Spark could not evaluate the plan: {_first_line(error)}",
             hint=f"Nothing was published; staged under {place}.",
         ) from error
