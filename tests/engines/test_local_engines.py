@@ -212,11 +212,11 @@ def test_a_link_is_shaped_and_filtered(engine, tmp_path):
     assert engine.duplicates(frame, ["CODE2"]) == 0
 
 
-def test_duplicates_count_keys_not_rows_and_pass_over_nulls(engine):
+def test_duplicates_count_keys_not_rows_and_pass_over_keys_that_are_all_null(engine):
     table = pa.table({"a": [1, 1, 1, 2, 2, None, None, 3], "b": ["x", "x", "x", "y", None, "n", "n", "z"]})
     frame, _ = engine.adopt(table)
     assert engine.duplicates(frame, ["a"]) == 2
-    assert engine.duplicates(frame, ["a", "b"]) == 1
+    assert engine.duplicates(frame, ["a", "b"]) == 2  # (1, x) and (NULL, n)
     assert engine.duplicates(frame, ["b"]) == 2
 
 

@@ -124,7 +124,10 @@ class Engine(Protocol):
         ...
 
     def duplicates(self, frame: Frame, keys: Sequence[str]) -> int:
-        """How many different key values occur more than once (rows with a NULL in the key do not count)."""
+        """How many different key values occur more than once.
+
+        A partly NULL key equals another by value; rows whose whole key is NULL do not count.
+        """
         ...
 
     def open(self, files: Sequence[str], columns: Sequence[tuple[str, pa.DataType]]) -> Frame:

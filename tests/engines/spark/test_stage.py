@@ -328,10 +328,10 @@ def test_measures_are_answered_together(spark_engine: SparkEngine, tmp_path: Pat
     assert list(nothing.values()) == [0, 0, 0, 0, None, None, None, None, None, None, [], 0]
 
 
-def test_duplicates_count_values_and_pass_over_nulls(spark_engine: SparkEngine) -> None:
+def test_duplicates_count_values_and_pass_over_keys_that_are_all_null(spark_engine: SparkEngine) -> None:
     frame = spark_engine.wrap(pa.table({"a": ["x", "x", "x", "y", None, None], "b": ["1", "1", "2", "1", "1", "1"]}))
     assert spark_engine.duplicates(frame, ["a"]) == 1
-    assert spark_engine.duplicates(frame, ["a", "b"]) == 1
+    assert spark_engine.duplicates(frame, ["a", "b"]) == 2  # (x, 1) and (NULL, 1)
     assert spark_engine.duplicates(frame, ["b"]) == 1
 
 

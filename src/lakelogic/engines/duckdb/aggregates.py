@@ -141,7 +141,7 @@ def _over_set(call: Call) -> Summary:
     """A total of different values: they are few, so they are held."""
     found = f"list_sort(list_distinct({quoted(call.name)}))"
     start = cast("0", call.type)
-    total = f"list_reduce({found}, lambda a, v: TRY(a + v), {start})"
+    total = f"list_reduce({found}, lambda ll_a, ll_v: TRY(ll_a + ll_v), {start})"
     values = {call.name: call.listed(cast(call.value, call.type))}
     return Summary(values, f"CASE WHEN {quoted(call.name)} IS NOT NULL THEN {total} END")
 

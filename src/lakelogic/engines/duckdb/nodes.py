@@ -113,7 +113,7 @@ def rollup(frame: Query, node: Rollup, _links: Links) -> Query:
         values |= own
         written = [quoted(name) for name in own]
         name = identifiers[one.name]
-        found = summary(one.function, name, written, args, one.type, distinct=one.distinct)
+        found = summary(one.function, f"~made{index}", written, args, one.type, distinct=one.distinct)
         inner += [f"{sql} AS {quoted(part)}" for part, sql in found.inner.items()]
         outer.append(f"{try_cast(found.outer, one.type)} AS {quoted(name)}")
     if node.grouping is not None:

@@ -34,7 +34,7 @@ def exact_sum(name: str, value: str, kept: Callable[..., str]) -> tuple[dict[str
     inner[f"{name}~odd"] = f"list({value}){kept(f'NOT {ordinary}')}"
     inner[f"{name}~count"] = f"count({value}){kept()}"
     parts = [f"coalesce({cast(quoted(f'{name}~{index}'), 'BIGINT')}, 0)" for index in range(len(digits))]
-    odd = f"list_reduce(list_sort({quoted(f'{name}~odd')}), lambda a, v: a + v)"
+    odd = f"list_reduce(list_sort({quoted(f'{name}~odd')}), lambda ll_a, ll_v: ll_a + ll_v)"
     total = f"(coalesce({odd}, CAST(0 AS DOUBLE)) + {_together(parts)})"
     return inner, f"CASE WHEN {quoted(f'{name}~count')} > 0 THEN {total} END"
 

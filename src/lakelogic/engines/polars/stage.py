@@ -70,7 +70,8 @@ def measure(files: Sequence[str], columns: Sequence[Published], measures: Sequen
 
 def duplicates(rows: Rows, keys: Sequence[str]) -> int:
     """How many different keys occur more than once."""
-    counted = rows.frame.select(keys).drop_nulls().group_by(list(keys)).agg(pl.len().alias("~rows"))
+    present = rows.frame.select(keys).filter(pl.any_horizontal(pl.col(key).is_not_null() for key in keys))
+    counted = present.group_by(list(keys)).agg(pl.len().alias("~rows"))
     return int(counted.filter(pl.col("~rows") > 1).select(pl.len()).collect().item())
 
 

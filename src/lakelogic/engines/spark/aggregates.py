@@ -14,7 +14,7 @@ from lakelogic.engines.spark.sums import added, exact_sum
 from lakelogic.engines.spark.text import constant, name, quoted, type_name
 from lakelogic.errors import UnsupportedError
 from lakelogic.sql.expressions import Expression, Literal
-from lakelogic.sql.types import DOUBLE, Type, decimal
+from lakelogic.sql.types import DOUBLE, STRING, Type, decimal
 
 
 class Summary(NamedTuple):
@@ -60,8 +60,10 @@ class Call:
 
     def listed(self, text: str, build: Callable[[str], str]) -> Summary:
         """Something made of all values that are not NULL, or of each once."""
-        collect = "collect_set" if self.distinct else "collect_list"
-        return Summary({self.name: f"{collect}({text})"}, build(name(self.name)))
+        if not self.distinct:
+            return Summary({self.name: f"collect_list({text})"}, build(name(self.name)))
+        inner, found = different(self.name, text, self.source)
+        return Summary({self.name: inner}, build(found))
 
 
 Builder: TypeAlias = Callable[[Call], Summary]
@@ -70,6 +72,13 @@ Builder: TypeAlias = Callable[[Call], Summary]
 def plain(value: str, type_: Type) -> str:
     """A number in which −0 is 0: equal values must not differ in an answer."""
     return f"({value} + CAST(0 AS {type_name(type_)}))" if type_.kind in ("float", "double") else value
+
+
+def different(column: str, text: str, type_: Type) -> tuple[str, str]:
+    """An aggregate for the column, and the array of different values made of it."""
+    if type_.kind in ("float", "double"):  # a set that is collected holds NaN several times
+        return f"collect_list({text})", f"array_distinct({name(column)})"
+    return f"collect_set({text})", name(column)
 
 
 def summary(
@@ -108,7 +117,8 @@ def _together(call: Call) -> str:
 def _count_distinct(call: Call) -> Summary:
     value = call.value if len(call.values) == 1 else _together(call)
     if call.is_window:
-        return Summary({call.name: f"collect_set({value})"}, f"CAST(size({name(call.name)}) AS BIGINT)")
+        inner, found = different(call.name, value, call.source if len(call.values) == 1 else STRING)
+        return Summary({call.name: inner}, f"CAST(size({found}) AS BIGINT)")
     return call.one(f"count(DISTINCT {value})")
 
 
@@ -174,8 +184,10 @@ def _by(function: str) -> Builder:
 
 def _collect(distinct: bool) -> Builder:
     def build(call: Call) -> Summary:
-        collect = "collect_set" if distinct else "collect_list"
-        return Summary({call.name: f"{collect}({call.value})"}, ascending(name(call.name), call.source))
+        inner, found = f"collect_list({call.value})", name(call.name)
+        if distinct:
+            inner, found = different(call.name, call.value, call.source)
+        return Summary({call.name: inner}, ascending(found, call.source))
 
     return build
 

@@ -177,7 +177,7 @@ class SparkEngine:
 
     def duplicates(self, frame: Frame, keys: Sequence[str]) -> int:
         """How many key values occur more than once."""
-        present = " AND ".join(f"{name(key)} IS NOT NULL" for key in keys)
+        present = " OR ".join(f"{name(key)} IS NOT NULL" for key in keys)
         kept = frame.where(present).selectExpr(*(name(key) for key in keys))
         repeated = kept.groupBy(*(kept[name(key)] for key in keys)).count().where("count > 1")
         return int(repeated.count())
