@@ -22,11 +22,14 @@ _SHORT = 60  # text that may stand twice
 _BLANKS = "E' \\t\\r\\n'"
 
 
-def let(value: str, body: Callable[[str], str], *, always: bool = False) -> str:
-    """A body that mentions a value several times, which is computed once."""
+def let(value: str, body: Callable[[str], str], *, always: bool = False, name: str = "ll_v") -> str:
+    """A body that mentions a value several times, which is computed once.
+
+    Inside a body that reads a value of this kind from around it, another name is needed.
+    """
     if len(value) <= _SHORT and not always:
         return body(value)
-    return f"list_transform([{value}], lambda ll_v: {body('ll_v')})[1]"
+    return f"list_transform([{value}], lambda {name}: {body(name)})[1]"
 
 
 def _within(value: str, low: int, high: int, result: Callable[[str], str]) -> str:
@@ -215,7 +218,7 @@ def _put_together(pattern: Pattern, pieces: dict[str, tuple[Part, str]], to: Typ
     day = _parsed_day(pattern, pieces)
     if "weekday_name" in pieces:
         wanted = _named(pieces["weekday_name"], WEEKDAYS)
-        day = f"CASE WHEN isodow({day}) = {wanted} THEN {day} END"
+        day = let(day, lambda d: f"CASE WHEN isodow({d}) = {wanted} THEN {d} END", name="ll_d")
     if to.kind == "date" and "offset" not in pieces:
         return day
     return f"(epoch_us({day}) + {_clock_micros(pieces)})"

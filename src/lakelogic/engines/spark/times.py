@@ -18,13 +18,17 @@ Builder: TypeAlias = Callable[[Call, Sequence[str]], str]
 _MONTHS_AT_MOST = 120_000  # ten thousand years
 _SHORT = 60  # text that may stand twice
 _BLANKS = quoted(" \t\r\n")
+_APART = "\x01"
 
 
-def let(value: str, body: Callable[[str], str], *, always: bool = False) -> str:
-    """A body that mentions a value several times, which is computed once."""
+def let(value: str, body: Callable[[str], str], *, always: bool = False, name: str = "ll_v") -> str:
+    """A body that mentions a value several times, which is computed once.
+
+    Inside a body that reads a value of this kind from around it, another name is needed.
+    """
     if len(value) <= _SHORT and not always:
         return body(value)
-    return f"element_at(transform(array({value}), ll_v -> {body('ll_v')}), 1)"
+    return f"element_at(transform(array({value}), {name} -> {body(name)}), 1)"
 
 
 def _within(value: str, low: int, high: int, result: Callable[[str], str]) -> str:
@@ -130,22 +134,30 @@ def _parse(call: Call, args: Sequence[str]) -> str:
 
 def _parsed(value: str, pattern: Pattern, to: Type) -> str:
     """The date that a text says, or the microseconds."""
-    regex, spans = quoted(rf"^(?:{pattern.regex})\z"), pattern.spans
-    pieces: dict[str, tuple[Part, str]] = {}
-    for index, part in enumerate(pattern.fields):
-        if spans is not None:
-            start, size = spans[index]
-            pieces[part.field] = (part, f"substr({value}, {start + 1}, {size})")
-        else:
-            pieces[part.field] = (part, f"regexp_extract({value}, {regex}, {index + 1})")
+    regex, spans, fields = rf"^(?:{pattern.regex})\z", pattern.spans, pattern.fields
+    if spans is not None:
+        pieces: dict[str, tuple[Part, str]] = {
+            part.field: (part, f"substr({value}, {start + 1}, {size})")
+            for part, (start, size) in zip(fields, spans, strict=True)
+        }
+        found = _put_together(pattern, pieces, to)
+    else:
+        # All groups in one look at the text: written one after another, then parted again.
+        groups = _APART.join(f"${index}" for index in range(1, len(fields) + 1))
+        listed = f"split(regexp_replace({value}, {quoted(regex)}, {quoted(groups)}), {quoted(_APART)})"
+        pieces = {part.field: (part, f"ll_p[{index}]") for index, part in enumerate(fields)}
+        found = f"element_at(transform(array({listed}), ll_p -> {_put_together(pattern, pieces, to)}), 1)"
+    return f"CASE WHEN {value} RLIKE {quoted(regex)} THEN {found} END"
+
+
+def _put_together(pattern: Pattern, pieces: dict[str, tuple[Part, str]], to: Type) -> str:
     day = _parsed_day(pattern, pieces)
     if "weekday_name" in pieces:
         wanted = _named(pieces["weekday_name"], WEEKDAYS)
-        day = f"CASE WHEN weekday({day}) + 1 = {wanted} THEN {day} END"
-    found = day
-    if to.kind != "date" or "offset" in pieces:
-        found = f"(CAST(unix_date({day}) AS BIGINT) * {DAY}L + {_clock_micros(pieces)})"
-    return f"CASE WHEN {value} RLIKE {regex} THEN {found} END"
+        day = let(day, lambda d: f"CASE WHEN weekday({d}) + 1 = {wanted} THEN {d} END", name="ll_d")
+    if to.kind == "date" and "offset" not in pieces:
+        return day
+    return f"(CAST(unix_date({day}) AS BIGINT) * {DAY}L + {_clock_micros(pieces)})"
 
 
 def _number(pieces: dict[str, tuple[Part, str]], field: str, default: str) -> str:
