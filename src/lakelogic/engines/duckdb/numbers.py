@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from lakelogic.engines.duckdb import reals
 from lakelogic.engines.duckdb.exact import as_text, exact
 from lakelogic.engines.duckdb.literals import cast, try_cast
 from lakelogic.sql.expressions import Call
@@ -44,6 +45,7 @@ def _shift(call: Call, args: Sequence[str]) -> str:
 
 
 BUILDERS: dict[str, Builder] = {
+    **reals.BUILDERS,
     "int_divide": lambda _call, args: f"TRY({args[0]} // NULLIF({args[1]}, CAST(0 AS BIGINT)))",
     "sign": _sign,
     "round": _round,

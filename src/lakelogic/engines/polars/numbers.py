@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from lakelogic.engines import exact_text
-from lakelogic.engines.polars import by_value
+from lakelogic.engines.polars import by_value, reals
 from lakelogic.engines.polars.by_value import each, each_of
 from lakelogic.engines.polars.convert import by_batch
 from lakelogic.engines.polars.literals import dtype
@@ -66,6 +66,7 @@ def _factorial(_call: Call, args: Args) -> pl.Expr:
 
 
 BUILDERS: dict[str, Builder] = {
+    **reals.BUILDERS,
     "int_divide": _int_divide,
     "sign": _sign,
     "round": _round,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from lakelogic.engines.spark import reals
 from lakelogic.engines.spark.conversions import double_text
 from lakelogic.engines.spark.text import type_name
 from lakelogic.sql.expressions import Call
@@ -52,6 +53,7 @@ def _shift(spark_name: str) -> Builder:
 
 
 BUILDERS: dict[str, Builder] = {
+    **reals.BUILDERS,
     "int_divide": _int_divide,
     "sign": lambda _call, args: f"(signum({args[0]}) + 0D)",
     "round": _round,

@@ -12,6 +12,7 @@ from lakelogic.sql.expressions import Call, Expression, Literal, call, convert
 from lakelogic.sql.problems import BAD_ARGUMENTS, BAD_TYPES
 from lakelogic.sql.types import BIGINT, BOOLEAN, DOUBLE, INT, Type, decimal
 
+_BITS = "Right to about 15 digits, and the same to the last bit on every engine."
 FUNCTIONS = (
     scalar("add", "numbers", "a + b; try_add(a, b)", "Whole numbers as bigint; beyond it NULL.",
        ("1 + 2", 3), ("9223372036854775807 + 1", None), ("1.5 + 1.25", Decimal("2.75")), ("NULL + 1", None), ("try_add(1, 2)", 3)),
@@ -40,6 +41,23 @@ FUNCTIONS = (
     composed("hypot", "numbers", "hypot(a, b)", "The square root of a² + b², as double.", ("hypot(3, 4)", 5.0), ("hypot(0, -2)", 2.0)),
     composed("radians", "numbers", "radians(a)", "Degrees as radians: times 0.017453292519943295.", ("radians(180)", 3.141592653589793), ("radians(0)", 0.0)),
     composed("degrees", "numbers", "degrees(a)", "Radians as degrees: times 57.29577951308232.", ("degrees(pi())", 180.0), ("degrees(0)", 0.0)),
+    scalar("exp", "reals", "exp(x)", f"e to the power of x. {_BITS}", ("exp(0)", 1.0), ("exp(1000)", float("inf")), ("round(exp(1), 12)", 2.718281828459)),
+    scalar("expm1", "reals", "expm1(x)", f"exp(x) - 1, exact near 0 as well. {_BITS}", ("expm1(0)", 0.0), ("expm1(1e-20)", 1e-20)),
+    scalar("ln", "reals", "ln(x); log(x)", f"The natural logarithm; NULL unless x is above 0. {_BITS}", ("ln(1)", 0.0), ("ln(0)", None), ("log(-1)", None), ("round(ln(10), 12)", 2.302585092994)),
+    scalar("log10", "reals", "log10(x); log(10, x)", f"The logarithm to base 10, whole for powers of ten. {_BITS}", ("log10(1000)", 3.0), ("log(10, 0.001)", -3.0), ("log10(0)", None)),
+    scalar("log2", "reals", "log2(x); log(2, x)", f"The logarithm to base 2, whole for powers of two. {_BITS}", ("log2(8)", 3.0), ("log2(0.25)", -2.0)),
+    composed("log", "reals", "log(base, x)", "ln(x) / ln(base), as double.", ("round(log(3, 81), 12)", 4.0), ("log(1, 5)", None)),
+    scalar("log1p", "reals", "log1p(x)", f"ln(1 + x), exact near 0 as well. {_BITS}", ("log1p(0)", 0.0), ("log1p(1e-20)", 1e-20), ("log1p(-1)", None)),
+    scalar("power", "reals", "power(x, y); pow(x, y)", f"x to the power of y: by squaring for whole y up to 1024, NaN for a broken power of a negative number. {_BITS}",
+       ("power(2, 10)", 1024.0), ("pow(10, -2)", 0.01), ("power(2, 0.5)", 1.4142135623730951), ("power(0, 0)", 1.0), ("power(0, -1)", float("inf")), ("isnan(power(-8, 0.5))", True)),
+    scalar("cbrt", "reals", "cbrt(x)", f"The cube root. {_BITS}", ("cbrt(27)", 3.0), ("cbrt(-8)", -2.0)),
+    scalar("sin", "reals", "sin(x)", f"The sine of radians; NULL beyond a million of them. {_BITS}", ("sin(0)", 0.0), ("sin(pi() / 2)", 1.0), ("sin(1e7)", None)),
+    scalar("cos", "reals", "cos(x)", f"The cosine of radians; NULL beyond a million of them. {_BITS}", ("cos(0)", 1.0), ("cos(pi())", -1.0)),
+    scalar("tan", "reals", "tan(x)", f"The tangent of radians; NULL beyond a million of them. {_BITS}", ("tan(0)", 0.0), ("round(tan(pi() / 4), 12)", 1.0)),
+    scalar("asin", "reals", "asin(x)", f"The radians that have a sine; NaN beyond -1 and 1. {_BITS}", ("asin(1)", 1.5707963267948966), ("isnan(asin(2))", True)),
+    scalar("acos", "reals", "acos(x)", f"The radians that have a cosine; NaN beyond -1 and 1. {_BITS}", ("acos(1)", 0.0), ("acos(-1)", 3.141592653589793)),
+    scalar("atan", "reals", "atan(x)", f"The radians that have a tangent. {_BITS}", ("atan(0)", 0.0), ("round(atan(1) * 4, 12)", 3.14159265359)),
+    scalar("atan2", "reals", "atan2(y, x)", f"The radians of the point (x, y); NULL for infinite ones. {_BITS}", ("atan2(1, 0)", 1.5707963267948966), ("atan2(0, -1)", 3.141592653589793), ("atan2(0, 0)", 0.0)),
     composed("pi", "numbers", "pi()", "The double next to π.", ("pi()", 3.141592653589793)),
     composed("e", "numbers", "e()", "The double next to Euler's number.", ("e()", 2.718281828459045)),
     scalar("is_nan", "numbers", "isnan(a)", "TRUE for NaN; FALSE for NULL and every other number.", ("isnan(CAST('NaN' AS DOUBLE))", True), ("isnan(1)", False), ("isnan(NULL)", False)),
@@ -169,6 +187,20 @@ def of_real(name: str) -> Builder:
     return lambda a: Call(name, (real(a[0], name),), DOUBLE)
 
 
+def _log(a: Args) -> Expression:
+    if len(a) == 1:
+        return of_real("ln")(a)
+    base = a[0]
+    if isinstance(base, Literal) and base.value in (2, 10):
+        return of_real(f"log{base.value}")(a[1:])
+    sides = [Call("ln", (real(value, "log"),), DOUBLE) for value in (a[1], base)]
+    return Call("divide", tuple(sides), DOUBLE)
+
+
+def _two_reals(name: str) -> Builder:
+    return lambda a: Call(name, tuple(real(value, name) for value in a), DOUBLE)
+
+
 def _times(factor: float, what: str) -> Builder:
     return lambda a: Call("multiply", (real(a[0], what), Literal(factor, DOUBLE)), DOUBLE)
 
@@ -212,6 +244,9 @@ def _width_bucket(a: Args) -> Expression:
     )
 
 
+_OF_ONE_REAL = (
+    "exp", "expm1", "ln", "log2", "log10", "log1p", "cbrt", "sin", "cos", "tan", "asin", "acos", "atan",
+)  # fmt: skip
 SIGNATURES: Signatures = {
     "try_add": (2, 2, _operator("add")),
     "try_subtract": (2, 2, _operator("subtract")),
@@ -233,6 +268,11 @@ SIGNATURES: Signatures = {
     "ceiling": (1, 1, _whole_number("ceil")),
     "sqrt": (1, 1, of_real("sqrt")),
     "hypot": (2, 2, _hypot),
+    "log": (1, 2, _log),
+    "power": (2, 2, _two_reals("power")),
+    "pow": (2, 2, _two_reals("power")),
+    "atan2": (2, 2, _two_reals("atan2")),
+    **{name: (1, 1, of_real(name)) for name in _OF_ONE_REAL},
     "radians": (1, 1, _times(0.017453292519943295, "radians")),
     "degrees": (1, 1, _times(57.29577951308232, "degrees")),
     "pi": (0, 0, lambda _: Literal(pi, DOUBLE)),
