@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import difflib
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
@@ -26,7 +27,7 @@ from lakelogic.contract.rules import (
     SumBetween,
 )
 from lakelogic.contract.service_levels import Completeness, RowCount, ServiceLevels
-from lakelogic.contract.source import Link, Source, format_of, is_table_name
+from lakelogic.contract.source import Link, Options, Source, format_of, is_table_name
 from lakelogic.contract.steps import STEPS, Bin, Deduplicate, Rename
 from lakelogic.contract.tree import Branch, Items, Leaf, Node, Spot, child
 from lakelogic.errors import Diagnostic
@@ -223,6 +224,55 @@ def _options(node: Branch, path: str) -> Iterator[Diagnostic]:
             yield _problem(codes.NO_EFFECT, message, entry.spot, child(child(path, "options"), name), hint)
 
 
+_PACKED = ("gzip", "gz", "zip", "bz2", "bzip2", "zstd", "zst", "lz4", "none", "uncompressed")
+
+
+def _reading(node: Branch, path: str) -> Iterator[Diagnostic]:
+    """What no file can be read with: an encoding that nobody knows, a quote of two characters."""
+    encoding, packed, quote = (_text(node.get(name)) for name in ("encoding", "compression", "quote_char"))
+    said: list[tuple[str, str, str]] = []
+    if encoding and not _is_encoding(encoding):
+        near = difflib.get_close_matches(encoding.lower(), ("utf-8", "utf-16", "latin-1", "iso-8859-1", "cp1252"), n=1)
+        hint = f"did you mean `{near[0]}`?" if near else "Say utf-8, latin-1, utf-16, cp1252, …"
+        said.append(("encoding", f"There is no encoding `{encoding}`.", hint))
+    if packed and packed.lower() not in _PACKED:
+        hint = "Say gzip, zip, bz2, zstd, lz4 or none; by default the suffix tells."
+        said.append(("compression", f"There is no compression `{packed}`.", hint))
+    if quote and len(quote) > 1 and quote != "none":
+        said.append(("quote_char", f"`quote_char` is one character, not `{quote}`.", 'Write `""` for none.'))
+    if quote and quote == _text(node.get("delimiter")):
+        said.append(("quote_char", "`quote_char` and `delimiter` are the same.", "Change one of them."))
+    for name, message, hint in said:
+        yield _problem(codes.BAD_FORMAT, message, node.entries[name].value.spot, child(path, name), hint)
+
+
+def _is_encoding(name: str) -> bool:
+    try:
+        found = codecs.lookup(name)
+    except LookupError:
+        return False
+    return bool(found._is_text_encoding) and found.incrementaldecoder is not None
+
+
+def _implied(node: Branch, _: str) -> Iterator[Diagnostic]:
+    """`implied_decimals` belong to fields of the model: nothing else has a type to give them effect."""
+    source, model = node.get("source"), node.get("model")
+    options = source.get("options") if isinstance(source, Branch) else None
+    implied = options.get("implied_decimals") if isinstance(options, Branch) else None
+    fields = model.get("fields") if isinstance(model, Branch) else None
+    if not isinstance(implied, Branch):
+        return
+    listed = fields.items if isinstance(fields, Items) else ()
+    names = [name for item in listed if (name := _text(item.get("name") if isinstance(item, Branch) else item))]
+    for name, entry in implied.entries.items():
+        if name.lower() in {known.lower() for known in names}:
+            continue
+        near = difflib.get_close_matches(name, names, n=1)
+        hint = f"did you mean `{near[0]}`?" if near else "Declare the field with its type, such as decimal(10,2)."
+        at = f"source.options.implied_decimals.{name}"
+        yield _problem(codes.NO_EFFECT, f"The model has no field `{name}`.", entry.spot, at, hint)
+
+
 def _layers(node: Branch, path: str) -> Iterator[Diagnostic]:
     info = node.get("info")
     written = [(name, node.get(name)) for name in ("tier", "layer", "target_layer")]
@@ -368,10 +418,11 @@ def _bounded(node: Branch, path: str) -> Iterator[Diagnostic]:
 
 
 _RELATIONS: dict[type[Section], tuple[Relation, ...]] = {
-    Contract: (_layers, _keys, _ratios, _datasets, _references, _unique_names("links"), _not_empty_lists),
+    Contract: (_layers, _keys, _ratios, _datasets, _references, _implied, _unique_names("links"), _not_empty_lists),
     Model: (_unique_names("fields"),),
     Field: (_masking_format, _protected, _accepted, _ordered("min", "max"), _ordered("min_length", "max_length"),
             _not_negative("min_length", "max_length")),
+    Options: (_reading, _not_negative("skip_rows")),
     Source: (_source, _ordered("from_date", "to_date")),
     Link: (_one_of(("path", "table"), "Add `path: …` or `table: …`."), _at_most_one("path", "table"),
            _at_most_one("format", "type")),

@@ -330,6 +330,11 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
     faults.reach("after_quarantine_stage")
     counts = reconcile(plan, staged, bad.by_verdict, lambda: _recount(run_, prepared.read))
     _refuse_bad_rows(run_, counts)
+    if run_.slice is not None and not counts.source and contract.source.empty_behavior == "fail":
+        raise SourceError(
+            f"There are no rows in what was read at `{run_.slice.described}`.",
+            hint="The contract says empty_behavior: fail.",
+        )
     measured, outcomes = measure(contract, prepared.compiled, engine, staged, run_.links, writes=commit is not None)
     closed = gates.closed(contract, counts, outcomes)
     faults.reach("after_gates")
