@@ -11,10 +11,10 @@ from sqlglot import exp
 from lakelogic.sql.arguments import refuse
 from lakelogic.sql.catalogue import time_calls as calls
 from lakelogic.sql.coerce import day
-from lakelogic.sql.expressions import Call, Expression, Literal
+from lakelogic.sql.expressions import Call, Expression, Literal, convert
 from lakelogic.sql.problems import BAD_ARGUMENTS, BAD_TYPES
-from lakelogic.sql.time_units import Interval, of, read_interval, read_span
-from lakelogic.sql.types import INT, TIMESTAMP_NTZ
+from lakelogic.sql.time_units import LENGTHS, Interval, of, read_interval, read_span
+from lakelogic.sql.types import INT, TIMESTAMP, TIMESTAMP_NTZ
 
 if TYPE_CHECKING:
     from lakelogic.sql.bind import Binder
@@ -224,6 +224,37 @@ def _interval_days(binder: Binder, name: str, arguments: list[exp.Expression]) -
     return calls.add_interval(value if value.type.kind in calls.TIMES else day(value, name), moved, name)
 
 
+def _sequence(binder: Binder, _name: str, arguments: list[exp.Expression]) -> Expression | None:
+    """`sequence(start, end, INTERVAL 1 MONTH)`; without an interval it is a sequence of numbers."""
+    step = interval(arguments[2])
+    if step is None:
+        return None
+    n, unit = _step(step)
+    start, end = (binder.part(argument) for argument in arguments[:2])
+    kinds = {start.type.kind, end.type.kind}
+    if kinds == {"date"} and not step.timed:
+        return calls.date_sequence(start, end, n, unit)
+    shared = TIMESTAMP_NTZ if "timestamp_ntz" in kinds and "timestamp" not in kinds else TIMESTAMP
+    first, last = (convert(calls.moment(value, "sequence"), shared) for value in (start, end))
+    return calls.date_sequence(first, last, n, unit)
+
+
+def _step(step: Interval) -> tuple[int, str]:
+    for size, unit in (
+        (step.months, "month"),
+        (step.micros // LENGTHS["day"], "day"),
+        (step.micros // LENGTHS["second"], "second"),
+    ):
+        whole = (size, 0) if unit == "month" else (0, size * LENGTHS[unit])
+        if size > 0 and whole == (step.months, step.micros):
+            return size, unit
+    raise refuse(
+        BAD_ARGUMENTS,
+        "The step of a sequence of times must be so many months, or so many days, hours, minutes or seconds.",
+        "write INTERVAL 1 DAY; a sequence that goes back is made by reverse(sequence(…))",
+    )
+
+
 Special = Callable[["Binder", str, list[exp.Expression]], Expression | None]
 
 # (name, number of arguments) → what the binder does instead of binding every argument as a value; None: go on
@@ -243,6 +274,7 @@ SPECIAL: dict[tuple[str, int], Special] = {
     ("localtimestamp", 0): _local_now,
     ("unix_timestamp", 0): _now_seconds,
     ("to_unix_timestamp", 0): _now_seconds,
+    ("sequence", 3): _sequence,
     **{(name, count): _make_interval for name in _MAKERS for count in range(8)},
 }
 
