@@ -81,15 +81,20 @@ def rank(frame: pl.LazyFrame, node: Rank, _links: Links) -> pl.LazyFrame:
     if not node.order:
         return frame.with_columns((numbers.over(partition) if partition else numbers).alias(node.output))
     # One direction for all keys is all that a window takes: with two, keys are put in place of values.
-    keys = [_key(key, len(directions) > 1) for key in node.order]
+    keys = [part for key in node.order for part in _keys(key, len(directions) > 1)]
     descending = directions == {True}
     numbered = numbers.over(partition or None, order_by=keys, descending=descending, nulls_last=True)
     return frame.with_columns(numbered.alias(node.output))
 
 
-def _key(key: Order, as_rank: bool) -> pl.Expr:
+def _keys(key: Order, as_rank: bool) -> list[pl.Expr]:
+    """What stands for a sort key in a window of one direction, in which NULLs are last."""
     value = expression(key.value)
-    return value.rank("dense", descending=key.descending) if as_rank else value
+    found = value.rank("dense", descending=key.descending) if as_rank else value
+    if not key.nulls_first:
+        return [found]
+    is_first_downward = key.descending and not as_rank
+    return [value.is_null() if is_first_downward else value.is_not_null(), found]
 
 
 def rollup(frame: pl.LazyFrame, node: Rollup, _links: Links) -> pl.LazyFrame:
