@@ -56,7 +56,9 @@ def _aggregate(call: Call, args: Sequence[str]) -> str:
     nothing, none = cast("NULL", element), cast("NULL", call.type)
     pairs = f'list_transform({values}, lambda "~x": struct_pack(t := {none}, x := "~x"))'
     first = f"struct_pack(t := {start}, x := {nothing})"
-    return f"CASE WHEN {values} IS NOT NULL THEN struct_extract(list_reduce({pairs}, {merge}, {first}), 't') END"
+    total = f"struct_extract(list_reduce({pairs}, {merge}, {first}), 't')"
+    # A constant array is folded away, and its type with it.
+    return cast(f"CASE WHEN {values} IS NOT NULL THEN {total} END", call.type)
 
 
 def _has_null(values: str) -> str:
