@@ -153,6 +153,8 @@ def of_times(function: str, left: Expression, right: Expression) -> Expression |
     kinds = (left.type.kind, right.type.kind)
     if not set(kinds) & set(calls.TIMES):
         return None
+    if "null" in kinds and function in ("add", "subtract"):
+        return Literal(None, right.type if kinds[0] == "null" else left.type)
     if function == "subtract" and kinds[0] == "date" and (kinds[1] == "date" or right.type.is_text):
         return Call("days_between", (left, day(right, "-")), INT)
     if function == "subtract" and left.type.is_text and kinds[1] == "date":
