@@ -11,6 +11,7 @@ import gzip
 import io
 import zipfile
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,12 @@ import pyarrow as pa
 import pytest
 
 from lakelogic import DataProcessor
+from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.contract.load import load
+from lakelogic.engines.text_reader import TextScan
+from lakelogic.errors import SourceError
+from lakelogic.plan.nodes import Read
+from lakelogic.run.window import look, pin_source
 
 LONG = "x" * 5_000_000
 
@@ -221,24 +228,124 @@ def contract(case: Case, root: Path) -> dict[str, Any]:
     }
 
 
-def rows_of(engine: Any, frame: Any) -> list[dict[str, Any]]:
-    return engine.collect(frame).to_pylist()
-
-
 def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (str, int, float)) else str(value)
 
 
+# Spark reads text with the same reader, so a few cases show the whole way, and one job below shows them all.
+ON_SPARK = {
+    "line ends in quotes are kept", "text after a closing quote belongs to the value", "too few and too many values",
+    "NUL is a character", "a very long quoted value", "differing order, case and columns between files", "words for NULL",
+    "only a header in every file", "decimal comma", "implied decimals", "lines that are no objects", "an array",
+    "nested values are compact text", "folders are columns where the model declares them", "folders of json",
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("engine", ["duckdb", "polars"], indirect=True)
 def test_a_file_gives_the_same_rows_and_reasons(engine: Any, workspace: Path, case: Case) -> None:
+    judge(engine, workspace, case)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("case", [case for case in CASES if case.name in ON_SPARK], ids=lambda case: case.name)
+@pytest.mark.parametrize("engine", ["spark"], indirect=True)
+def test_a_file_gives_the_same_rows_and_reasons_on_spark(engine: Any, workspace: Path, case: Case) -> None:
+    judge(engine, workspace, case)
+
+
+def judge(engine: Any, workspace: Path, case: Case) -> None:
     result = DataProcessor(contract(case, workspace / "landing"), engine).run(materialize=False)
-    good, bad = rows_of(engine, result.good), rows_of(engine, result.bad)
-    names = case.columns.split(" ") if case.columns else []
-    assert sorted(([plain(row[name]) for name in names] for row in good), key=str) == sorted(
-        map(list, case.rows), key=str
-    )
+    good, bad = engine.collect(result.good).to_pylist(), engine.collect(result.bad).to_pylist()
+    names = case.columns.split(" ")
+    found_rows = [[plain(row[name]) for name in names] for row in good]
+    assert sorted(found_rows, key=str) == sorted(map(list, case.rows), key=str)
     prefix = "Unreadable line: "
     found = [(row["_lakelogic_line"], row["_lakelogic_errors"][0].removeprefix(prefix)) for row in bad]
     assert sorted(found, key=str) == sorted(case.bad, key=str)
     assert all(len(row["_lakelogic_errors"]) == 1 for row in bad)
     assert result.counts.source == len(case.rows) + len(case.bad)
+
+
+def test_the_cases_shown_on_spark_exist() -> None:
+    assert {case.name for case in CASES} >= ON_SPARK
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("engine", ["spark"], indirect=True)
+def test_sparks_workers_read_what_the_driver_reads(
+    engine: Any, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All cases in one job: every file goes through a worker, and comes back as it was."""
+    monkeypatch.setattr("lakelogic.engines.spark.scan.SMALL", 0)
+    expected, frames = [], []
+    for number, case in enumerate(CASES):
+        loaded = load(contract(case, workspace / str(number))).contract
+        slice_ = pin_source(loaded, LocalCatalog(), set())
+        source = look(loaded, slice_, engine)
+        read = Read("source", source.format, source.columns, source.options)
+        columns = [column.name for column in source.columns]
+        for row in TextScan(read, slice_.pinned).reader().read_all().to_pylist():
+            expected.append((number, [row[name] for name in columns], row["~file"], *_about(row)))
+        listed = ", ".join(f"`{name.replace('`', '``')}`" for name in columns)
+        frames.append(
+            engine.scan(read, slice_.pinned).selectExpr(
+                f"{number} AS c",
+                f"CAST(array({listed}) AS ARRAY<STRING>) AS v",
+                "`~file`",
+                "`~number`",
+                "`~text`",
+                "`~broken`",
+            )
+        )
+    whole = reduce(lambda one, other: one.union(other), frames)
+    found = [(row["c"], row["v"], row["~file"], *_about(row)) for row in engine.collect(whole).to_pylist()]
+    assert sorted(found, key=repr) == sorted(expected, key=repr)
+
+
+def _about(row: dict[str, Any]) -> tuple[Any, ...]:
+    return row["~number"], row["~text"], row["~broken"]
+
+
+BROKEN_GZIP = gzip.compress(b"a,b\n" + b"".join(b"%d,%d\n" % (n, n * 7919 % 10007) for n in range(400_000)))[:-2000]
+UNREADABLE = [
+    ("packed and cut off", {"1.csv": ABC, "2.csv.gz": BROKEN_GZIP}, {}, "2.csv.gz cannot be read to its end: Compressed file"),
+    ("packed, but not so", {"1.csv.gz": b"a,b,c"}, {}, "1.csv.gz cannot be read to its end: Not a gzipped file"),
+    ("no archive", {"1.csv.zip": b"a,b,c"}, {}, "1.csv.zip cannot be read: File is not a zip file"),
+    ("an archive of two files", {"1.csv.zip": zipped(a=ABC, b=ABC)}, {}, "1.csv.zip cannot be read: the archive holds 2 files"),
+    ("zstd that is none", {"1.csv.zst": ABC}, {}, "1.csv.zst cannot be read"),
+    ("a column twice", {"1.csv": b"id,x,id\n1,2,3\n"}, {}, "1.csv has column `id` twice"),
+    ("columns alike but for case", {"1.csv": b"id,x,ID\n1,2,3\n"}, {}, "1.csv has columns `id` and `ID`"),
+    ("a header that is no text", {"1.csv": b"id,\xff\n1,2\n"}, {}, "The header of {root}/1.csv cannot be read: not valid UTF-8"),
+    ("a header with an open quote", {"1.csv": b'id,"x\n1,2\n'}, {}, "The header of {root}/1.csv cannot be read: a quote"),
+    ("no rows", {"1.csv": b"id,x\n", "2.csv": b""}, {"empty_behavior": "fail"}, "There are no rows in what was read at"),
+    ("no files", {"1.txt": b"id,x\n"}, {"empty_behavior": "fail"}, "There is nothing to read at"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("_name", "files", "source", "said"), UNREADABLE, ids=[name for name, *_ in UNREADABLE])
+def test_only_an_unreadable_file_stops_a_run_and_is_named(
+    engine: Any, workspace: Path, _name: str, files: dict[str, bytes], source: dict[str, Any], said: str
+) -> None:
+    root = workspace / "landing"
+    case = Case("", files, [], source=source)
+    with pytest.raises(SourceError) as raised:
+        DataProcessor(contract(case, root), engine).run(materialize=False)
+    assert said.replace("{root}", str(root)) in str(raised.value)
+
+
+def test_thousands_of_small_files_are_one_input(engine: Any, workspace: Path) -> None:
+    files = {f"{n % 10}/{n}.csv": b"a,b\n%d,x\n" % n if n % 2 else b"B,A\ny,%d\n" % n for n in range(2000)}
+    case = Case("", files, [], source={"pattern": "**/*.csv"}, model={"a": "int", "b": "string"})
+    result = DataProcessor(contract(case, workspace / "landing"), engine).run(materialize=False)
+    rows = engine.collect(result.good).to_pylist()
+    assert sorted((row["a"], row["b"]) for row in rows) == [(n, "x" if n % 2 else "y") for n in range(2000)]
+
+
+def test_quarantine_keeps_the_landed_line_exactly(engine: Any, workspace: Path) -> None:
+    lines = ['{"a": 1.50,  "b": "x"} ', ' {"a": "n", "c": 12345678901234567890}', '  {"a": 1 ']
+    case = Case("", "\n".join(lines).encode(), [], format="json", model={"a": "decimal(4,2)"})
+    result = DataProcessor(contract(case, workspace / "landing"), engine).run(materialize=False)
+    bad = {row["_lakelogic_raw"]: row["_lakelogic_line"] for row in engine.collect(result.bad).to_pylist()}
+    assert bad == {lines[1]: None, lines[2]: 3}
+    assert result.counts.good == 1
