@@ -73,6 +73,6 @@ def conform(column: Any, type_: Type) -> Any:
     to = to_arrow(type_)
     if column.type == to:
         return column
-    if pa.types.is_timestamp(column.type) and pa.types.is_timestamp(to):
+    if type_.is_nested or (pa.types.is_timestamp(column.type) and pa.types.is_timestamp(to)):
         return column.cast(to, safe=False)  # finer than microseconds is cut off
     return column.cast(to)

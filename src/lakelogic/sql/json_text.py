@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from operator import itemgetter
 from typing import Any, NoReturn
 
 from lakelogic.sql.types import STRING, Type, parse_type
@@ -150,26 +149,10 @@ def reshaped(text: str | None, type_: str, lenient: bool = False) -> str | None:
     if text is None:
         return None
     value = read(text, _type(type_), lenient=lenient)
-    return None if value is None else compact(value)
+    return None if value is None else _encode(value)
 
 
-def write(value: Any, type_: Type) -> str:
-    """A value of `texts_of(type_)` as JSON: numbers and booleans bare, everything else quoted."""
-    if value is None:
-        return "null"
-    if type_.kind == "array":
-        assert type_.element is not None
-        return "[" + ",".join(write(item, type_.element) for item in value) + "]"
-    if type_.kind == "struct":
-        return "{" + ",".join(f"{quoted(name)}:{write(value[name], field)}" for name, field in type_.fields) + "}"
-    if type_.kind == "map":
-        assert type_.element is not None
-        # Other keys were put in their own order before they became text.
-        entries = sorted(value.items(), key=itemgetter(0)) if type_.key is None or type_.key.is_text else value.items()
-        return "{" + ",".join(f"{quoted(key)}:{write(item, type_.element)}" for key, item in entries) + "}"
-    if type_.kind == "boolean" or (type_.is_number and value not in ("NaN", "Infinity", "-Infinity")):
-        return str(value)
-    return quoted(value)
+_encode: Callable[[Any], str] = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 # documents that stay text

@@ -19,6 +19,7 @@ _MIDDLE_YEAR = "(?:[1-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-8]|0[1-9][0-9
 _DAY = "-[0-9]{2}-[0-9]{2}"
 _CLOCK = r"[T ](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?"
 _OFFSET = "(?:Z|[+-](?:(?:0[0-9]|1[0-7])(?::?[0-5][0-9])?|18(?::?00)?))?"
+_NOT_JSON = r"'(?i)nan|inf|,\s*[}\]]'"
 _FIRST, _LAST = "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"
 
 
@@ -79,9 +80,9 @@ def _from_text(sql: str, source: Type, to: Type) -> str | None:
     if to.kind == "binary":
         return f"encode({sql})"
     if to.kind == "json" and source.kind == "string":
-        # The validator lets NaN and Infinity pass, which are not JSON; outside of quoted text they are refused.
-        bare = rf"""regexp_replace({sql}, '"(?:[^"\\]|\\.)*"', '', 'g')"""
-        return f"CASE WHEN json_valid({sql}) AND NOT regexp_matches({bare}, '(?i)nan|inf') THEN {sql} END"
+        # The validator lets NaN, Infinity and a last comma pass, which are not JSON outside of quoted text.
+        bare = rf"""regexp_replace({sql}, '"(?:[^"\\]|\\.)*"', '0', 'g')"""
+        return f"CASE WHEN json_valid({sql}) AND NOT regexp_matches({bare}, {_NOT_JSON}) THEN {sql} END"
     return sql if to.is_text else None
 
 
@@ -136,7 +137,8 @@ def _from_decimal(sql: str, source: Type, to: Type) -> str | None:
     if to.is_text:
         return cast(sql, "VARCHAR")
     if to.is_integer:
-        return f"CASE WHEN floor({sql}) = {sql} THEN {try_cast(sql, to)} END"
+        whole = try_cast(f"TRY(floor({sql}))", source)
+        return f"CASE WHEN {whole} = {sql} THEN {try_cast(sql, to)} END"
     if to.kind == "boolean":
         return f"({sql} <> 0)"
     if to.kind in ("float", "double"):

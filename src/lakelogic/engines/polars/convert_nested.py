@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -11,8 +11,8 @@ from lakelogic.engines.polars.by_element import flat, regrouped
 from lakelogic.engines.polars.literals import dtype
 from lakelogic.errors import UnsupportedError
 from lakelogic.sql.coerce import always_converts
-from lakelogic.sql.json_text import read, texts_of, write
-from lakelogic.sql.types import STRING, Type
+from lakelogic.sql.json_text import quoted, read, texts_of
+from lakelogic.sql.types import STRING, Type, array, struct
 
 Convert: TypeAlias = Callable[[pl.Expr, Type, Type], pl.Expr]
 
@@ -42,12 +42,72 @@ def from_json(value: pl.Expr, to: Type, convert: Convert) -> pl.Expr:
 
 def _read(values: pl.Series, to: Type, *, lenient: bool) -> pl.Series:
     found = [None if text is None else read(text, to, lenient=lenient) for text in values.to_list()]
-    return pl.Series(values.name, found, dtype=dtype(texts_of(to)))
+    return _column(found, texts_of(to)).alias(values.name)
+
+
+def _column(values: list[Any], type_: Type) -> pl.Series:
+    """Python values as a series: level by level, because Polars is slow to take nested objects apart."""
+    if not type_.is_nested:
+        return pl.Series("x", values, dtype=pl.String)
+    missing = pl.Series("x", [value is None for value in values], dtype=pl.Boolean)
+    if type_.kind == "struct":
+        parts = [
+            _column([None if value is None else value[name] for value in values], field).alias(name)
+            for name, field in type_.fields
+        ]
+        return _unless(missing, pl.DataFrame(parts).to_struct("x"))
+    assert type_.element is not None
+    sizes = pl.Series("x", [0 if value is None else len(value) for value in values], dtype=pl.Int64)
+    if type_.kind == "array":
+        items = _column([item for value in values if value is not None for item in value], type_.element)
+        return regrouped(items, sizes, missing, dtype(type_))
+    present = [value for value in values if value is not None]
+    keys = _column([key for value in present for key in value], STRING)
+    items = _column([item for value in present for item in value.values()], type_.element)
+    entries = pl.DataFrame([keys.alias("key"), items.alias("value")]).to_struct("x")
+    return regrouped(entries, sizes, missing).cast(dtype(type_))
 
 
 def _written(texts: pl.Series, source: Type) -> pl.Series:
-    found = [None if value is None else write(value, source) for value in texts.to_list()]
-    return pl.Series(texts.name, found, dtype=pl.String)
+    """Values whose scalars are text already as JSON; NULL stays NULL."""
+    if source.kind == "array":
+        assert source.element is not None
+        inner = _written(flat(texts), source.element).fill_null("null")
+        joined = regrouped(inner, texts.list.len(), texts.is_null(), pl.List(pl.String)).list.join(",")
+        return "[" + joined + "]"
+    if source.kind == "struct":
+        parts = [
+            quoted(name) + ":" + _written(texts.struct.field(name), field).fill_null("null")
+            for name, field in source.fields
+        ]
+        whole = pl.select(pl.concat_str(parts, separator=",")).to_series()
+        return _unless(texts.is_null(), "{" + whole + "}")
+    if source.kind == "map":
+        assert source.key is not None
+        element = texts_of(source).element or STRING
+        entries = texts.cast(dtype(array(struct(("key", STRING), ("value", element)))))
+        # Keys that are no text were put in their own order before they became one.
+        entries = entries.list.sort() if source.key.is_text else entries
+        both = flat(entries).struct.unnest()
+        keys, items = _quoted(both.get_column("key")), _written(both.get_column("value"), source.element or STRING)
+        pairs = keys + ":" + items.fill_null("null")
+        joined = regrouped(pairs, entries.list.len(), entries.is_null(), pl.List(pl.String)).list.join(",")
+        return "{" + joined + "}"
+    if source.kind == "boolean" or (source.is_number and source.kind not in ("float", "double")):
+        return texts
+    if source.is_number:
+        odd = texts.is_in(["NaN", "Infinity", "-Infinity"])
+        return pl.select(pl.when(odd).then(_quoted(texts)).otherwise(texts)).to_series()
+    return _quoted(texts)
+
+
+def _quoted(texts: pl.Series) -> pl.Series:
+    """JSON strings; only texts that hold something to escape are looked at one by one."""
+    plain = '"' + texts + '"'
+    positions = texts.str.contains(r'["\\\x00-\x1f]').fill_null(False).arg_true()
+    if not len(positions):
+        return plain
+    return plain.scatter(positions, [quoted(texts[index]) for index in positions.to_list()])
 
 
 def element_wise(values: pl.Series, source: Type, to: Type, convert: Convert, *, lenient: bool = False) -> pl.Series:

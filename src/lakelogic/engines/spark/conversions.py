@@ -219,7 +219,9 @@ def _number(value: str, source: Type, to: Type) -> str:
             return f"CASE WHEN {value} % 1 = 0 THEN try_cast({value} AS {kind}) END"
         return f"try_cast({value} AS {kind})"
     if to.kind == "decimal":
-        cut = f"try_cast({value} AS {kind})"
+        # A float is read by its own shortest text; widened to a double it would show digits it does not have.
+        written = double_text(value, source) if source.kind == "float" else value
+        cut = f"try_cast({written} AS {kind})"
         if source.kind in ("float", "double"):
             return f"CASE WHEN CAST({cut} AS {type_name(source)}) = {value} THEN {cut} END"
         if source.kind == "decimal" and source.scale > to.scale:

@@ -6,11 +6,15 @@ mean the same everywhere.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
-from lakelogic.sql.arguments import Args, Signatures
+from lakelogic.sql.arguments import Args, Signatures, constant_text, refuse
+from lakelogic.sql.catalogue import matching
 from lakelogic.sql.catalogue.row import composed, scalar
-from lakelogic.sql.expressions import Call, Expression
+from lakelogic.sql.coerce import text
+from lakelogic.sql.expressions import Call, Expression, Literal
+from lakelogic.sql.lambdas import lambda_of
 from lakelogic.sql.nested import (
     appended,
     array_argument,
@@ -46,7 +50,12 @@ from lakelogic.sql.nested import (
     sequence_call,
     size_call,
     slice_call,
+    struct_of,
 )
+from lakelogic.sql.problems import BAD_ARGUMENTS
+from lakelogic.sql.types import INT, STRING, array
+
+_SPECIAL = re.compile(r"[\\.^$|?*+()\[\]{}]")
 
 FUNCTIONS = (
     # structs
@@ -135,6 +144,9 @@ FUNCTIONS = (
     scalar("map_entries", "maps", "map_entries(m)", "The entries as structs of key and value, in order of keys.",
        ("map_entries(map('b', 1, 'a', 2))", [{"key": "a", "value": 2}, {"key": "b", "value": 1}])),
     scalar("map_item", "maps", "m[key]; element_at(m, key)", "The value of a key; NULL when it is not there.", ("map('a', 1, 'b', 2)['b']", 2), ("map('a', 1)['z']", None), ("map(1, 'x')[1]", "x"), ("map('a', 1)[NULL]", None)),
+    composed("str_to_map", "maps", "str_to_map(s); str_to_map(s, between_pairs, between_key_and_value)",
+       "A map of the pairs in a text, parted by constant texts, `,` and `:` unless others are given. Without the second a value is NULL; of equal keys the last wins.",
+       ("str_to_map('a:1,b:2:3,c')", [("a", "1"), ("b", "2:3"), ("c", None)]), ("str_to_map('a=1|a=2', '|', '=')", [("a", "2")]), ("str_to_map('')", [("", None)])),
     composed("map_keys", "maps", "map_keys(m)", "The keys, in order.", ("map_keys(map('b', 1, 'a', 2))", ["a", "b"])),
     composed("map_values", "maps", "map_values(m)", "The values, in order of their keys.", ("map_values(map('b', 1, 'a', 2))", [2, 1])),
     composed("map_contains_key", "maps", "map_contains_key(m, key)", "Whether there is such a key.", ("map_contains_key(map('a', NULL), 'a')", True), ("map_contains_key(map('a', 1), 'b')", False)),
@@ -143,6 +155,26 @@ FUNCTIONS = (
     composed("transform_keys", "maps", "transform_keys(m, (k, v) -> …)", "Every key through a function; of equal ones the last in order of the old keys wins.",
        ("transform_keys(map('a', 1, 'b', 2), (k, v) -> upper(k))", [("A", 1), ("B", 2)]), ("transform_keys(map('a', 1, 'b', 2), (k, v) -> 'x')", [("x", 2)])),
 )  # fmt: skip
+
+
+def _str_to_map(a: Args) -> Expression:
+    """Pairs parted by one text, key and value by another."""
+    between, within = (
+        constant_text(a[position], "str_to_map's separators") if len(a) > position else Literal(default, STRING)
+        for position, default in ((1, ","), (2, ":"))
+    )
+    if not between.value or not within.value:
+        raise refuse(BAD_ARGUMENTS, "The separators of `str_to_map` cannot be empty.")
+    patterns = [Literal(_SPECIAL.sub(r"\\\g<0>", str(literal.value)), STRING) for literal in (between, within)]
+    split = matching.SIGNATURES["split"][2]
+
+    def entry(pair: Expression) -> Expression:
+        parts = split([pair, patterns[1], Literal(2, INT)])
+        return struct_of([("key", item(parts, Literal(0, INT))), ("value", item(parts, Literal(1, INT)))])
+
+    pairs = split([text(a[0]), patterns[0]])
+    found = lambda_of([STRING], entry, ("p",))
+    return map_from_entries(Call("transform", (pairs, found), array(found.type)))
 
 
 # Functions of other subjects that also take arrays: SQL name → builder, None where the arguments are no arrays.
@@ -188,4 +220,5 @@ SIGNATURES: Signatures = {
     "map_values": (1, 1, part_of_entries("value")),
     "map_contains_key": (2, 2, map_contains_key),
     "map_concat": (1, None, map_concat),
+    "str_to_map": (1, 3, _str_to_map),
 }
