@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import accumulate, pairwise
 from typing import Any
 
 import polars as pl
@@ -33,7 +34,29 @@ def failure(error: Exception) -> EngineError:
 def stream(rows: Rows) -> Iterator[pa.RecordBatch]:
     """The rows, batch by batch."""
     for part in rows.frame.collect_batches(chunk_size=BATCH, maintain_order=True, engine="streaming"):
-        yield from part.to_arrow().to_batches()
+        for piece in whole_pieces(part):
+            yield from piece.to_arrow().to_batches()
+
+
+def whole_pieces(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """The frame in pieces of one chunk each, where Polars could not put chunks together.
+
+    It fails on lists of dates and times when one of the chunks holds only empty lists.
+    """
+    if not frame.height or not any(_lists_times(kind) for kind in frame.schema.values()):
+        yield frame
+        return
+    ends = {0, frame.height}
+    for column in frame.get_columns():
+        ends |= set(accumulate(column.chunk_lengths()))
+    for start, end in pairwise(sorted(ends)):
+        yield frame.slice(start, end - start)
+
+
+def _lists_times(kind: pl.DataType) -> bool:
+    if isinstance(kind, pl.Struct):
+        return any(_lists_times(field.dtype) for field in kind.fields)  # type: ignore[arg-type]
+    return isinstance(kind, pl.List) and (kind.inner.is_temporal() or kind.inner.is_nested())
 
 
 def stage(rows: Rows, columns: Sequence[Published], masks: Sequence[Mask], keys: Keys, place: str) -> Staged:
@@ -79,7 +102,10 @@ def collect(rows: Rows, limit: int | None) -> pa.Table:
     """The rows as an Arrow table of contract types."""
     frame = rows.frame if limit is None else rows.frame.head(limit)
     try:
-        table = frame.collect(engine="streaming").to_arrow()
+        table = pa.concat_tables(
+            [piece.to_arrow() for piece in whole_pieces(frame.collect(engine="streaming"))],
+            promote_options="permissive",
+        )
     except pl.exceptions.PolarsError as error:
         raise failure(error) from error
     columns = [conform(column, from_arrow(column.type)) for column in table.columns]
