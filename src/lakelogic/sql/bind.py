@@ -229,7 +229,9 @@ class Binder:
         if isinstance(value, Literal) and isinstance(value.value, int):
             return _whole(-value.value)
         if isinstance(value, Literal) and isinstance(value.value, float | Decimal):
-            return Literal(-value.value, value.type)
+            # Python's own minus would round a decimal to 28 digits.
+            opposite = value.value.copy_negate() if isinstance(value.value, Decimal) else -value.value
+            return Literal(opposite, value.type)
         wide = convert(value, BIGINT) if value.type.is_integer else value
         return Call("negate", (wide,), wide.type)
 
