@@ -15,6 +15,7 @@ EXECUTED: tuple[str, ...] = (
     "docs/start/first-contract.md",
     "docs/concepts/contract.md",
     "docs/concepts/engines.md",
+    "docs/concepts/files.md",
     "docs/concepts/sql.md",
     "docs/how-to/find-bad-rows.md",
     "docs/how-to/mask-personal-data.md",
