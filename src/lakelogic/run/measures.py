@@ -110,17 +110,14 @@ def _duplicates(engine: Engine, staged: Staged, good: Mapping[str, Published], k
         return 0
     if sum(file.rows for file in staged.good) <= SMALL:
         return _repeated(files, keys)
-    found = engine.duplicates(engine.open(files, [(key, to_arrow(good[key].type)) for key in keys]), keys)
-    # An engine counts whole keys; those that are NULL in part are few and are compared here.
-    return found + (_repeated(files, keys, only_partly=True) if len(keys) > 1 else 0)
+    return engine.duplicates(engine.open(files, [(key, to_arrow(good[key].type)) for key in keys]), keys)
 
 
-def _repeated(files: Sequence[str], keys: Sequence[str], *, only_partly: bool = False) -> int:
+def _repeated(files: Sequence[str], keys: Sequence[str]) -> int:
     seen: Counter[tuple[Any, ...]] = Counter()
     for batch in parquet.batches(files, keys):
         for key in zip(*(batch.column(name).to_pylist() for name in keys), strict=True):
-            absent = sum(part is None for part in key)
-            if absent < len(keys) and (absent or not only_partly):
+            if any(part is not None for part in key):
                 seen[tuple(_comparable(part) for part in key)] += 1
     return sum(1 for count in seen.values() if count > 1)
 
