@@ -97,13 +97,13 @@ def _listed(negated: bool, name: str) -> str:
 
 
 _RE2 = Syntax(
-    {"start": r"\A", "end": r"\z", "line_start": "(?m:^)", "line_end": "(?m:$)", "word": r"\b", "not_word": r"\B"},
+    {"start": r"\A", "end": r"\z", "line_start": "(?m:^)", "line_end": "(?m:$)", "word": r"\b"},
     _braced,
     _property,
 )
-_RUST = replace(_RE2, places={**_RE2.places, "word": r"(?-u:\b)", "not_word": r"(?-u:\B)"})
+_RUST = replace(_RE2, places={**_RE2.places, "word": r"(?-u:\b)"})
 _PYTHON = Syntax(
-    {"start": r"\A", "end": r"\Z", "line_start": "(?m:^)", "line_end": "(?m:$)", "word": r"\b", "not_word": r"\B"},
+    {"start": r"\A", "end": r"\Z", "line_start": "(?m:^)", "line_end": "(?m:$)", "word": r"\b"},
     lambda code: f"\\U{code:08X}",
     _listed,
 )

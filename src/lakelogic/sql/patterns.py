@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 LAST = 0x10FFFF
 MOST_REPEATS = 1000
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
-Place: TypeAlias = Literal["start", "end", "line_start", "line_end", "word", "not_word"]
+Place: TypeAlias = Literal["start", "end", "line_start", "line_end", "word"]
 
 
 class NotPortable(ValueError):
@@ -371,7 +371,7 @@ class _Parser:
 
     def _escape(self, flags: _Flags) -> Node:
         letter = self.text[self.position + 1 : self.position + 2]
-        places: dict[str, Place] = {"A": "start", "z": "end", "b": "word", "B": "not_word"}
+        places: dict[str, Place] = {"A": "start", "z": "end", "b": "word"}
         if letter in places:
             self.position += 2
             return At(places[letter])

@@ -97,6 +97,11 @@ def _pad(name: str) -> Builder:
     return build
 
 
+def _joined(items: str, separator: str) -> str:
+    """A list of texts with a separator between them, which the native function wants to be a constant."""
+    return f"coalesce(list_reduce({items}, lambda ll_a, ll_b: ll_a || {separator} || ll_b), '')"
+
+
 def _concat_ws(call: Call, args: Sequence[str]) -> str:
     if all(argument.type.kind != "array" for argument in call.args[1:]):
         return f"concat_ws({', '.join(args)})"
@@ -105,8 +110,7 @@ def _concat_ws(call: Call, args: Sequence[str]) -> str:
         for argument, sql in zip(call.args[1:], args[1:], strict=True)
     ]
     items = f"list_filter(flatten([{', '.join(lists)}]), lambda x: x IS NOT NULL)"
-    # Of no items at all there would be NULL instead of an empty text.
-    return f"CASE WHEN {args[0]} IS NOT NULL THEN coalesce(array_to_string({items}, {args[0]}), '') END"
+    return f"CASE WHEN {args[0]} IS NOT NULL THEN {_joined(items, args[0])} END"
 
 
 def _position(call: Call, args: Sequence[str]) -> str:
@@ -140,7 +144,7 @@ def _substring_index(_call: Call, args: Sequence[str]) -> str:
     )
     return (
         f"CASE WHEN {value} IS NULL OR {separator} IS NULL OR {number} IS NULL THEN NULL "
-        f"WHEN {separator} = '' OR {number} = 0 THEN '' ELSE array_to_string({kept}, {separator}) END"
+        f"WHEN {separator} = '' OR {number} = 0 THEN '' ELSE {_joined(kept, separator)} END"
     )
 
 
@@ -187,7 +191,9 @@ def _regexp_extract_all(call: Call, args: Sequence[str]) -> str:
     pattern, group = str(call.constant(1)), str(call.constant(2))
     if parse(pattern).can_be_empty:
         return exact("regexp_extract_all", args[0], text(pattern), f"'{group}'")
-    return f"regexp_extract_all({args[0]}, {_re2(call)}, {group})"
+    found = f"regexp_extract_all({args[0]}, {_re2(call)}, {group})"
+    # A group that took no part is an empty text.
+    return found if group == "0" else f"list_transform({found}, lambda ll_x: coalesce(ll_x, ''))"
 
 
 def _regexp_extract(call: Call, args: Sequence[str]) -> str:

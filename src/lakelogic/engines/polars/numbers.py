@@ -26,10 +26,11 @@ def _round(call: Call, args: Args) -> pl.Expr:
     digits, function, to = call.constant(1) if len(args) > 1 else 0, call.function, call.type
     assert isinstance(digits, int)
     if to.kind == "decimal":
-        if function == "round" and digits >= 0:
+        # Polars stops when a number of 38 digits is rounded up.
+        if function == "round" and digits >= 0 and to.precision < 38:
             wide = args[0].cast(pl.Decimal(38, to.scale))
-            rounded = wide.round(min(digits, to.scale), mode="half_away_from_zero")
-            return rounded.cast(dtype(to), strict=False)
+            settled = wide.round(min(digits, to.scale), mode="half_away_from_zero")
+            return settled.cast(dtype(to), strict=False)
 
         def decimal(value: Any) -> Any:
             return by_value.fitting(exact_text.rounded(value, digits, function), to.precision, to.scale)
@@ -39,7 +40,8 @@ def _round(call: Call, args: Args) -> pl.Expr:
         one = each(lambda value: exact_text.rounded_real(value, digits, function), pl.Float64)
         return by_batch(args[0], one, pl.Float64)
     if digits == 0:
-        return args[0].round(0, mode="half_away_from_zero") + 0.0  # a zero without its sign
+        rounded = args[0].round(0, mode="half_away_from_zero")
+        return pl.when(rounded == 0).then(pl.lit(0.0)).otherwise(rounded)  # a zero without its sign
     return by_batch(args[0], by_value.rounded_real(digits), dtype(to))
 
 

@@ -30,16 +30,17 @@ def _by_python(function: Callable[..., object]) -> Builder:
 def _trim(call: Call, args: Args) -> pl.Expr:
     characters = args[1] if len(args) > 1 else pl.lit(" ")
     value = args[0].str
-    if call.function == "trim":
-        return value.strip_chars(characters)
-    return value.strip_chars_start(characters) if call.function == "ltrim" else value.strip_chars_end(characters)
+    strip = {"trim": value.strip_chars, "ltrim": value.strip_chars_start, "rtrim": value.strip_chars_end}
+    trimmed = strip[call.function](characters)
+    # Without characters, Polars would strip white space.
+    return trimmed if len(args) == 1 else pl.when(characters.is_not_null()).then(trimmed)
 
 
 def _trimmed(call: Call, args: Args) -> pl.Expr:
     if len(args) == 1:
         return _trim(call, args)
-    # An empty set of characters would be taken for all blanks.
-    return pl.when(args[1] == "").then(args[0]).otherwise(_trim(call, args))
+    # NULL, and an empty set of characters, would be taken for all blanks.
+    return pl.when(args[1] == "").then(args[0]).when(args[1].is_not_null()).then(_trim(call, args))
 
 
 def _substring(_call: Call, args: Args) -> pl.Expr:
@@ -50,7 +51,8 @@ def _substring(_call: Call, args: Args) -> pl.Expr:
     if len(args) == 2:
         return value.str.slice(first)
     wanted = begin + args[2].cast(pl.Int64) - first
-    return value.str.slice(first, pl.when(wanted < 0).then(0).otherwise(wanted))
+    cut = value.str.slice(first, pl.when(wanted < 0).then(0).otherwise(wanted))
+    return pl.when(wanted.is_not_null()).then(cut)
 
 
 def _not_below_zero(value: pl.Expr) -> pl.Expr:
@@ -89,7 +91,7 @@ def _replace(call: Call, args: Args) -> pl.Expr:
     if isinstance(old, Literal) and isinstance(old.value, str):
         if old.value == "":
             return pl.when(args[2].is_not_null()).then(args[0])
-        return args[0].str.replace_all(old.value, args[2], literal=True)
+        return pl.when(args[2].is_not_null()).then(args[0].str.replace_all(old.value, args[2], literal=True))
     return each_of(args, lambda text, one, two: text.replace(one, two) if one else text, pl.String)
 
 

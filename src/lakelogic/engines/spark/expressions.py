@@ -115,7 +115,12 @@ def _negate(call: Call) -> str:
     (value,) = _args(call)
     if call.type.is_integer:
         return f"try_cast(try_subtract(0L, CAST({value} AS BIGINT)) AS {type_name(call.type)})"
-    return f"negative({value})"
+    return _opposite(value, call.type) if call.type.kind == "decimal" else f"negative({value})"
+
+
+def _opposite(value: str, type_: Type) -> str:
+    # Spark's own `negative` and `abs` round decimals to 34 digits.
+    return f"try_cast(try_subtract(CAST(0 AS {type_name(type_)}), {value}) AS {type_name(type_)})"
 
 
 def _abs(call: Call) -> str:
@@ -123,6 +128,8 @@ def _abs(call: Call) -> str:
     if call.type.is_integer:
         opposite = f"try_cast(try_subtract(0L, CAST({value} AS BIGINT)) AS {type_name(call.type)})"
         return f"CASE WHEN {value} < 0 THEN {opposite} ELSE {value} END"
+    if call.type.kind == "decimal":
+        return f"CASE WHEN {value} < 0 THEN {_opposite(value, call.type)} ELSE {value} END"
     return f"abs({value})"
 
 
@@ -254,7 +261,6 @@ FUNCTIONS: dict[str, Builder] = {
     "ceil": _to_whole("ceil"),
     "greatest": _function("greatest"),
     "least": _function("least"),
-    "lower": _function("lower"),
     "upper": _function("upper"),
     "length": _function("length"),
     "concat": _function("concat"),
@@ -263,7 +269,6 @@ FUNCTIONS: dict[str, Builder] = {
     "ends_with": _function("endswith"),
     "contains": _function("contains"),
     "like": _like("LIKE"),
-    "ilike": _like("ILIKE"),
     "convert": lambda call: conversion(sql(call.args[0]), call.args[0].type, call.type),
     "bits": _bits,
     "texts_where": _texts_where,

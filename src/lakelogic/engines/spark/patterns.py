@@ -16,7 +16,6 @@ _JAVA = Syntax(
         "line_start": r"(?:\A|(?<=\n))",
         "line_end": r"(?:\z|(?=\n))",
         "word": f"(?:(?<={_WORD})(?!{_WORD})|(?<!{_WORD})(?={_WORD}))",
-        "not_word": f"(?:(?<={_WORD})(?={_WORD})|(?<!{_WORD})(?!{_WORD}))",
     },
     lambda code: f"\\x{{{code:X}}}",
     lambda negated, name: f"\\{'P' if negated else 'p'}{{{name if name in CATEGORIES else 'Is' + name}}}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from lakelogic.engines.patterns import like_escaped, like_parts
 from lakelogic.engines.spark.patterns import java_pattern, java_replacement
 from lakelogic.engines.spark.text import quoted
 from lakelogic.sql.expressions import Call
@@ -26,8 +27,32 @@ def _trim(where: str) -> Builder:
     return build
 
 
+def _lower(value: str) -> str:
+    # Java ends a word at a break of its own making; by Unicode a sigma is final when no letter follows.
+    ignorable = r"\p{Mn}\p{Me}\p{Cf}\p{Lm}\p{Sk}'.:\x{B7}\x{387}\x{55F}\x{5F4}\x{2018}\x{2019}\x{2024}\x{2027}"
+    ignorable += r"\x{FE13}\x{FE52}\x{FE55}\x{FF07}\x{FF0E}\x{FF1A}"
+    cased = rf"[\p{{IsLowercase}}\p{{IsUppercase}}\p{{Lt}}&&[^{ignorable}]]"
+    final = quoted(rf"(?<={cased}[{ignorable}]{{0,20}})Σ(?![{ignorable}]*{cased})")
+    settled = f"replace(regexp_replace({value}, {final}, 'ς'), 'Σ', 'σ')"
+    return f"CASE WHEN contains({value}, 'Σ') THEN lower({settled}) ELSE lower({value}) END"
+
+
+def _ilike(call: Call, args: Sequence[str]) -> str:
+    pattern = like_escaped(like_parts(str(call.constant(1)).lower()))
+    return f"({_lower(args[0])} LIKE {quoted(pattern)})"
+
+
+def _near(number: str) -> str:
+    """A count from the end that Spark can turn around without leaving its range."""
+    return f"CASE WHEN {number} < -1000000000 THEN -1000000000 ELSE {number} END"
+
+
+def _substring(_call: Call, args: Sequence[str]) -> str:
+    return f"substring({', '.join(args)})" if len(args) == 3 else f"substring({args[0]}, {_near(args[1])})"
+
+
 def _initcap(_call: Call, args: Sequence[str]) -> str:
-    words = f"split(lower({args[0]}), ' ', -1)"
+    words = f"split({_lower(args[0])}, ' ', -1)"
     return f"array_join(transform({words}, ll_w -> concat(upper(left(ll_w, 1)), substr(ll_w, 2))), ' ')"
 
 
@@ -50,7 +75,7 @@ def _split_part(_call: Call, args: Sequence[str]) -> str:
     pieces = f"CASE WHEN {separator} = '' THEN array({value}) ELSE {_pieces(value, separator)} END"
     return (
         f"CASE WHEN {value} IS NULL OR {separator} IS NULL OR {number} IS NULL OR {number} = 0 THEN NULL "
-        f"ELSE coalesce(try_element_at({pieces}, {number}), '') END"
+        f"ELSE coalesce(try_element_at({pieces}, {_near(number)}), '') END"
     )
 
 
@@ -58,7 +83,7 @@ def _substring_index(_call: Call, args: Sequence[str]) -> str:
     value, separator, number = args
     pieces = _pieces(value, separator)
     first = f"slice({pieces}, 1, {number})"
-    last = f"slice({pieces}, -least(-{number}, size({pieces})), size({pieces}))"
+    last = f"slice({pieces}, -least(-({_near(number)}), size({pieces})), size({pieces}))"
     return (
         f"CASE WHEN {value} IS NULL OR {separator} IS NULL OR {number} IS NULL THEN NULL "
         f"WHEN {separator} = '' OR {number} = 0 THEN '' "
@@ -134,11 +159,13 @@ def _url_decode(_call: Call, args: Sequence[str]) -> str:
 
 
 BUILDERS: dict[str, Builder] = {
+    "lower": lambda _call, args: _lower(args[0]),
+    "ilike": _ilike,
     "initcap": _initcap,
     "trim": _trim("BOTH"),
     "ltrim": _trim("LEADING"),
     "rtrim": _trim("TRAILING"),
-    "substring": _function("substring"),
+    "substring": _substring,
     "left": _function("left"),
     "right": _function("right"),
     "repeat": _function("repeat"),
