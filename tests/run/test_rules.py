@@ -64,13 +64,21 @@ def test_every_shorthand_takes_a_severity_a_label_a_category_and_what_null_means
             {"compare": {"left": "n", "op": "<", "right": 100}, "nulls": "pass"},
             **fields(id="int", n="int", t="string"),
         ),
-        "id,n,t\n1,5,a\n2,50,bb\n3,,zz\n4,5,\n5,7,ccc\n6,500,a\n",
+        "id,n,t\n1,5,a\n2,50,bb\n3,,zz\n4,5,\n5,7,ccc\n6,500,a\n7,,\n",
     )
     assert found.values("id", "_lakelogic_warnings") == [
         (1, None),
         (2, ["Rule failed: n_range (n >= 1 AND n <= 9)"]),
         (3, ["Rule failed: n_range (n >= 1 AND n <= 9)", "Rule failed: there (n IS NOT NULL)"]),
         (4, ["Rule failed: there (t IS NOT NULL)"]),
+        (
+            7,
+            [
+                "Rule failed: n_range (n >= 1 AND n <= 9)",
+                "Rule failed: there (n IS NOT NULL)",
+                "Rule failed: there (t IS NOT NULL)",
+            ],
+        ),
     ]
     assert found.reasons("id") == {
         5: ["Rule failed: t_length (length(t) <= 2)"],
@@ -82,9 +90,10 @@ def test_every_shorthand_takes_a_severity_a_label_a_category_and_what_null_means
     assert by_id[6]["_lakelogic_categories"] == ["consistency"]
     assert by_id[6]["_lakelogic_warnings"] == ["Rule failed: n_range (n >= 1 AND n <= 9)"]
     counted = {rule["name"]: (rule["failed"], rule["severity"]) for rule in found.result.report["row_rules"]}
-    assert counted["n_range"] == (3, "warning")
+    assert counted["n_range"] == (4, "warning")
     assert counted["t_accepted_values"] == (1, "info")
     assert counted["t_length"] == (1, "error")
+    assert counted["there"] == (3, "warning")
 
 
 def test_freshness_counts_from_the_start_of_the_run_and_a_date_is_its_whole_day(tried: Tried) -> None:

@@ -16,9 +16,10 @@ from lakelogic.names import GOOD_SIDE, SIDE
 from lakelogic.plan.compile import Compiled
 from lakelogic.plan.nodes import Measure, Published, Read
 from lakelogic.plan.questions import VALUE, Question
+from lakelogic.plan.state import either, holds
 from lakelogic.run import gates, levels
 from lakelogic.run.window import Slice
-from lakelogic.sql.expressions import Column, Literal, call, convert
+from lakelogic.sql.expressions import Column, Expression, Literal, call, convert
 from lakelogic.sql.types import BIGINT, INT, TIMESTAMP, to_arrow
 from lakelogic.storage import parquet
 
@@ -96,10 +97,14 @@ def _wanted(contract: Contract, compiled: Compiled, good: Mapping[str, Published
                 hint="Name a field of type date or timestamp.",
             )
         wanted.append(Measure("newest", "max", convert(Column(dated.name, dated.type), TIMESTAMP)))
+    noted: dict[str, list[Expression]] = {}
     for reason in compiled.plan.reasons:
         if reason.severity != "error":
             flag = call("bit_is_set", Column(reason.column, BIGINT), Literal(reason.bit, INT))
-            wanted.append(Measure(f"note:{reason.rule}", "count_all", None, flag))
+            # In the account of another, a row has no such bits.
+            noted.setdefault(reason.rule, []).append(holds(flag))
+    # A rule over several fields counts a row once.
+    wanted += [Measure(f"note:{rule}", "count_all", None, either(flags)) for rule, flags in noted.items()]
     return wanted
 
 

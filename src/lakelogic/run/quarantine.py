@@ -174,7 +174,7 @@ def _decoded(
     for row in range(rows):
         found = decoder.of(bits[row])
         hard = [reason for reason in found if reason.severity == "error"]
-        side.failures.update(reason.rule for reason in found)
+        side.failures.update({reason.rule for reason in found})
         side.by_verdict.update({reason.column for reason in hard})
         errors.append([_reason_text(reason, broken[row]) for reason in hard])
         categories.append(list(dict.fromkeys(reason.category for reason in hard)))

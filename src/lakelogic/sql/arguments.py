@@ -65,12 +65,13 @@ def chosen(name: str) -> Builder:
 def portable_pattern(value: Expression) -> Literal:
     """A regular expression that all engines read the same way."""
     found = constant_text(value, "the pattern")
+    written = str(found.value)
     try:
-        parse(str(found.value))
+        parse(written)
     except NotPortable as reason:
         raise refuse(
             BAD_ARGUMENTS,
-            f"The pattern `{found.value}` cannot be used: {reason}.",
+            f"The pattern `{written}` cannot be used: {reason}.",
             "the portable syntax is that of RE2: no look-around, no back-references",
         ) from None
     return found
