@@ -205,6 +205,9 @@ FOLDERS = [
          source={"pattern": "**/*.csv"}, model={"a": "string", "day": "date", "city": "string"}),
     Case("folders that nobody declares are only folders", {"day=2024-01-05/1.csv": b"a\n1\n"}, [("1",)], columns="a",
          source={"pattern": "**/*.csv"}, model={"a": "string"}),
+    Case("files without a header in folders", {"day=2024-01-05/1.csv": b"1,x\n", "n=2/day=2024-01-06/2.csv": b"2,y\n"},
+         [("1", "x", "2024-01-05"), ("2", "y", "2024-01-06")], columns="a b day",
+         source={"options": {"has_header": False}}, model={"day": "date", "a": "string", "b": "string"}),
     Case("folders of json", {"n=7/1.json": b'{"a":1}', "n=x/2.json": b'{"a":2}'}, [("1", 7)],
          [(None, "Type mismatch: n cannot be cast to int")], columns="a n", format="json",
          source={"pattern": "**/*.json"}, model={"a": "string", "n": "int"}),
@@ -340,6 +343,14 @@ def test_thousands_of_small_files_are_one_input(engine: Any, workspace: Path) ->
     result = DataProcessor(contract(case, workspace / "landing"), engine).run(materialize=False)
     rows = engine.collect(result.good).to_pylist()
     assert sorted((row["a"], row["b"]) for row in rows) == [(n, "x" if n % 2 else "y") for n in range(2000)]
+
+
+def test_quarantine_keeps_the_landed_row_of_csv(engine: Any, workspace: Path) -> None:
+    content = b'a,b,c\n"x ""1"" \xc3\xa9\\\n",,""\n'
+    case = Case("", content, [], model={"a": "int", "b": "string", "c": "string"})
+    result = DataProcessor(contract(case, workspace / "landing"), engine).run(materialize=False)
+    (bad,) = engine.collect(result.bad).to_pylist()
+    assert bad["_lakelogic_raw"] == '{"a":"x \\"1\\" é\\\\\\n","b":null,"c":""}'
 
 
 def test_quarantine_keeps_the_landed_line_exactly(engine: Any, workspace: Path) -> None:

@@ -50,6 +50,7 @@ def instant(text: str) -> datetime:
 ID = uuid.UUID("12345678-1234-5678-1234-567812345678")
 NANOS = 1_704_448_800_123_456_789  # 2024-01-05 10:00:00.123456789
 NESTED = pa.list_(pa.struct([("at", pa.timestamp("ns", tz="UTC")), ("n", pa.int32())]))
+PLAIN = pa.list_(pa.struct([("n", pa.int32()), ("s", pa.string())]))
 
 CASES = [
     Case("whole numbers of two widths, in another order and case, and a column that a file lacks",
@@ -108,6 +109,12 @@ CASES = [
                                           "b": pa.array([{"x": {"y": [1.5]}}, None, {"x": None}])})},
          [{"a": [{"at": instant("2024-01-05T10:00:00.123456"), "n": 1}], "b": {"x": {"y": [1.5]}}},
           {"a": [], "b": None}, {"a": None, "b": {"x": None}}], write={"version": "2.6"}),
+    Case("nested values that every engine reads itself",
+         {"1": pa.table({"a": pa.array([[{"n": 1, "s": "x"}, None], [], None], PLAIN),
+                         "b": pa.array([{"x": {"y": [1.5, None]}}, None, {"x": None}]),
+                         "c": pa.array([[("k", 1)], [], None], pa.map_(pa.string(), pa.int64()))})},
+         [{"a": [{"n": 1, "s": "x"}, None], "b": {"x": {"y": [1.5, None]}}, "c": [("k", 1)]},
+          {"a": [], "b": None, "c": []}, {"a": None, "b": {"x": None}, "c": None}]),
     Case("names with dots, quotes, blanks and words of SQL",
          {"1": pa.table({"a.b": [1], "a`b": [2], 'a"b': [3], "a b": [4], "ä": [5], "select": [6], "1": [7], "a": [8]}),
           "2": pa.table({"A.B": [9]})},

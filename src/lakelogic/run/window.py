@@ -134,11 +134,13 @@ def look(contract: Contract, slice_: Slice, engine: Engine) -> SourceColumns:
     # Pre steps may read keys that the model does not know.
     shapes = any(step.phase == "pre" for step in contract.transformations)
     only = contract.schema_policy.unknown_fields == "drop" and not shapes
-    found = _look(slice_, engine, options, names, only=only)
     folders = {} if slice_.format == "delta" else folder_values(slice_.pinned.files, names)
+    held = next(iter(folders.values()), {})
+    # What the files themselves may hold: by place, where they have no header.
+    own = [name for name in names if name not in held]
+    found = _look(slice_, engine, options, own, only=only)
     if not folders:
         return found
-    held = next(iter(folders.values()))
     columns = [column for column in found.columns if column.name.lower() not in {name.lower() for name in held}]
     added = tuple(Landed(name, STRING) for name in held)
     return replace(found, columns=(*columns, *added), options={**found.options, "constants": folders})

@@ -66,10 +66,11 @@ def list_files(
     """The files that a source means, by path.
 
     `written` is a file, a folder or a glob; relative paths are taken from `base` (the working directory without
-    one). A folder means the files directly in it that `pattern` matches, or else those with the format's suffix;
-    `**` in a pattern or glob goes deeper. Hidden files, files and folders that begin with an underscore and
-    README files are never listed; files without content are. A glob that matches nothing gives no files, but
-    its folder must exist. `beside` (the contract's folder) only makes the message better when nothing is found.
+    one). A folder means the files directly in it that `pattern` matches, or else those with the format's suffix, there
+    and in `name=value` folders; `**` in a pattern or glob goes deeper. Hidden files, files and folders that begin with
+    an underscore and README files are never listed; files without content are. A glob that matches nothing gives no
+    files, but its folder must exist. `beside` (the contract's folder) only makes the message better when nothing is
+    found.
     """
     path = local_path(written, base)
     if path.is_dir():
@@ -78,7 +79,7 @@ def list_files(
                 raise UsageError(f"The pattern `{pattern}` leaves the folder {path}.", hint="Write it as source.path.")
             found = _matches(path, pattern)
         else:
-            found = (entry for entry in path.iterdir() if _has_suffix(entry, file_format))
+            found = (entry for entry in _inside(path) if _has_suffix(entry, file_format))
         return _listed(path, found)
     if path.exists():
         return (_info(path),)
@@ -132,6 +133,15 @@ def _split(path: Path) -> tuple[Path, str]:
 def _matches(root: Path, pattern: str) -> Iterator[Path]:
     for name in glob.iglob(pattern, root_dir=root, recursive=True):  # noqa: PTH207 (leaves hidden files out)
         yield root / name
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    """The files of a folder, and those in its `name=value` folders."""
+    for entry in folder.iterdir():
+        if "=" in entry.name and entry.is_dir():
+            yield from _inside(entry)
+        else:
+            yield entry
 
 
 def _has_suffix(path: Path, file_format: str) -> bool:
