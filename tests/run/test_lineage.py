@@ -236,3 +236,52 @@ def deterministic(value: str) -> str:
 
     keys = load_keys({"encrypt_deterministic"}, {"LAKELOGIC_PII_KEY": KEY})
     return str(mask_array(pa.array([value]), Mask("e", "encrypt_deterministic"), keys)[0].as_py())
+
+
+WAYS: dict[str, list[dict[str, Any]]] = {
+    "self_join": [{"sql": "SELECT a.id, b.mail AS v FROM source a JOIN source b ON a.id = b.id"}],
+    "cte": [{"sql": "WITH t AS (SELECT id, upper(mail) AS u FROM source) SELECT id, u AS v FROM t"}],
+    "union": [{"sql": "SELECT id, id AS v FROM source UNION ALL SELECT id, mail AS v FROM source"}],
+    "except": [{"sql": "SELECT mail AS v FROM source EXCEPT SELECT id AS v FROM source"}],
+    "group": [{"sql": "SELECT lower(mail) AS v, count(*) AS c FROM source GROUP BY lower(mail)"}],
+    "grouping_sets": [{"sql": "SELECT mail AS v, count(*) AS c FROM source GROUP BY ROLLUP(mail)"}],
+    "first_value": [{"sql": "first_value(mail) OVER (ORDER BY id) AS v"}],
+    "lag": [{"sql": "lag(mail) OVER (ORDER BY id) AS v"}],
+    "over": [{"sql": "max(mail) OVER () AS v"}],
+    "subquery": [{"sql": "SELECT id, (SELECT max(mail) FROM source) AS v FROM source"}],
+    "lateral": [{"sql": "SELECT id, p AS v FROM source LATERAL VIEW explode(split(mail, '@')) t AS p"}],
+    "explode": [{"split": {"field": "mail", "delimiter": "@", "output": "p"}}, {"explode": {"field": "p"}}],
+    "unpivot": [{"unpivot": {"id_vars": ["id"], "value_vars": ["mail"], "value_field": "v"}}],
+    "pivot": [{"pivot": {"id_vars": ["n"], "pivot_col": "id", "value_col": "mail", "values": ["1", "2"]}}],
+    "max_by": [{"rollup": {"aggregations": {"v": "max_by(mail, n)"}}}],
+    "filter": [{"rollup": {"aggregations": {"v": "max(mail) FILTER (WHERE n > 1)"}}}],
+    "collect": [{"rollup": {"group_by": ["n"], "aggregations": {"v": "collect_set(lower(mail))"}}}],
+    "struct": [{"sql": "struct(id, mail) AS v, map(id, mail) AS w"}],
+    "lambda": [{"sql": "transform(array(mail), x -> upper(x)) AS v"}],
+    "limit": [{"sql": "SELECT mail AS v FROM source ORDER BY id LIMIT 1"}],
+    "distinct": [{"sql": "SELECT DISTINCT mail AS v FROM source"}],
+    "using": [{"sql": "SELECT * FROM source JOIN c USING (mail)"}],
+    "full_join": [{"join": {"reference": "c", "on": "mail", "type": "full"}}],
+    "rename": [{"rename": {"from": "mail", "to": "v"}}],
+    "losers": [{"deduplicate": {"on": ["n"], "losers": "quarantine"}}],
+}
+
+
+@pytest.mark.parametrize("phase", ["pre", "post"])
+@pytest.mark.parametrize("way", WAYS)
+def test_no_way_of_writing_lets_a_masked_value_out(
+    duckdb_engine: Any, workspace: Path, monkeypatch: pytest.MonkeyPatch, way: str, phase: str
+) -> None:
+    monkeypatch.setenv("LAKELOGIC_PII_SALT", SALT)
+    Path("in.csv").write_text("id,mail,n\n1,SECRET@x.org,5\n2,SECRET2@x.org,5\n")
+    Path("c.csv").write_text("code,mail\nA,SECRET@x.org\n")
+    document = {
+        "source": {"path": "in.csv"},
+        "links": [{"name": "c", "path": "c.csv"}],
+        "model": {"fields": [{"name": "id"}, {"name": "mail", "masking": "hash"}, {"name": "n", "type": "int"}]},
+        "transformations": [{**step, "phase": phase} for step in WAYS[way]],
+    }
+    good, bad = DataProcessor(document, duckdb_engine).run(materialize=False)
+    shown = repr(duckdb_engine.collect(good).to_pylist()) + repr(duckdb_engine.collect(bad).to_pylist())
+    assert "secret" not in shown.lower()
+    assert "'id'" in shown or "'v'" in shown or "'n'" in shown
