@@ -8,11 +8,10 @@ from __future__ import annotations
 from lakelogic.engines.duckdb.literals import cast
 from lakelogic.sql.types import DOUBLE
 
-_ZERO = "CAST(0 AS DOUBLE)"
-
 
 def _added(values: str, term: str) -> str:
-    return f"list_reduce(list_transform({values}, lambda ll_v: {term}), lambda ll_a, ll_v: ll_a + ll_v, {_ZERO})"
+    # DuckDB adds the elements of a list one after another, from the first to the last.
+    return f"list_sum(list_transform({values}, lambda ll_v: {term}))"
 
 
 def _with(values: str, body: str) -> str:

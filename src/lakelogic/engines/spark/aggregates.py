@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+from lakelogic.engines.base import Frame
 from lakelogic.engines.spark import statistics
 from lakelogic.engines.spark.sums import added, exact_sum
 from lakelogic.engines.spark.text import constant, name, quoted, type_name
@@ -18,10 +19,14 @@ from lakelogic.sql.types import DOUBLE, STRING, Type, decimal
 
 
 class Summary(NamedTuple):
-    """`inner` aggregates by column name, and the `outer` expression over these columns."""
+    """`inner` aggregates by column name, and the `outer` expression over these columns.
+
+    `before` are layers of columns of every row, which the aggregates read.
+    """
 
     inner: dict[str, str]
     outer: str
+    before: tuple[dict[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +133,8 @@ def _sum(call: Call) -> Summary:
         if call.distinct:
             total = lambda found: f"CASE WHEN size({found}) > 0 THEN {added(f'sort_array({found})')} END"  # noqa: E731
             return call.listed(_double(call), total)
-        return Summary(*exact_sum(call.name, _double(call, exact=True)))
+        cuts, digits, inner, outer = exact_sum(call.name, _double(call, exact=True))
+        return Summary(inner, outer, (cuts, digits))
     to = "BIGINT" if source.is_integer else type_name(decimal(38, source.scale))
     if call.distinct and call.is_window:
         return _over_set(call, to)
@@ -166,7 +172,7 @@ def _avg(call: Call) -> Summary:
     if not call.distinct:
         counted = Summary({number: f"count({call.values[0]})"}, name(number))
     made = f"try_divide(CAST({total.outer} AS DOUBLE), CAST({counted.outer} AS DOUBLE))"
-    return Summary({**total.inner, **counted.inner}, made)
+    return Summary({**total.inner, **counted.inner}, made, total.before)
 
 
 def _by(function: str) -> Builder:
@@ -279,3 +285,11 @@ _BUILDERS: dict[str, Builder] = {
 }
 
 NAMES = frozenset({"count_all", *_BUILDERS})
+
+
+def with_layers(frame: Frame, summaries: Sequence[Summary]) -> Frame:
+    """The frame with the columns that aggregates read beside the values."""
+    for depth in range(max((len(one.before) for one in summaries), default=0)):
+        added_ = {k: v for one in summaries for k, v in (one.before[depth] if len(one.before) > depth else {}).items()}
+        frame = frame.selectExpr("*", *(f"{text} AS {name(column)}" for column, text in added_.items()))
+    return frame

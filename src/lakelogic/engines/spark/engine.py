@@ -156,7 +156,7 @@ class SparkEngine:
         frame = parquet_frame(session, files, wanted) if files else empty_frame(session, wanted)
         from lakelogic.sql.bind import aggregate_type
 
-        computed, inner, outer = [], [], []
+        computed, inner, outer, summaries = [], [], [], []
         for i, one in enumerate(measures):
             # The condition goes into the value: rows that do not count give NULL, which no aggregate sees.
             value, function = one.value, one.function
@@ -168,9 +168,10 @@ class SparkEngine:
             computed += [f"{sql(value)} AS {name(f'v{i}')}" for value in args]
             type_ = aggregate_type(function, value)
             found = aggregates.summary(function, f"m{i}", [name(f"v{i}") for _ in args], args, type_)
+            summaries.append(found)
             inner += [f"{text} AS {name(column)}" for column, text in found.inner.items()]
             outer.append(f"{found.outer} AS {name(f'm{i}')}")
-        frame = frame.selectExpr(*computed) if computed else frame
+        frame = aggregates.with_layers(frame.selectExpr(*computed) if computed else frame, summaries)
         # `selectExpr` over aggregates is one global aggregation, and answers one row even over nothing.
         row = frame.selectExpr(*inner).selectExpr(*outer).toArrow().to_pylist()[0]
         return {measure.name: row[f"m{i}"] for i, measure in enumerate(measures)}

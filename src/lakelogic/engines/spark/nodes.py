@@ -8,7 +8,7 @@ from typing import Any
 
 from lakelogic import names
 from lakelogic.engines.base import Frame
-from lakelogic.engines.spark.aggregates import summary
+from lakelogic.engines.spark.aggregates import Summary, summary, with_layers
 from lakelogic.engines.spark.counting import counted, noted, notes_of
 from lakelogic.engines.spark.expressions import sql
 from lakelogic.engines.spark.relations import expand, join, pairs, stack
@@ -110,6 +110,7 @@ def _grouped(kept: Frame, node: Rollup, chosen: Sequence[int]) -> Frame:
     keys = [node.keys[index] for index in chosen]
     # Keys and values are computed under names of their own, so that grouping reads plain columns.
     computed = [f"{sql(key.value)} AS {name(key.name)}" for key in keys]
+    summaries: list[Summary] = []
     columns: list[str] = []
     made: list[str] = []
     for i, wanted in enumerate(node.aggregates):
@@ -118,9 +119,10 @@ def _grouped(kept: Frame, node: Rollup, chosen: Sequence[int]) -> Frame:
         computed += [f"{sql(value)} AS {name(column)}" for value, column in zip(args, own, strict=True)]
         values = [name(column) for column in own]
         found = summary(wanted.function, f"~made{i}", values, args, wanted.type, distinct=wanted.distinct)
+        summaries.append(found)
         columns += [f"{text} AS {name(column)}" for column, text in found.inner.items()]
         made.append(f"CAST({found.outer} AS {type_name(wanted.type)}) AS {name(wanted.name)}")
-    kept = kept.selectExpr(*computed) if computed else kept
+    kept = with_layers(kept.selectExpr(*computed) if computed else kept, summaries)
     if not keys:
         grouped = kept.selectExpr(*(columns or ["count(1) AS `~rows`"]))
     elif not columns:

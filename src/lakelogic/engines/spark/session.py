@@ -41,6 +41,8 @@ OURS: dict[str, str] = {
     "spark.sql.codegen.hugeMethodLimit": "8000",
     # Both sides are open at once, so no task sorts its rows before it writes them.
     "spark.sql.maxConcurrentOutputFileWriters": "8",
+    # Exact sums hold a few odd values: groups with buffers of their own must not be sorted for that.
+    "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "100000",
     # Listing a few hundred given files is no work for a job of its own.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000",
 }

@@ -7,6 +7,8 @@ one after another. Only the last step, the same on every engine, rounds.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from lakelogic.engines.spark.text import name as quoted
 
 _BITS = 32
@@ -24,21 +26,33 @@ def added(values: str) -> str:
     return f"aggregate({values}, 0D, (a, v) -> a + v)"
 
 
-def exact_sum(name: str, value: str) -> tuple[dict[str, str], str]:
-    """Aggregates by name, and the total made of them."""
+class Exact(NamedTuple):
+    """Two layers of columns of every row, aggregates over them by name, and the total made of these."""
+
+    cuts: dict[str, str]
+    digits: dict[str, str]
+    inner: dict[str, str]
+    outer: str
+
+
+def exact_sum(name: str, value: str) -> Exact:
+    """The sum of a double."""
     last = f"{value} * {_real(SHIFTS[-1])}"
     ordinary = f"(abs({value}) < {_real(2.0**63)} AND rint({last}) = {last})"
-    cut = [f"rint({value} * {_real(shift)})" for shift in SHIFTS]
-    digits = [cut[0], *(f"({cut[i]} - {cut[i - 1]} * {_real(_BASE)})" for i in range(1, len(cut)))]
-    inner = {
-        f"{name}~{index}": f"sum(CASE WHEN {ordinary} THEN CAST({digit} AS BIGINT) END)"
-        for index, digit in enumerate(digits)
+    places = range(len(SHIFTS))
+    cuts = {f"{name}~cut{i}": f"rint({value} * {_real(shift)})" for i, shift in enumerate(SHIFTS)}
+    odd, cut = f"{name}~odd", [quoted(column) for column in cuts]
+    cuts[odd] = f"CASE WHEN NOT {ordinary} THEN {value} END"
+    digits = [cut[0], *(f"{cut[i]} - {cut[i - 1]} * {_real(_BASE)}" for i in places[1:])]
+    parts = {
+        f"{name}~{i}": f"CASE WHEN {quoted(odd)} IS NULL THEN CAST({digit} AS BIGINT) END"
+        for i, digit in enumerate(digits)
     }
-    inner[f"{name}~odd"] = f"collect_list(CASE WHEN NOT {ordinary} THEN {value} END)"
+    inner = {part: f"sum({quoted(part)})" for part in parts}
+    inner[odd] = f"collect_list({quoted(odd)})"
     inner[f"{name}~count"] = f"count({value})"
-    parts = [f"coalesce({quoted(f'{name}~{index}')}, 0L)" for index in range(len(digits))]
-    odd = added(f"sort_array({quoted(f'{name}~odd')})")
-    return inner, f"CASE WHEN {quoted(f'{name}~count')} > 0 THEN ({odd} + {_together(parts)}) END"
+    total = f"{added(f'sort_array({quoted(odd)})')} + {_together([f'coalesce({quoted(part)}, 0L)' for part in parts])}"
+    return Exact(cuts, parts, inner, f"CASE WHEN {quoted(f'{name}~count')} > 0 THEN {total} END")
 
 
 def _together(parts: list[str]) -> str:

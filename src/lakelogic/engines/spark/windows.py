@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from lakelogic.engines.base import Frame
-from lakelogic.engines.spark.aggregates import plain, summary
+from lakelogic.engines.spark.aggregates import Summary, plain, summary, with_layers
 from lakelogic.engines.spark.expressions import sql
 from lakelogic.engines.spark.text import name, type_name
 from lakelogic.plan.nodes import Bounds, Order, Window, WindowFunction
@@ -21,16 +21,19 @@ def window(frame: Frame, node: Window, _links: Mapping[str, Frame]) -> Frame:
     for i, key in enumerate(node.order):
         computed[f"~order{i}"] = plain(sql(key.value), key.value.type)
         order.append(name(f"~order{i}") + direction(key))
-    inner: dict[str, str] = {}
+    found: list[Summary] = []
     outer: dict[str, str] = {}
     for i, function in enumerate(node.functions):
         own = {f"~value{i}.{place}": sql(value) for place, value in enumerate(function.args)}
         computed |= own
-        found, made = _function(function, f"~made{i}", [name(column) for column in own], partition, order)
-        inner |= found
-        outer[function.name] = f"CAST({made} AS {type_name(function.type)})"
+        one = _function(function, f"~made{i}", [name(column) for column in own], partition, order)
+        found.append(one)
+        outer[function.name] = f"CAST({one.outer} AS {type_name(function.type)})"
     ready = frame.selectExpr("*", *(f"{text} AS {name(column)}" for column, text in computed.items()))
-    windowed = ready.selectExpr("*", *(f"{text} AS {name(column)}" for column, text in inner.items()))
+    inner = [f"{text} AS {name(column)}" for one in found for column, text in one.inner.items()]
+    # Only what is read further is kept: a layer's column and what is made of it can have the same name.
+    kept = [name(column) for column in frame.columns]
+    windowed = with_layers(ready, found).selectExpr(*kept, *inner)
     return windowed.selectExpr(
         *(name(column) for column in frame.columns),
         *(f"{text} AS {name(column)}" for column, text in outer.items()),
@@ -44,7 +47,7 @@ def direction(key: Order) -> str:
 
 def _function(
     function: WindowFunction, made: str, values: Sequence[str], partition: Sequence[str], order: Sequence[str]
-) -> tuple[dict[str, str], str]:
+) -> Summary:
     """The calls over the window by name, and what is made of them."""
     parts = [f"PARTITION BY {', '.join(partition)}"] if partition else []
     # Spark wants an order for ranks and neighbours; a constant one makes all rows peers, as none does.
@@ -55,12 +58,12 @@ def _function(
         written = [*values[:1], *(sql(value) for value in function.args[1:])] if values else []
         if function.function == "ntile":
             written = [sql(function.args[0])]
-        return {made: f"{build(written)} OVER ({' '.join(bounded)})"}, name(made)
+        return Summary({made: f"{build(written)} OVER ({' '.join(bounded)})"}, name(made))
     over = f" OVER ({' '.join([*parts, _frame(function.bounds or PEERS)])})"
     found = summary(
         function.function, made, values, function.args, function.type, distinct=function.distinct, is_window=True
     )
-    return {column: text + over for column, text in found.inner.items()}, found.outer
+    return Summary({column: text + over for column, text in found.inner.items()}, found.outer, found.before)
 
 
 def _frame(bounds: Bounds) -> str:
