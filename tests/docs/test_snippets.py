@@ -20,6 +20,7 @@ EXECUTED: tuple[str, ...] = (
     "docs/how-to/find-bad-rows.md",
     "docs/how-to/mask-personal-data.md",
     "docs/how-to/use-from-python.md",
+    "docs/how-to/verify.md",
 )
 WAITING: dict[str, str] = {}
 

@@ -8,7 +8,7 @@ import random
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.document import Contract
+from lakelogic.contract.fields import Field
 from lakelogic.contract.load import Loaded
 from lakelogic.engines import registry
 from lakelogic.engines.base import Engine, Pinned
@@ -143,17 +144,17 @@ def made_rows(
     """Rows for the source's columns: edges of the types, constants of the contract and their neighbours."""
     chance = random.Random(seed)
     declared = {f.name.lower(): parse_type(f.type) for f in contract.model.fields}
+    declared_fields = {f.name.lower(): f for f in contract.model.fields}
     constants = [*_constants(plan), *keys]
     tame = [chance.random() < _TAME for _ in range(rows)]
     arrays: dict[str, pa.Array] = {}
     for column in source.columns:
         meant = declared.get(column.name.lower(), column.type)
-        accepted = [
-            v for f in contract.model.fields if f.name.lower() == column.name.lower() for v in f.accepted_values
-        ]
+        field = declared_fields.get(column.name.lower())
+        accepted = list(field.accepted_values) if field is not None else []
         near = _of_type([*accepted, *constants], column.type)
-        usual = [made for made in (value(meant, chance, nulls=0.0) for _ in range(5)) if made is not None]
-        usual = _of_type([*accepted, *usual], column.type) or [None]
+        usual = _of_type(accepted or _ordinary(meant, chance), column.type) or [None]
+        usual = [one for one in usual if _within(one, field)] or usual
         made = [
             chance.choice(usual if quiet else near or usual) if quiet or (near and chance.random() < 0.4)
             else _hostile(column.type, meant, chance)
@@ -161,6 +162,42 @@ def made_rows(
         ]  # fmt: skip
         arrays[column.name] = pa.array(made, to_arrow(column.type))
     return pa.table(arrays)
+
+
+_ORDINARY: dict[str, tuple[Any, ...]] = {
+    "string": ("a", "Ada", "ada@example.org", "C100", "NL", "42"),
+    "boolean": (True, False),
+    "date": (date(2024, 1, 5), date(2024, 2, 29), date(2023, 12, 31)),
+    "timestamp": (datetime(2024, 1, 5, 10, tzinfo=UTC), datetime(2024, 2, 29, 23, 59, 59, tzinfo=UTC)),
+    "timestamp_ntz": (datetime.fromisoformat("2024-01-05T10:00:00"), datetime.fromisoformat("2024-03-31T02:30:00")),
+    "json": ('{"a": 1}', "[]"),
+}
+
+
+def _ordinary(type_: Type, chance: random.Random) -> list[Any]:
+    """Values that nobody would wonder about."""
+    if type_.is_integer:
+        return [0, 1, 2, 5, 10, 42, 99]
+    if type_.kind in ("float", "double"):
+        return [0.5, 1.0, 19.99, 42.0]
+    if type_.kind == "decimal":
+        step = Decimal(1).scaleb(-type_.scale)
+        return [
+            Decimal(whole).quantize(step) for whole in (1, 2, 9) if len(str(whole)) + type_.scale <= type_.precision
+        ]
+    return list(_ORDINARY.get(type_.kind, ())) or [value(type_, chance, nulls=0.0) for _ in range(4)]
+
+
+def _within(one: Any, field: Field | None) -> bool:
+    """Whether an ordinary value keeps the bounds of its field, where these are numbers."""
+    if field is None:
+        return True
+    try:
+        number = Decimal(str(one))
+        low = field.min is None or number >= Decimal(str(field.min))
+        return low and (field.max is None or number <= Decimal(str(field.max)))
+    except ArithmeticError:
+        return True
 
 
 def _hostile(landed: Type, meant: Type, chance: random.Random) -> Any:
