@@ -1,8 +1,11 @@
 """What a portable pattern of dates and times may hold, and how anything else is refused."""
 
+from datetime import UTC, date, datetime
+
 import pytest
 
 from lakelogic.sql.bind import bind
+from lakelogic.sql.expressions import Literal
 from lakelogic.sql.problems import SqlProblems
 from lakelogic.sql.time_patterns import PatternError, read_pattern
 from lakelogic.sql.types import DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ
@@ -67,3 +70,57 @@ def test_arguments_that_functions_of_times_do_not_take(sql, says):
     with pytest.raises(SqlProblems) as caught:
         bind(sql, {"s": STRING, "t": TIMESTAMP, "d": DATE, "c": TIMESTAMP_NTZ})
     assert any(says in problem.message for problem in caught.value.problems), caught.value.problems
+
+
+@pytest.mark.parametrize(
+    ("sql", "says"),
+    [
+        ("DATE'2024-02-30'", "`2024-02-30` is no date"),
+        ("d = DATE'05/03/2024'", "`05/03/2024` is no date"),
+        ("TIMESTAMP'2024-02-29 24:00:00'", "is no timestamp"),
+        ("TIMESTAMP_NTZ'2024-02-29 10:00:00Z'", "is no timestamp_ntz"),
+    ],
+)
+def test_a_constant_that_is_no_time_is_told_before_anything_is_read(sql, says):
+    with pytest.raises(SqlProblems) as caught:
+        bind(sql, {"d": DATE})
+    [problem] = caught.value.problems
+    assert says in problem.message
+    assert "DATE'2024-02-29'" in (problem.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("sql", "value"),
+    [
+        ("DATE'20240229'", date(2024, 2, 29)),
+        ("CAST('2024-02-30' AS DATE)", None),
+        ("TIMESTAMP'2024-02-29'", datetime(2024, 2, 29, tzinfo=UTC)),
+        ("TIMESTAMP'2024-02-29T10:30:00.5+0130'", datetime(2024, 2, 29, 9, 0, 0, 500000, tzinfo=UTC)),
+        ("TIMESTAMP_LTZ'0001-01-01 00:00'", datetime(1, 1, 1, tzinfo=UTC)),
+        ("CAST('0001-01-01T00:00:00+01:00' AS TIMESTAMP)", None),
+        ("CAST('2024-02-29T10:00:00+18:01' AS TIMESTAMP)", None),
+        ("CAST('2024-02-29T10:00:00+02:60' AS TIMESTAMP)", None),
+        ("TIMESTAMP_NTZ'9999-12-31 23:59:59.999999'", datetime(9999, 12, 31, 23, 59, 59, 999999)),  # noqa: DTZ001
+    ],
+)
+def test_constants_are_read_while_binding(sql, value):
+    bound = bind(sql, {})
+    assert isinstance(bound, Literal)
+    assert bound.value == value
+
+
+@pytest.mark.parametrize(
+    ("sql", "hint"),
+    [
+        ("strftime(t, '%Y')", "date_format"),
+        ("strptime(s, '%Y')", "to_timestamp"),
+        ("age(t)", "timestampdiff"),
+        ("window(t, '1 hour')", "date_trunc"),
+        ("current_time()", "date_format(now()"),
+    ],
+)
+def test_functions_of_other_dialects_are_refused_with_the_nearest_portable_form(sql, hint):
+    with pytest.raises(SqlProblems) as caught:
+        bind(sql, {"t": TIMESTAMP, "s": STRING})
+    assert caught.value.problems[0].code == "LL-C204"
+    assert hint in (caught.value.problems[0].hint or "")

@@ -316,7 +316,12 @@ class Binder:
         except ValueError as error:
             raise refuse(BAD_TYPES, f"{error}.") from error
         value = self._bind(tree.this)
-        return _literal_cast(value, to) or cast(value, to)
+        known = _literal_cast(value, to)
+        # CAST is read as TRY_CAST here, so a plain one is a constant such as DATE'2024-02-29'.
+        if known is not None and known.value is None and not isinstance(tree, exp.TryCast):
+            hint = "write DATE'2024-02-29', TIMESTAMP'2024-02-29T10:30:00Z' or TIMESTAMP_NTZ'2024-02-29 10:30:00'"
+            raise refuse(BAD_ARGUMENTS, f"`{tree.this.name}` is no {to}.", hint)
+        return known or cast(value, to)
 
     # functions
 
