@@ -346,3 +346,44 @@ def test_over_nothing_counts_are_zero_arrays_empty_and_all_else_null(meaning):
     assert found == {
         name: 0 if name in ("rows", "count", "if") else [] if name == "set" else None for name in aggregates
     }
+
+
+def one_after_another(values):
+    total = 0.0
+    for value in values:
+        total += value
+    return total
+
+
+def differences(values):
+    shifted = [value - values[0] for value in values]
+    mean = one_after_another(shifted) / len(values)
+    return [value - mean for value in shifted]
+
+
+def test_many_values_are_added_in_ascending_order(by_group):
+    generator = random.Random(7)
+    values = [generator.gauss(3, 1) * 10.0 ** generator.randint(-3, 6) for _ in range(7000)]
+    others = [generator.gauss(0, 1) + value for value in values]
+    found = by_group(
+        {"g": (STRING, ["a"] * 7000), "d": (DOUBLE, values), "e": (DOUBLE, others)},
+        {**STATISTICS, "covar_pop": ("covar_pop", D, DOUBLE, (E,)), "corr": ("corr", D, DOUBLE, (E,))},
+    )
+    size, apart = 7000.0, differences(sorted(values))
+    second = one_after_another(x * x for x in apart)
+    third = one_after_another(x * x * x for x in apart)
+    fourth = one_after_another(x * x * x * x for x in apart)
+    pairs = sorted(zip(values, others, strict=True))
+    left, right = (differences([pair[side] for pair in pairs]) for side in (0, 1))
+    together = one_after_another(x * y for x, y in zip(left, right, strict=True))
+    squares = [one_after_another(x * x for x in side) for side in (left, right)]
+    assert found["a"] == [
+        second / (size - 1),
+        second / size,
+        math.sqrt(second / (size - 1)),
+        math.sqrt(second / size),
+        math.sqrt(size) * third / (second * math.sqrt(second)),
+        size * fourth / (second * second) - 3,
+        together / size,
+        together / math.sqrt(squares[0] * squares[1]),
+    ]
