@@ -135,6 +135,16 @@ def test_an_unknown_column_is_an_error_once_the_source_was_seen_and_a_warning_be
         ({"transformations": [{"sql": "SELECT a, b FROM source GROUP BY a"}]}, "LL-C203", "neither grouped nor"),
         ({"transformations": [{"filter": {"sql": "a"}}]}, "LL-C206", "must be a condition"),
         ({"quality": {"dataset_rules": [{"sum_between": {"field": "a", "min": 1}}]}}, "LL-C206", "not a number"),
+        ({"quality": {"dataset_rules": [{"distinct_count": {"field": "a"}, "must_be": True}]}}, "LL-C206", "`true` is no number"),
+        ({"quality": {"dataset_rules": [{"unique": "a", "must_be": "many"}]}}, "LL-C206", "`many` is no number"),
+        ({"model": {"fields": [{"name": "a", "type": "int", "default": 1.5}]}}, "LL-C206", "The default `1.5` is no int"),
+        ({"model": {"fields": [{"name": "a", "type": "date", "default": "soon"}]}}, "LL-C206", "`soon` can never be"),
+        ({"model": {"fields": [{"name": "a", "generated": "nowhere + 1"}]}}, "LL-C203", "There is no column `nowhere`"),
+        ({"transformations": [{"split": {"field": "a", "delimiter": ""}}]}, "LL-C213", "The delimiter is empty"),
+        ({"transformations": [{"map_values": {"field": "n", "mapping": {"x": 1}}}],
+          "model": {"fields": [{"name": "n", "type": "int"}]}}, "LL-C206", "`x` can never be compared with int"),
+        ({"quality": {"row_rules": [{"unique": {"fields": "a", "keep": "first", "order_by": "zz desc"}}]}}, "LL-C203",
+         "There is no column `zz`"),
     ],
 )  # fmt: skip
 def test_trouble_has_a_code_and_says_what_is_wrong(document: dict[str, Any], code: str, says: str) -> None:

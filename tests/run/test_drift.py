@@ -215,3 +215,37 @@ def test_a_typed_source_that_lands_another_type_is_told(engine: Any, workspace: 
     document = {**contract({"id": "int", "n": "int"}), "source": {"path": "in.parquet"}}
     result = DataProcessor(document, engine).run(rows, materialize=False)
     assert result.report["schema_drift"] == {"source": {"changed": {"id": {"old": "int", "new": "bigint"}}}}
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"sql": "lower(trim(mail)) AS mail"},
+        {"sql": "SELECT *, lower(mail) AS mail FROM source"},
+        {"derive": {"field": "mail", "sql": "upper(mail)"}},
+        {"lower": ["mail"]},
+        {"map_values": {"field": "mail", "mapping": {"a": "b"}}},
+    ],
+    ids=["items", "select", "derive", "lower", "map_values"],
+)
+def test_a_field_that_did_not_land_is_absent_even_where_a_step_reads_it(tried: Tried, step: dict[str, Any]) -> None:
+    fields = [{"name": "id"}, {"name": "mail"}]
+    found = tried({"model": {"fields": fields}, "transformations": [step]}, "id\n1\n")
+    assert found.values("id", "mail") == [("1", None)]
+    fields[1]["required"] = True
+    found = tried({"model": {"fields": fields}, "transformations": [step]}, "id\n1\n")
+    assert found.reasons("id") == {"1": ["Rule failed: mail is required"]}
+
+
+def test_a_field_that_only_a_post_step_makes_is_judged_after_it(tried: Tried) -> None:
+    fields = [{"name": "id"}, {"name": "name", "required": True}, {"name": "both", "required": True}]
+    files = {"in.csv": "id,a,b\n1,x,y\n2,,z\n3,,\n", "r.csv": "id,name\n1,one\n2,\n3,three\n"}
+    steps = [
+        {"coalesce": {"field": "both", "sources": ["a", "b"]}},
+        {"sql": "SELECT source.id, r.name, source.both FROM source JOIN r ON r.id = source.id"},
+        {"sql": "upper(name) AS name"},
+    ]
+    document = {"model": {"fields": fields}, "links": [{"name": "r", "path": "r.csv"}], "transformations": steps}
+    found = tried(document, files)
+    assert found.values("id", "name", "both") == [("1", "ONE", "x")]
+    assert found.reasons("id") == {"2": ["Rule failed: name is required"], "3": ["Rule failed: both is required"]}

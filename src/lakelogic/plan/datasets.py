@@ -124,6 +124,7 @@ def checks(contract: Contract, columns: tuple[Published, ...], asker: Asker) -> 
     measures: dict[str, Measure] = {ROWS.name: ROWS}
     for index, rule in enumerate(contract.quality.dataset_rules):
         path = f"quality.dataset_rules[{index}]"
+        _refuse_bounds(rule, path, trouble)
         if isinstance(rule, written.DatasetSql | written.Reconcile):
             asked = _asked(rule, index, path, good, asker)
             if asked is not None:
@@ -139,9 +140,18 @@ def checks(contract: Contract, columns: tuple[Published, ...], asker: Asker) -> 
     strategy = contract.materialization.strategy
     if contract.key and strategy in ("append", "overwrite") and all(key.lower() in good for key in contract.key):
         keys = tuple(good[key.lower()].name for key in contract.key)
-        if not any(check.unique == keys for check in found):
+        if not any(check.unique == keys and check.limits == NONE for check in found):
             found.append(Check("primary_key_unique", "error", "no duplicates", limits=NONE, unique=keys))
     return Checks(tuple(found), tuple(measures.values()), tuple(questions))
+
+
+def _refuse_bounds(rule: written.DatasetRule, path: str, trouble: Trouble) -> None:
+    """A bound that could never be compared with what the rule yields is refused, not passed over."""
+    if isinstance(rule, written.Reconcile) and (must_be(rule) or rule.must_be is not None):
+        trouble.add(BAD_TYPES, "A reconciliation has no other bound than its tolerance.", path, "use `tolerance`")
+    elif isinstance(rule.must_be, str) or (isinstance(rule.must_be, bool) and not isinstance(rule, written.DatasetSql)):
+        message = f"`{str(rule.must_be).lower()}` is no number, and the rule yields one."
+        trouble.add(BAD_TYPES, message, f"{path}.must_be", "write a number")
 
 
 def _asked(

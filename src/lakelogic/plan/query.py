@@ -77,3 +77,22 @@ def names_made(text: str, dialect: str, links: Mapping[str, Any]) -> set[str]:
         joined = (link for name, link in links.items() if name.lower() in read)
         made |= {column.name.lower() for link in joined for column in link.visible}
     return made
+
+
+def names_read_again(text: str, dialect: str) -> set[str]:
+    """Of the names that a SQL step gives, those that it makes out of a column of the same name, in lower case.
+
+    Beside other tables nothing is said: the column may be theirs.
+    """
+    try:
+        tree = parse_select(text, dialect) if is_select(text) else None
+        items = tree.selects if tree is not None else parse_items(text, dialect)
+    except SqlProblems:
+        return set()
+    if tree is not None and len(list(tree.find_all(exp.Table))) != 1:
+        return set()
+    return {
+        item.alias_or_name.lower()
+        for item in items
+        if any(column.name.lower() == item.alias_or_name.lower() for column in item.find_all(exp.Column))
+    }

@@ -169,7 +169,41 @@ COMPILE: dict[type, Callable[[State, Any, str], None]] = {
 
 
 def makes(step: Any, links: Mapping[str, Any]) -> set[str]:
-    """The names of columns that a step makes, in lower case: how a later field or rule finds its phase."""
+    """The names of columns that a step makes anew, in lower case: how a later field or rule finds its phase.
+
+    A column that the step itself reads (`lower(email) AS email`) is not new: where it did not land, it is NULL.
+    """
+    return _made(step, links) - _read_again(step)
+
+
+def _read_again(step: Any) -> set[str]:
+    """Of the columns that a step makes, those that it makes out of themselves."""
+    read: set[str] = set()
+    match step:
+        case written.SqlStep():
+            return query.names_read_again(step.sql, step.dialect or "spark")
+        case written.Derive():
+            return query.names_read_again(f"{step.sql} AS `{step.field}`", step.dialect or "spark")
+        case written.MapValues() | written.Split() | written.Explode():
+            read = set() if step.output else {step.field}
+        case written.Coalesce():
+            read = set() if step.output or step.sources else {step.field}
+        case written.Lookup():
+            read = {step.on}
+        case written.Bucket() | written.JsonExtract():
+            read = {step.source}
+        case written.DateDiff():
+            read = {step.from_col, step.to_col}
+        case written.Rename():
+            read = set(step.pairs)
+        case written.Pivot() | written.Unpivot():
+            read = set(step.id_vars)
+        case written.Rollup():
+            read = set(step.group_by)
+    return {name.lower() for name in read}
+
+
+def _made(step: Any, links: Mapping[str, Any]) -> set[str]:
     match step:
         case written.SqlStep():
             return query.names_made(step.sql, step.dialect or "spark", links)
