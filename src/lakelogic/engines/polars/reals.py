@@ -92,10 +92,11 @@ def _build(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
 
     def apply(rows: pl.Series) -> pl.Series:
         columns = rows.struct.unnest().get_columns()
-        computed: pl.Series = function(_Columns(len(rows)), *columns)
-        found = computed + 0.0  # a zero without its sign
+        found: pl.Series = function(_Columns(len(rows)), *columns)
         absent = pl.select(pl.any_horizontal(column.is_null() for column in columns)).to_series()
-        return pl.select(pl.when(~absent).then(found)).to_series().alias(rows.name)
+        # Polars leaves out the addition of 0.0, which would take the sign from a zero.
+        unsigned = pl.when(found == 0).then(pl.lit(0.0)).otherwise(found)
+        return pl.select(pl.when(~absent).then(unsigned)).to_series().alias(rows.name)
 
     return by_batch(pl.struct(value.alias(f"a{index}") for index, value in enumerate(args)), apply, pl.Float64)
 

@@ -91,7 +91,9 @@ def _replace(call: Call, args: Args) -> pl.Expr:
     if isinstance(old, Literal) and isinstance(old.value, str):
         if old.value == "":
             return pl.when(args[2].is_not_null()).then(args[0])
-        return pl.when(args[2].is_not_null()).then(args[0].str.replace_all(old.value, args[2], literal=True))
+        return pl.when(args[2].is_not_null()).then(
+            args[0].str.replace_all(old.value, args[2].fill_null(""), literal=True)
+        )
     return each_of(args, lambda text, one, two: text.replace(one, two) if one else text, pl.String)
 
 
