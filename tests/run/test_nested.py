@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 
 from lakelogic import DataProcessor
 from lakelogic.privacy.keys import load_keys
@@ -204,3 +204,33 @@ def test_rows_that_differ_only_inside_a_nested_value_are_different_rows(tried: T
     fields[1]["type"] = "map<string,int>"
     first = tried(base | {"transformations": [{"deduplicate": {"on": ["id"]}}]}, {"in.ndjson": text})
     assert [dict(row["s"]) for row in first.good] == [{"a": 1}]
+
+
+def test_nested_columns_of_an_upstream_table_are_read_and_converted(engine: Any, workspace: Path) -> None:
+    upstream = pa.table(
+        {
+            "id": pa.array([1, 2], pa.int32()),
+            "s": pa.array([{"x": 1, "Y z": "q"}, None], pa.struct([("x", pa.int32()), ("Y z", pa.string())])),
+            "m": pa.array([[("b", 1), ("a", None)], []], pa.map_(pa.string(), pa.int64())),
+            "l": pa.array([[{"k": [1.5]}], None], pa.list_(pa.struct([("k", pa.list_(pa.float64()))]))),
+        }
+    )
+    write_deltalake(str(workspace / "up"), upstream)
+    fields = [
+        {"name": "id", "type": "int"},
+        {"name": "s", "type": "struct<x:bigint,`y Z`:string>"},
+        {"name": "m", "type": "map<string,decimal(10,1)>"},
+        {"name": "l", "type": "array<struct<k:array<string>>>"},
+    ]
+    document = {
+        "source": {"path": str(workspace / "up"), "format": "delta"},
+        "materialization": {"target_path": "shop.silver.copy"},
+        "model": {"fields": fields},
+    }
+    with DataProcessor(document, engine) as processor:
+        assert processor.run().status == "succeeded"
+    found = by_id(DeltaTable("lakelogic_warehouse/shop/silver/copy").to_pyarrow_table().to_pylist())
+    assert found[1]["s"] == {"x": 1, "y Z": "q"}
+    assert sorted(found[1]["m"]) == [("a", None), ("b", Decimal("1.0"))]
+    assert found[1]["l"] == [{"k": ["1.5"]}]
+    assert (found[2]["s"], found[2]["m"], found[2]["l"]) == (None, [], None)
