@@ -1,9 +1,25 @@
 """Functions of a row among others: ranks, neighbours, values at the edges, and aggregates over stretches of rows."""
 
+import pyarrow as pa
 import pytest
 
-from lakelogic.plan.nodes import Bounds, Order, Window, WindowFunction
-from lakelogic.sql.expressions import Column, Literal
+from lakelogic.plan.nodes import (
+    Account,
+    Assignment,
+    Bounds,
+    Expand,
+    Fork,
+    Join,
+    Keep,
+    Order,
+    Pairs,
+    Publish,
+    Rank,
+    Rollup,
+    Window,
+    WindowFunction,
+)
+from lakelogic.sql.expressions import TRUE, Column, Literal
 from lakelogic.sql.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, array, decimal
 
 NAN, INF = float("nan"), float("inf")
@@ -274,3 +290,27 @@ def test_windows_over_nothing_are_nothing(columns_of):
     columns = {"n": (INT, []), "g": (STRING, [])}
     node = over({"number": ("row_number", (), BIGINT, None), "sum": ("sum", (N,), BIGINT, rows(-1, 0))})
     assert columns_of(columns, node) == {"number": [], "sum": []}
+
+
+def test_ranks_can_begin_with_nulls(meaning):
+    node = Rank("rank", (), (Order(X, False, True), Order(N, True, False)), "rank")
+    columns = {"x": (INT, [2, None, 1, None]), "n": (INT, [1, 2, 3, 4])}
+    found = meaning.rows(columns, {"rank": Column("rank", BIGINT)}, [node])
+    assert [row["rank"] for row in found] == [4, 2, 3, 1]
+
+
+def test_what_an_engine_will_run_can_be_shown(meaning):
+    fork = Fork("fork", "side", None, (Keep("keep", TRUE), Rollup("r", TRUE, (Assignment("k", G),), ())))
+    nodes = (
+        fork,
+        Expand("expand", TRUE, Column("l", array(INT)), "at", "item"),
+        Join("join", "side", ((G, "k"),), (("k", "k2"),), "found"),
+        over({"row": ("row_number", (), BIGINT, None), "sum": ("sum", (D,), DOUBLE, PEERS)}),
+    )
+    pairs = Pairs("pairs", TRUE, "side", "full", ((G, "k"),), None, (("k", "k3"),), "a", "b")
+    publish = Publish((Assignment("g", G),), Literal(0, INT), Literal("good", STRING))
+    schema = {"g": pa.string(), "n": pa.int32(), "d": pa.float64(), "l": pa.list_(pa.int32())}
+    table = pa.table({name: pa.array([], type_) for name, type_ in schema.items()})
+    frame, _ = meaning.engine.adopt(table)
+    lowered = meaning.engine.lower(frame, [Account(None, nodes, publish), Account(pairs, (), publish)], {})
+    assert "ll_side" in meaning.engine.sql(lowered)

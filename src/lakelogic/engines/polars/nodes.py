@@ -29,7 +29,9 @@ from lakelogic.plan.nodes import (
     RowWise,
     Stack,
     Window,
+    WindowFunction,
 )
+from lakelogic.sql.types import BIGINT
 
 
 def lower(rows: Rows, accounts: Sequence[Account], links: Mapping[str, Rows]) -> Rows:
@@ -73,8 +75,11 @@ def fork(frame: pl.LazyFrame, node: Fork, links: Links) -> pl.LazyFrame:
     return frame
 
 
-def rank(frame: pl.LazyFrame, node: Rank, _links: Links) -> pl.LazyFrame:
+def rank(frame: pl.LazyFrame, node: Rank, links: Links) -> pl.LazyFrame:
     """Row numbers within partitions."""
+    if any(key.nulls_first for key in node.order):
+        number = WindowFunction(node.output, "row_number", (), BIGINT)
+        return window(frame, Window(node.label, node.partition, node.order, (number,)), links)
     numbers = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
     partition = [expression(value) for value in node.partition]
     directions = {key.descending for key in node.order}
