@@ -243,11 +243,12 @@ def power(c: Calculator, x: Number, y: Number) -> Number:
         root = c.choose(c.less(x, zero), lambda: c.constant(math.nan), lambda: c.sqrt(_size(c, x)))
         return c.choose(c.same(y, c.constant(0.5)), lambda: root, broken)
 
-    def near() -> Number:
-        return c.choose(c.same(c.floor(y), y), counted, other)
+    def is_count() -> Number:
+        return c.choose(c.same(c.floor(y), y), lambda: one, lambda: zero)
 
     def finite() -> Number:
-        return c.choose(_within(c, y, 1024.0), near, other)
+        count = c.choose(c.less(c.constant(1024.0), _size(c, y)), lambda: zero, is_count)
+        return c.choose(c.same(count, one), counted, other)
 
     def present() -> Number:
         return _unless_nan(c, x, lambda: c.choose(_within(c, y, _GREATEST), finite, lambda: c.none))
