@@ -14,12 +14,13 @@ from lakelogic.sql.problems import BAD_ARGUMENTS, BAD_TYPES
 from lakelogic.sql.types import BOOLEAN, INT, JSON, STRING, Type, array, parse_fields
 
 FUNCTIONS = (
-    scalar("get_json_object", "json", "get_json_object(s, '$.a.b[0]'); json_extract_string(s, path)",
+    scalar("get_json_object", "json", "get_json_object(s, '$.a.b[0]')",
        "The value at a constant path (`$`, `.name`, `['name']`, `[n]`) as text: texts without quotes, numbers as they are written, objects and arrays as compact JSON. NULL where there is none, or the text is no JSON.",
        ("get_json_object('{\"a\": {\"b\": [1, 2.50]}}', '$.a.b[1]')", "2.50"), ("get_json_object('{\"a\": { \"b\" : [1, \"x\"] }}', '$.a')", '{"b":[1,"x"]}'),
        ("get_json_object('{\"a\": \"x y\"}', '$.a')", "x y"), ("get_json_object('{\"a\": null}', '$.a')", None), ("get_json_object('{\"a\": true}', '$.a')", "true"),
        ("get_json_object('{\"a\": 1', '$.a')", None), ("get_json_object('{\"a b\": 12345678901234567890123}', '$[\\'a b\\']')", "12345678901234567890123"),
        ("get_json_object('[1, {\"a\": 2}]', '$[1].a')", "2"), ("get_json_object('{\"a\": \"{\\\\\"b\\\\\": 1}\"}', '$.a.b')", None)),
+    composed("json_extract_string", "json", "json_extract_string(s, '$.a.b[0]')", "Another name of get_json_object.", ("json_extract_string('{\"a\": [1.0]}', '$.a[0]')", "1.0")),
     scalar("from_json", "json", "from_json(s, 'a INT, b ARRAY<STRING>'); from_json(s, 'type')",
        "The document as a value of a type that is written out. A value that does not fit is NULL in the field of a struct where it stands; an array or map with an element that does not fit is NULL, and so is everything that is no JSON.",
        ("from_json('{\"a\": 1, \"b\": [\"x\", null]}', 'a INT, b ARRAY<STRING>')", {"a": 1, "b": ["x", None]}), ("from_json('{\"a\": \"x\", \"c\": 2}', 'a INT, c INT')", {"a": None, "c": 2}),
