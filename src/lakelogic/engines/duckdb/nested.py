@@ -49,6 +49,12 @@ def _merging(small: Lambda, known: Mapping[str, str], lower: Callable[[Expressio
     return f"lambda {quoted(left.name)}, {quoted(right.name)}: struct_pack(t := {body}, x := {kept})"
 
 
+def _field(call: Call, args: Sequence[str]) -> str:
+    taken = f"struct_extract({args[0]}, {text(str(call.constant(1)))})"
+    # A constant struct is folded away, and the types of its fields with it.
+    return taken if call.type.is_nested else cast(taken, call.type)
+
+
 def _aggregate(call: Call, args: Sequence[str]) -> str:
     values, start, merge = args
     element = call.args[0].type.element
@@ -176,7 +182,7 @@ def _map_entries(_call: Call, args: Sequence[str]) -> str:
 
 BUILDERS: dict[str, Builder] = {
     "struct": _struct,
-    "field": lambda call, args: f"struct_extract({args[0]}, {text(str(call.constant(1)))})",
+    "field": _field,
     "array": _array,
     "item": _item,
     "size": _size,
