@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from lakelogic.contract.load import load
 from lakelogic.engines import registry
-from lakelogic.engines.base import Engine
+from lakelogic.engines.base import Engine, Pinned
 from lakelogic.errors import ContractError
 from lakelogic.parity.compare import Difference, difference
 from lakelogic.parity.contracts import KEY, Case, make
-from lakelogic.parity.outcome import Outcome, compiled, evaluate, refusal
+from lakelogic.parity.outcome import Outcome, compiled, evaluate, landed, refusal
 from lakelogic.parity.shrink import shrink
 
 _LONGEST_SHRINK = 20.0  # seconds spent on one difference
@@ -73,16 +79,31 @@ def start(names: Sequence[str] = ENGINES) -> list[Engine]:
 def judge(case: Case, engines: Sequence[Engine], seconds: Counter[str] | None = None) -> list[Outcome] | str:
     """What the engines make of a case; or why the contract is refused before any of them hears of it."""
     try:
-        plan = compiled(load(case.contract), case.rows).plan
+        known = {name: landed(table) for name, table in case.links.items()}
+        plan = compiled(load(case.contract), case.rows, known).plan
     except ContractError as error:
         return refusal(error)
+    pinned = {name: Pinned((_kept(name, table),)) for name, table in case.links.items()}
     outcomes = []
     for engine in engines:
         began = time.perf_counter()
-        outcomes.append(evaluate(engine, plan, case.rows))
+        outcomes.append(evaluate(engine, plan, case.rows, pinned))
         if seconds is not None:
             seconds[engine.name] += time.perf_counter() - began  # type: ignore[assignment]
     return outcomes
+
+
+_files: dict[str, str] = {}
+
+
+def _kept(name: str, table: pa.Table) -> str:
+    """The file of a link, written once for the whole process."""
+    if name not in _files:
+        folder = tempfile.mkdtemp(prefix="lakelogic-parity-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        _files[name] = f"{folder}/{name}.parquet"
+        pq.write_table(table, _files[name])
+    return _files[name]
 
 
 def run(

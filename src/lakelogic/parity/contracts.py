@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from lakelogic.parity.canonical import plain
 from lakelogic.parity.expressions import Author, quoted
+from lakelogic.parity.queries import KINDS, LINK, Queries, link_rows
 from lakelogic.parity.shapes import SCALARS, nested_types
 from lakelogic.parity.values import almost, column, value
 from lakelogic.sql.bind import bind
@@ -53,6 +54,7 @@ class _Maker:
         self.steps: list[dict[str, Any]] = []
         self.rules: list[dict[str, Any]] = []
         self.made_names = 0
+        self.queries = Queries(self.author, self._new_name, KEY)
 
     def made(self) -> Case:
         rows = self._rows()
@@ -75,9 +77,13 @@ class _Maker:
             "quality": {"row_rules": self.rules},
             "materialization": {"target_path": "a.b.c"},
         }
+        links = {}
+        if LINK in str(self.steps) + str(self.rules):
+            contract["links"] = [{"name": LINK, "path": f"{LINK}.parquet"}]
+            links[LINK] = link_rows()
         if self.chance.random() < 0.2:
             contract["schema_policy"] = {"unknown_fields": self.chance.choice(("drop", "quarantine", "allow"))}
-        return Case(self.seed, contract, rows, self.author.used)
+        return Case(self.seed, contract, rows, self.author.used, links)
 
     def _rows(self) -> pa.Table:
         chance = self.chance
@@ -131,7 +137,7 @@ class _Maker:
         for _ in range(count):
             kinds = _STEPS if phase == "post" else _PRE_STEPS
             name = self.chance.choice(kinds)
-            made = getattr(self, f"_{name}")()
+            made = self._query() if name == "query" else getattr(self, f"_{name}")()
             if made is None:
                 made = self._derive()
             if made is None:
@@ -140,6 +146,15 @@ class _Maker:
                 made["phase"] = "pre"
             self.steps.append(made)
             self.author.used.append(f"step:{name}")
+
+    def _query(self) -> dict[str, Any] | None:
+        kind = self.chance.choice(KINDS)
+        found = getattr(self.queries, kind)(self.scope)
+        if found is None:
+            return None
+        step, self.scope = found[0], dict(found[1])
+        self.author.used.append(f"query:{kind}")
+        return dict(step)
 
     def _derive(self) -> dict[str, Any] | None:
         found = self.author.bound(None, self.scope, 3)
@@ -304,8 +319,13 @@ class _Maker:
             return {"sql": self.author.condition(self.scope, 3)} if self.scope else None
         name = chance.choice(list(self.scope))
         type_ = self.scope[name]
-        if draw < 0.6:
+        if draw < 0.55:
             return {"not_null": name}
+        if draw < 0.6 and not type_.is_nested:
+            keep = {"keep": "first", "order_by": [KEY]} if KEY in self.scope and chance.random() < 0.5 else {}
+            return {"unique": {"fields": [name], **keep}}
+        if draw < 0.64 and type_ == STRING:
+            return {"referential_integrity": {"field": name, "reference": LINK, "key": "code"}}
         inclusive = chance.random() < 0.65
         if type_.kind == "string":
             return chance.choice(
@@ -330,4 +350,4 @@ class _Maker:
 
 _PRE_STEPS = ("derive", "items", "filter", "text_step", "coalesce", "map_values")
 _STEPS = ("derive", "derive", "items", "items", "items", "select", "filter", "cast", "text_step", "coalesce",
-          "map_values", "rename", "drop", "deduplicate", "rollup")  # fmt: skip
+          "map_values", "rename", "drop", "deduplicate", "rollup", "query", "query", "query", "query")  # fmt: skip

@@ -185,6 +185,8 @@ def _returned(shape: Shape, kind: str) -> Type | None:
     try:
         if kind == "aggregate":
             return Binder(scope_of(columns), []).bind(parse_expression(text)).type
+        if kind == "window":
+            return Binder(scope_of(columns), windows=[]).bind(parse_expression(text)).type
         return bind(text, columns).type
     except SqlProblems:
         return None
@@ -319,6 +321,12 @@ def _named(shapes: Sequence[Shape]) -> dict[str, tuple[Shape, ...]]:
 def aggregate_shapes() -> Mapping[str, tuple[Shape, ...]]:
     """Aggregates, by name."""
     return _named([shape for template in AGGREGATE_TEMPLATES for shape in _of_template(template, "aggregate")])
+
+
+@lru_cache(maxsize=1)
+def window_shapes() -> Mapping[str, tuple[Shape, ...]]:
+    """Functions over windows, by name."""
+    return _named([shape for template in WINDOW_TEMPLATES for shape in _of_template(template, "window")])
 
 
 def names_tried() -> frozenset[str]:

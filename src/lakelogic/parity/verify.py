@@ -177,7 +177,7 @@ _ORDINARY: dict[str, tuple[Any, ...]] = {
 def _ordinary(type_: Type, chance: random.Random) -> list[Any]:
     """Values that nobody would wonder about."""
     if type_.is_integer:
-        return [0, 1, 2, 5, 10, 42, 99]
+        return [1, 2, *(chance.randint(0, 100) for _ in range(30))]
     if type_.kind in ("float", "double"):
         return [0.5, 1.0, 19.99, 42.0]
     if type_.kind == "decimal":
