@@ -74,7 +74,8 @@ def test_ways_of_writing_the_same(one: str, other: str) -> None:
         ("encode(s, 'UTF-16')", "LL-C205", "UTF-16", "UTF-8"), ("round(d, n)", "LL-C205", "must be a constant", "value itself"),
         ("substring(s)", "LL-C205", "`substring` takes 2 to 3 arguments, not 1.", ""), ("translate(s, s, 'a')", "LL-C205", "must be a constant", ""),
         ("s LIKE s", "LL-C205", "must be a constant", ""), ("sqrt(day)", "LL-C206", "needs numbers", ""),
-        ("iff(n, 1, 2)", "LL-C206", "must be a condition", ""), ("hex(m)", "LL-C206", "whole numbers, text or bytes", ""),
+        ("iff(n, 1, 2)", "LL-C206", "must be a condition", ""), ("truncate(d, 6)", "LL-C205", "at most 5 decimals", "DECIMAL"), ("round(n, -19)", "LL-C205", "-18 to 38", ""),
+        ("hex(m)", "LL-C206", "whole numbers, text or bytes", ""),
     ],
 )  # fmt: skip
 def test_what_cannot_be_used_is_told_with_a_way_out(text: str, code: str, says: str, hint: str) -> None:

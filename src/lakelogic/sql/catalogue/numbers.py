@@ -33,7 +33,7 @@ FUNCTIONS = (
        ("round(2.5)", Decimal("3")), ("round(-2.5)", Decimal("-3")), ("round(CAST(1.255 AS DOUBLE), 1)", 1.3), ("round(7)", 7), ("round(9.5)", Decimal("10.0")), ("round(1250, -2)", 1300), ("round(-1249.9, -2)", Decimal("-1200"))),
     scalar("bround", "numbers", "bround(a); bround(a, digits)", "As round, but half to the even neighbour.",
        ("bround(2.5)", Decimal("2.0")), ("bround(3.5)", Decimal("4.0")), ("bround(CAST(0.125 AS DOUBLE), 2)", 0.12), ("bround(250, -2)", 200)),
-    scalar("truncate", "numbers", "truncate(a); truncate(a, digits)", "As round, but toward zero.",
+    scalar("truncate", "numbers", "truncate(a); truncate(a, digits)", "As round, but toward zero; at most 5 decimals of a double.",
        ("truncate(-2.79, 1)", Decimal("-2.7")), ("truncate(CAST(2.999 AS DOUBLE), 2)", 2.99), ("truncate(199, -2)", 100)),
     scalar("floor", "numbers", "floor(a)", "The bigint below or at a.", ("floor(-1.5)", -2), ("floor(CAST(2.7 AS DOUBLE))", 2)),
     scalar("ceil", "numbers", "ceil(a); ceiling(a)", "The bigint above or at a.", ("ceil(1.2)", 2), ("ceil(-1.5)", -1)),
@@ -141,8 +141,8 @@ def _rounding(function: str) -> Builder:
     def build(a: Args) -> Expression:
         value = number(a[0], function)
         digits = constant(a[1], f"{function}'s digits") if len(a) > 1 else 0
-        if not isinstance(digits, int) or isinstance(digits, bool) or abs(digits) > 38:
-            raise refuse(BAD_ARGUMENTS, f"{function}'s digits must be a whole number from -38 to 38.")
+        if not isinstance(digits, int) or isinstance(digits, bool) or not -18 <= digits <= 38:
+            raise refuse(BAD_ARGUMENTS, f"{function}'s digits must be a whole number from -18 to 38.")
         places = Literal(digits, INT)
         if value.type.is_integer:
             if digits >= 0:
@@ -153,6 +153,12 @@ def _rounding(function: str) -> Builder:
             if digits >= value.type.scale:
                 return value
             return Call(function, (value, places), decimal(min(38, value.type.precision + 1), value.type.scale))
+        if function == "truncate" and digits > 5:
+            raise refuse(
+                BAD_ARGUMENTS,
+                "truncate keeps at most 5 decimals of a double.",
+                "cast it first: CAST(x AS DECIMAL(38,12))",
+            )
         return Call(function, (convert(value, DOUBLE), places), DOUBLE)
 
     return build
