@@ -118,18 +118,38 @@ def _sum(call: Call) -> Summary:
         if source.precision <= _SAFE_DIGITS:
             return Summary({name: f"sum({once}{value}){call.filter()}"}, cast(quoted(name), to))
         if call.distinct:
-            return _over_set(call)
-        whole = f"CAST(floor({value}) AS HUGEINT)"
-        parts = {
-            f"{name}~high": f"sum({whole} // {_SPLIT}){call.filter()}",
-            f"{name}~low": f"sum({whole} % {_SPLIT}){call.filter()}",
-            f"{name}~part": f"sum({value} - floor({value})){call.filter()}",
-        }
-        high, low, part = (quoted(part) for part in parts)
-        return Summary(parts, try_cast(f"TRY({cast(f'{high} * {_SPLIT} + {low}', to)} + {cast(part, to)})", to))
+            pieces = _split("ll_v").values()
+            found = f"list_distinct({quoted(name)})"
+            sums = [f"list_sum(list_transform({found}, lambda ll_v: {piece}))" for piece in pieces]
+            return Summary({name: call.listed(value)}, _joined_total(sums, to))
+        parts = {f"{name}~{part}": f"sum({sql}){call.filter()}" for part, sql in _split(value).items()}
+        return Summary(parts, _joined_total([quoted(part) for part in parts], to))
     if call.distinct:
         return _over_set(call)
     return Summary(*exact_sum(name, _double(call), call.filter))
+
+
+def _split(value: str) -> dict[str, str]:
+    """A long decimal in pieces whose sums have room."""
+    whole = f"CAST(trunc({value}) AS HUGEINT)"
+    return {"high": f"{whole} // {_SPLIT}", "low": f"{whole} % {_SPLIT}", "part": f"{value} - trunc({value})"}
+
+
+def _joined_total(sums: Sequence[str], to: Type) -> str:
+    """The total of the pieces; NULL beyond the digits."""
+    high, low, part = sums
+    whole = f"({high} * {_SPLIT} + {low} + CAST(trunc({part}) AS HUGEINT))"
+    rest = f"({part} - trunc({part}))"
+
+    def total(whole: str, rest: str) -> str:
+        return f"{try_cast(whole, to)} + {cast(rest, to)}"
+
+    # Both pieces get one sign: the whole alone must not leave the type where the total does not.
+    branches = (
+        f"WHEN {whole} < 0 AND {rest} > 0 THEN {total(f'{whole} + 1', f'{rest} - 1')} "
+        f"WHEN {whole} > 0 AND {rest} < 0 THEN {total(f'{whole} - 1', f'{rest} + 1')} "
+    )
+    return f"TRY(CASE {branches}ELSE {total(whole, rest)} END)"
 
 
 def _double(call: Call, index: int = 0) -> str:

@@ -60,7 +60,9 @@ Builder: TypeAlias = Callable[[Call], Summary]
 
 def plain(value: pl.Expr, type_: Type) -> pl.Expr:
     """A number in which −0 is 0: equal values must not differ in an answer."""
-    return value + pl.lit(0, dtype=dtype(type_)) if type_.kind in ("float", "double") else value
+    if type_.kind not in ("float", "double"):
+        return value
+    return pl.when(value == 0).then(pl.lit(0, dtype=dtype(type_))).otherwise(value)
 
 
 def summary(

@@ -158,10 +158,10 @@ def _double(call: Call, index: int = 0, *, exact: bool = False) -> str:
 def _avg(call: Call) -> Summary:
     source, number = call.source, f"{call.name}~number"
     inner = Call(f"{call.name}~sum", call.values, call.args, call.type, call.distinct, call.is_window)
-    if source.kind in ("float", "double"):
+    if source.kind in ("float", "double", "decimal"):
         total = _sum(inner)
     else:  # an average exists where its total does not
-        to = type_name(decimal(38, source.scale if source.kind == "decimal" else 0))
+        to = type_name(decimal(38, 0))
         once = "DISTINCT " if call.distinct else ""
         total = (
             _over_set(inner, to)
