@@ -394,6 +394,7 @@ def reads_only_known(state: State, rule: Any) -> bool:
     """Whether a rule can be bound to the columns of this phase (used to find its phase)."""
     probe = State(state.dataset, state.now, type(state.trouble)(state.trouble.where), state.dialect)
     probe.scope, probe.used, probe.links = dict(state.scope), set(state.used), dict(state.links)
+    probe.known_links, probe.unread_links = dict(state.known_links), state.unread_links
     if isinstance(rule, written.RowUnique):
         return all(state.spelled(name) is not None for name in rule.fields)
     rule_flag(probe, rule, "", Silence())
