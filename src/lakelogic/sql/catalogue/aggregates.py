@@ -123,11 +123,24 @@ class Settled:
 
 
 _DOUBLES = frozenset(
-    {"var_samp", "var_pop", "stddev_samp", "stddev_pop", "covar_samp", "covar_pop", "corr", "skewness", "kurtosis", "percentile"}
+    {
+        "var_samp",
+        "var_pop",
+        "stddev_samp",
+        "stddev_pop",
+        "covar_samp",
+        "covar_pop",
+        "corr",
+        "skewness",
+        "kurtosis",
+        "percentile",
+    }
 )
 _PAIRS = frozenset({"covar_samp", "covar_pop", "corr", "min_by", "max_by"})
 # Equal values that count once change these; the others are the same with DISTINCT, or have no such form.
-_DISTINCT = frozenset({"sum", "avg", "var_samp", "var_pop", "stddev_samp", "stddev_pop", "skewness", "kurtosis", "string_agg"})
+_DISTINCT = frozenset(
+    {"sum", "avg", "var_samp", "var_pop", "stddev_samp", "stddev_pop", "skewness", "kurtosis", "string_agg"}
+)
 _DISTINCT_IS_NOTHING = frozenset({"min", "max", "any_true", "every_true", "bits_and", "bits_or", "collect_set"})
 
 
@@ -170,7 +183,9 @@ def _arguments(name: str, function: str, args: list[Expression]) -> tuple[Expres
 
 def _sortable(value: Expression, name: str) -> Expression:
     if not _is_sortable(value.type, name in ("collect_list", "collect_set", "array_agg")):
-        raise refuse(BAD_TYPES, f"`{name}` cannot compare values of type {value.type}.", "use to_json(x), or a field of it")
+        raise refuse(
+            BAD_TYPES, f"`{name}` cannot compare values of type {value.type}.", "use to_json(x), or a field of it"
+        )
     return convert(value, STRING) if value.type.kind == "null" else value
 
 
@@ -196,7 +211,9 @@ def _condition(name: str, args: list[Expression]) -> tuple[Expression, tuple[Exp
     if value.type.kind == "null":
         return Literal(None, BOOLEAN), ()
     if value.type.kind != "boolean":
-        raise refuse(BAD_TYPES, f"{name} must be given a condition, not a {value.type}.", "compare it: x = …, x IS NOT NULL")
+        raise refuse(
+            BAD_TYPES, f"{name} must be given a condition, not a {value.type}.", "compare it: x = …, x IS NOT NULL"
+        )
     return value, ()
 
 
