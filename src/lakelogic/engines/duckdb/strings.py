@@ -99,7 +99,9 @@ def _pad(name: str) -> Builder:
 
 def _joined(items: str, separator: str) -> str:
     """A list of texts with a separator between them, which the native function wants to be a constant."""
-    return f"coalesce(list_reduce({items}, lambda ll_a, ll_b: ll_a || {separator} || ll_b), '')"
+    # An empty list would stop the query.
+    some = f"CASE WHEN len({items}) > 0 THEN {items} END"
+    return f"coalesce(list_reduce({some}, lambda ll_a, ll_b: ll_a || {separator} || ll_b), '')"
 
 
 def _concat_ws(call: Call, args: Sequence[str]) -> str:
