@@ -129,7 +129,7 @@ class SparkEngine:
     def link(self, link: Link, pinned: Pinned) -> Frame:
         """The rows of a link that count."""
         source = self.scan(link.read, pinned)
-        frame = nodes.apply(source, link.nodes, {})
+        frame = nodes.apply(source, link.nodes, nodes.Links({}))
         return noted(frame.where(sql(link.keep)) if link.keep is not None else frame, notes_of(source))
 
     def sql(self, frame: Frame) -> str:

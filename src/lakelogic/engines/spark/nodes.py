@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 from lakelogic import names
@@ -11,6 +12,7 @@ from lakelogic.engines.base import Frame
 from lakelogic.engines.spark.aggregates import Summary, summary, with_layers
 from lakelogic.engines.spark.counting import counted, noted, notes_of
 from lakelogic.engines.spark.expressions import sql
+from lakelogic.engines.spark.parts import in_parts
 from lakelogic.engines.spark.relations import expand, join, pairs, stack
 from lakelogic.engines.spark.text import name, type_name
 from lakelogic.engines.spark.windows import direction, window
@@ -31,14 +33,20 @@ from lakelogic.plan.nodes import (
 )
 from lakelogic.sql.expressions import Expression, Literal, walk
 
-Links = dict[str, Frame]  # grows while nodes are lowered: a fork is known like a link from its place on
+
+class Links(dict[str, Frame]):
+    """Frames by name; grows while nodes are lowered: a fork is known like a link from its place on."""
+
+    def __init__(self, known: Mapping[str, Frame]) -> None:
+        super().__init__(known)
+        self.numbers = count()  # of the columns that long expressions are cut into
 
 
 def lower(frame: Frame, accounts: Sequence[Account], links: Mapping[str, Frame]) -> Frame:
     """What all accounts publish, one below the other."""
     start = frame
     source, scan = counted(frame)
-    known = dict(links)
+    known = Links(links)
     published = []
     for number, account in enumerate(accounts):
         if account.opening is not None:
@@ -62,7 +70,8 @@ def lower(frame: Frame, accounts: Sequence[Account], links: Mapping[str, Frame])
 def apply(frame: Frame, nodes: Sequence[Node], links: Links) -> Frame:
     """The frame after the nodes, in order; forks are added to `links`."""
     for node in nodes:
-        frame = LOWER[type(node)](frame, node, links)
+        for part in in_parts(node, links.numbers):
+            frame = LOWER[type(part)](frame, part, links)
     return frame
 
 
