@@ -103,7 +103,8 @@ TEMPLATES = (
     "from_json({text}, 'a INT, b STRING')", "from_json({text}, 'array<int>')", "to_json({struct})", "to_json({ints})",
     "flatten(array({ints}, {ints}))", "map_from_entries(array(struct({text} AS k, {int} AS v)))",
     "make_timestamp(2024, {int}, 29, 12, 30, 15.5)", "make_timestamp_ntz({int}, 2, 29, 0, 0, 0)",
-    "make_timestamp_ltz(2024, 2, {int}, 23, 59, 59.999999)",
+    "make_timestamp_ltz(2024, 2, {int}, 23, 59, 59.999999)", "try_make_timestamp(2024, {int}, 29, 12, 30, 15.5)",
+    "try_make_timestamp_ntz({int}, 2, 29, 0, 0, 0)", "try_make_timestamp_ltz(2024, 2, {int}, 23, 59, 59.999999)",
     "get_json_object({text}, '$.a')", "json_tuple({text}, 'a')", "split({text}, ',')", "split({text}, '[,;]', 2)",
 )  # fmt: skip
 AGGREGATE_TEMPLATES = (

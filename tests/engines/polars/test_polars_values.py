@@ -8,7 +8,7 @@ from decimal import Decimal
 import polars as pl
 import pytest
 
-from lakelogic.engines.patterns import like_parts, like_regex, rust_regex
+from lakelogic.engines.patterns import like_parts, like_regex
 from lakelogic.engines.polars import by_value
 
 
@@ -33,24 +33,6 @@ def test_doubles_are_written_as_python_writes_them():
 )
 def test_any_notation_becomes_the_canonical_one(text, expected):
     assert by_value.canonical_real(text) == expected
-
-
-@pytest.mark.parametrize(
-    ("pattern", "expected"),
-    [
-        (r"^\d+$", "^[0-9]+$"),
-        (r"[\d_]", "[0-9_]"),
-        (r"\W", "[^0-9A-Za-z_]"),
-        (r"[^]a]", r"[^\]a]"),
-        (r"[a[b]", r"[a\[b]"),
-        (r"[[:alpha:]x]", "[[:alpha:]x]"),
-        (r"\bx", r"(?-u:\b)x"),
-        (r"a\.b", r"a\.b"),
-        (r"[a--z]", r"[a\--z]"),
-    ],
-)
-def test_patterns_are_rewritten_where_rust_reads_them_differently(pattern, expected):
-    assert rust_regex(pattern) == expected
 
 
 def test_like_patterns_fall_into_parts():

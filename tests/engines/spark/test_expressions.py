@@ -9,9 +9,8 @@ import pyarrow as pa
 import pytest
 
 from lakelogic.engines.spark import SparkEngine
-from lakelogic.sql.bind import bind
 from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, text
-from lakelogic.sql.functions import CATALOGUE, LOWERED
+from lakelogic.sql.functions import LOWERED
 from lakelogic.sql.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, Type, decimal
 
 pytestmark = pytest.mark.spark
@@ -19,18 +18,6 @@ pytestmark = pytest.mark.spark
 
 def test_every_function_of_the_catalogue_is_lowered() -> None:
     assert SparkEngine.capabilities.functions == LOWERED
-
-
-def test_worked_examples_of_the_catalogue(evaluate: Any) -> None:
-    scalars = [function for function in CATALOGUE.values() if function.kind not in ("aggregate", "window")]
-    examples = [example for function in scalars for example in function.examples]
-    found = evaluate([bind(written, {}) for written, _ in examples])
-    wrong = [
-        (written, expected, values[0])
-        for (written, expected), values in zip(examples, found, strict=True)
-        if values[0] != expected or type(values[0]) is bool is not type(expected)
-    ]
-    assert wrong == []
 
 
 def test_wide_conditions_do_not_break_the_planner(evaluate: Any) -> None:
@@ -102,11 +89,6 @@ def test_numbers_that_have_no_plain_literal(evaluate: Any) -> None:
 def test_patterns_match_as_in_re2(evaluate: Any, pattern: str, matching: str, other: str) -> None:
     table = pa.table({"s": [matching, other, None]})
     assert evaluate([call("matches", Column("s", STRING), text(pattern))], table) == [[True, False, None]]
-
-
-def test_a_replacement_is_taken_literally(evaluate: Any) -> None:
-    replaced = Call("regexp_replace", (text("a1"), text("[0-9]"), text(r"$1\2")), STRING)
-    assert evaluate([replaced]) == [[r"a$1\2"]]
 
 
 def test_odd_escapes_in_like_stand_for_the_character(evaluate: Any) -> None:
