@@ -136,7 +136,7 @@ FUNCTIONS = (
     composed("timestamp_millis", "dates", "timestamp_millis(n)", "The instant n milliseconds from 1970-01-01.", ("timestamp_millis(-1)", _utc(1969, 12, 31, 23, 59, 59, 999000))),
     composed("unix_timestamp", "dates", "unix_timestamp(t); unix_timestamp(s, pattern); to_unix_timestamp(…); unix_timestamp()", "Seconds from 1970-01-01 of a timestamp, of text by a pattern, or of the run's clock.",
        ("unix_timestamp('2024-01-01', 'yyyy-MM-dd')", 1704067200), ("unix_timestamp(DATE'2024-01-01')", 1704067200)),
-    composed("from_unixtime", "dates", "from_unixtime(n); from_unixtime(n, pattern)", "Seconds from 1970-01-01 as text, yyyy-MM-dd HH:mm:ss unless a pattern is given.",
+    composed("from_unixtime", "dates", "from_unixtime(n); from_unixtime(n, pattern)", "Seconds from 1970-01-01 as text, `yyyy-MM-dd HH:mm:ss` unless a pattern is given.",
        ("from_unixtime(0)", "1970-01-01 00:00:00"), ("from_unixtime(-1, 'HH:mm')", "23:59")),
     # zones
     scalar("to_zone", "dates", "t AT TIME ZONE 'zone'", "An instant as the clock of a zone (timestamp_ntz). Zones are constants: IANA names or offsets.",
