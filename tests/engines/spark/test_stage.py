@@ -223,20 +223,20 @@ def test_keys_are_nowhere_in_the_plan(spark_engine: SparkEngine) -> None:
 def test_rank_puts_nulls_last_and_nan_on_top(spark_engine: SparkEngine) -> None:
     frame = spark_engine.wrap(pa.table({"x": pa.array([1.0, None, float("nan"), 2.0], pa.float64())}))
     x = Column("x", DOUBLE)
-    from lakelogic.engines.spark.nodes import apply
+    from lakelogic.engines.spark.nodes import Links, apply
 
-    both = apply(frame, [Rank("r", (), (Order(x),), "up"), Rank("r", (), (Order(x, True),), "down")], {})
+    both = apply(frame, [Rank("r", (), (Order(x),), "up"), Rank("r", (), (Order(x, True),), "down")], Links({}))
     found = {str(row["x"]): (row["up"], row["down"]) for row in spark_engine.collect(both).to_pylist()}
     assert found == {"1.0": (1, 3), "2.0": (2, 2), "nan": (3, 1), "None": (4, 4)}
 
 
 def test_join_keeps_every_row_and_null_matches_nothing(spark_engine: SparkEngine) -> None:
-    from lakelogic.engines.spark.nodes import apply
+    from lakelogic.engines.spark.nodes import Links, apply
 
     frame = spark_engine.wrap(pa.table({"k": ["a", "b", None], "name": ["own", "own", "own"]}))
     link = spark_engine.wrap(pa.table({"k": ["a", None, "c"], "name": ["A", "N", "C"]}))
     node = Join("j", "ref", ((Column("k", STRING), "k"),), (("name", "name~1"),), "~found")
-    found = spark_engine.collect(apply(frame, [node], {"ref": link})).to_pylist()
+    found = spark_engine.collect(apply(frame, [node], Links({"ref": link}))).to_pylist()
     assert sorted(found, key=str) == sorted(
         [
             {"k": "a", "name": "own", "name~1": "A", "~found": True},
