@@ -10,8 +10,8 @@ from lakelogic.parity.campaign import Figure, run, start
 from lakelogic.parity.contracts import make
 
 SEED = 20_240_331
-LOCAL = 240
-WITH_SPARK = 60
+LOCAL = 200
+WITH_SPARK = 30
 
 
 def told(figure: Figure) -> str:

@@ -8,7 +8,7 @@ from lakelogic.sql.coerce import text, unify
 from lakelogic.sql.expressions import Call, Expression, Literal, convert
 from lakelogic.sql.patterns import NotPortable, parse
 from lakelogic.sql.problems import BAD_ARGUMENTS, BAD_TYPES, Problem, SqlProblems
-from lakelogic.sql.types import INT, STRING, Type
+from lakelogic.sql.types import BIGINT, BOOLEAN, INT, STRING, Type
 
 Args = Sequence[Expression]
 Builder = Callable[[Args], Expression]
@@ -45,6 +45,20 @@ def constant_text(value: Expression, what: str) -> Literal:
     if not isinstance(found, str):
         raise refuse(BAD_ARGUMENTS, f"{what} must be a text in quotes.")
     return Literal(found, STRING)
+
+
+MOST = 1_000_000  # characters that padding and repeating make, elements of an array that is counted up
+
+
+def bounded(size: Expression, what: str) -> Expression:
+    """A size that no row can make a machine stop: NULL beyond the most there can be, refused when it is a constant."""
+    if isinstance(size, Literal):
+        if isinstance(size.value, int) and size.value > MOST:
+            raise refuse(BAD_ARGUMENTS, f"{what} is {size.value:,}; {MOST:,} is the most.")
+        return size
+    most = Literal(MOST, INT)
+    fits = Call("le", (convert(size, BIGINT), convert(most, BIGINT)), BOOLEAN)
+    return Call("case", (fits, size, Literal(None, size.type)), size.type)
 
 
 def text_function(name: str, returns: Type = STRING) -> Builder:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from lakelogic.sql.arguments import Args, Builder, constant, constant_text, refuse
+from lakelogic.sql.arguments import Args, Builder, bounded, constant, constant_text, refuse
 from lakelogic.sql.coerce import common, text, unify
 from lakelogic.sql.expressions import Call, Expression, Lambda, Literal, call, convert
 from lakelogic.sql.expressions import text as text_literal
@@ -347,7 +347,7 @@ def _repeated(value: Expression, count: Expression) -> Expression:
 
 def array_repeat(a: Args) -> Expression:
     """A value so many times."""
-    return _repeated(a[0], _whole(a[1], "array_repeat's count"))
+    return _repeated(a[0], bounded(_whole(a[1], "array_repeat's count"), "array_repeat's count"))
 
 
 def array_join(a: Args) -> Expression:

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from lakelogic.sql.arguments import Args, Builder, Signatures, case, constant_text, refuse, text_function, whole
+from lakelogic.sql.arguments import (
+    Args,
+    Builder,
+    Signatures,
+    bounded,
+    case,
+    constant_text,
+    refuse,
+    text_function,
+    whole,
+)
 from lakelogic.sql.catalogue import matching, octets
 from lakelogic.sql.catalogue.matching import like, matches
 from lakelogic.sql.catalogue.row import composed, scalar
@@ -136,7 +146,7 @@ def _translate(a: Args) -> Expression:
 def _pad(name: str) -> Builder:
     def build(a: Args) -> Expression:
         fill = text(a[2]) if len(a) > 2 else Literal(" ", STRING)
-        return Call(name, (text(a[0]), count(a[1], name), fill), STRING)
+        return Call(name, (text(a[0]), bounded(count(a[1], name), f"{name}'s length"), fill), STRING)
 
     return build
 
@@ -197,8 +207,12 @@ SIGNATURES: Signatures = {
     "replace": (2, 3, _replace),
     "translate": (3, 3, _translate),
     "reverse": (1, 1, text_function("reverse")),
-    "repeat": (2, 2, _ends("repeat")),
-    "space": (1, 1, lambda a: Call("repeat", (Literal(" ", STRING), count(a[0], "space")), STRING)),
+    "repeat": (2, 2, lambda a: Call("repeat", (text(a[0]), bounded(count(a[1], "repeat"), "repeat's count")), STRING)),
+    "space": (
+        1,
+        1,
+        lambda a: Call("repeat", (Literal(" ", STRING), bounded(count(a[0], "space"), "space's count")), STRING),
+    ),
     "lpad": (2, 3, _pad("lpad")),
     "rpad": (2, 3, _pad("rpad")),
     "overlay": (3, 4, overlay),
