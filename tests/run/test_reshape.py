@@ -176,3 +176,14 @@ def test_questions_are_asked_of_the_whole_batch(reshaped: Any) -> None:
 def test_a_question_without_one_clear_answer_is_refused(reshaped: Any, rule: dict[str, Any], says: str) -> None:
     with pytest.raises((CompileError, LoadError), match=says):
         reshaped(contract(quality={"dataset_rules": [rule]}))
+
+
+def test_two_expansions_in_a_row_are_counted_one_by_one(reshaped: Any) -> None:
+    outcome = reshaped(
+        contract(
+            {"sql": "array(1, 2) AS p, array(5, 6, 7) AS r"}, {"explode": {"field": "p"}}, {"explode": {"field": "r"}}
+        ),
+        "id,k,v,tags\n1,1,1,a\n2,2,2,b\n",
+    )
+    counts = outcome.result.counts
+    assert (counts.source, counts.good, counts.expanded) == (2, 12, {"explode_1": 2, "explode_2": 8})

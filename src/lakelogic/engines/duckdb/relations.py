@@ -46,12 +46,12 @@ def expand(frame: Query, node: Expand, _links: Mapping[str, Query]) -> Query:
     )
     # Two lists that are unnested together go in step.
     unnested = {
-        "~position": f"unnest(CASE WHEN {filled} THEN range(len({items})) ELSE [NULL] END)",
-        "~element": f"unnest(CASE WHEN {filled} THEN {items} ELSE [NULL] END)",
+        "~unnested.position": f"unnest(CASE WHEN {filled} THEN range(len({items})) ELSE [NULL] END)",
+        "~unnested.element": f"unnest(CASE WHEN {filled} THEN {items} ELSE [NULL] END)",
     }
-    element = '"~element"'
+    element = '"~unnested.element"'
     added = {
-        identifiers[node.position]: cast('"~position"', "INTEGER"),
+        identifiers[node.position]: cast('"~unnested.position"', "INTEGER"),
         identifiers[node.item]: element if node.key is None else f'{element}."value"',
     }
     if node.key is not None:
