@@ -208,6 +208,9 @@ GROUPS = {
         "SELECT g, k, sum(v) AS s FROM source WHERE id < 3 GROUP BY GROUPING SETS ((g), (k), ())",
         [("a", N, 11), (N, 1, 5), (N, 2, 6), (N, N, 11)],
     ),
+    "grouping sets after keys": (
+        "SELECT g, sum(v) AS s FROM source WHERE id < 3 GROUP BY g GROUPING SETS (g, ())", [("a", 11), (N, 11)],
+    ),
     "the total of nothing": ("SELECT g, count(*) AS n FROM source WHERE v > 99 GROUP BY ROLLUP (g)", [(N, 0)]),
     "groups of a join": (
         "SELECT r.name, sum(s.v) AS s FROM source s JOIN ref r ON s.k = r.k GROUP BY r.name",
@@ -359,6 +362,11 @@ REFUSED = [
     ("SELECT id FROM source LIMIT v", "LL-C205", "LIMIT takes a whole number"),
     ("SELECT id FROM source WHERE v IN (SELECT k, w FROM ref)", "LL-C205", "takes one column, not 2"),
     ("WITH RECURSIVE a AS (SELECT 1 AS x FROM source) SELECT x FROM a", "LL-C203", "WITH RECURSIVE"),
+    ("SELECT * FROM source PIVOT (sum(v) FOR g IN ('a'))", "LL-C207", "PIVOT and UNPIVOT"),
+    ("SELECT id FROM source VERSION AS OF 3", "LL-C207", "VERSION AS OF"),
+    ("SELECT id FROM source LIMIT 50 PERCENT", "LL-C207", "PERCENT"),
+    ("WITH t(a) AS (SELECT id FROM source) SELECT a FROM t", "LL-C203", "Names of columns after a query's name"),
+    ("SELECT sum(v) OVER (ORDER BY v ROWS BETWEEN 1 PRECEDING AND CURRENT ROW EXCLUDE CURRENT ROW) AS s FROM source", "LL-C207", "EXCLUDE"),
     ("DELETE FROM source", "LL-C202", "DELETE is not allowed"),
 ]  # fmt: skip
 

@@ -114,7 +114,11 @@ def grouping_sets(tree: exp.Select, known: Tables, items: list[Item]) -> tuple[K
             if not part.expressions:  # GROUP BY a, b WITH ROLLUP
                 return keys, tuple(_prefixes(places) if name == "rollup" else _subsets(places))
             special.append(part)
-    special += clause.args.get("grouping_sets") or ()
+    listed = clause.args.get("grouping_sets") or ()
+    if listed and plain:
+        # GROUP BY a, b GROUPING SETS (…): the sets alone say what is grouped.
+        places = []
+    special += listed
     for part in special:
         parts.append(_sets(part, keys, known, items))
     if not special:

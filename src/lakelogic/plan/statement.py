@@ -152,6 +152,8 @@ def named_queries(tree: exp.Expression) -> dict[str, exp.Expression]:
         return {}
     if clause.args.get("recursive"):
         raise refuse(NO_COLUMN, "WITH RECURSIVE is not portable.", "prepare the hierarchy as a link")
+    if any(item.args["alias"].args.get("columns") for item in clause.expressions):
+        raise refuse(NO_COLUMN, "Names of columns after a query's name are not portable.", "name them in its SELECT")
     return {item.alias.lower(): item.this for item in clause.expressions}
 
 

@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
 
-from lakelogic.sql.problems import FORBIDDEN, UNREADABLE, Problem, SqlProblems
+from lakelogic.sql.problems import FORBIDDEN, NOT_YET, UNREADABLE, Problem, SqlProblems
 
 
 class ContractSQL(Spark):
@@ -120,7 +120,35 @@ def parse_select(text: str, dialect: str = "spark") -> exp.Query:
     if not isinstance(tree, _READ_ONLY):
         kind = (text.split(None, 1) or ["this"])[0].upper()
         raise SqlProblems([Problem(FORBIDDEN, f"{kind} is not allowed in a contract.", "only SELECT can stand here")])
+    _refuse_dropped(tree)
     return cast(exp.Query, tree)
+
+
+def _refuse_dropped(tree: exp.Expression) -> None:
+    """Clauses that can be parsed and have no meaning here: they are named, never passed over."""
+    found = [
+        Problem(NOT_YET, f"{name} is not portable.", hint)
+        for kind, name, hint in _NOT_PORTABLE
+        if tree.find(kind) is not None
+    ]
+    found += [
+        Problem(NOT_YET, "EXCLUDE in a window is not portable.", "leave it out")
+        for spec in tree.find_all(exp.WindowSpec)
+        if spec.args.get("exclude")
+    ]
+    found += [
+        Problem(NOT_YET, "LIMIT … PERCENT and WITH TIES are not portable.", "write a number of rows")
+        for options in tree.find_all(exp.LimitOptions)
+        if options.args.get("percent") or options.args.get("with_ties")
+    ]
+    if found:
+        raise SqlProblems(list(dict.fromkeys(found)))
+
+
+_NOT_PORTABLE = (
+    (exp.Pivot, "PIVOT and UNPIVOT in a query", "use a pivot or unpivot step"),
+    (exp.Version, "VERSION AS OF and TIMESTAMP AS OF", "a run pins its tables itself"),
+)
 
 
 def _clauses(tree: exp.Select) -> list[str]:
