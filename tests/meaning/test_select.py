@@ -383,3 +383,8 @@ def test_what_is_outside_is_refused_by_name(sql: str, code: str, says: str) -> N
         compile_contract(loaded, _columns(THINGS), {"ref": _columns(REF), "spans": _columns(SPANS)})
     told = [(diagnostic.code, diagnostic.message) for diagnostic in caught.value.diagnostics]
     assert any(found == code and says in message for found, message in told), told
+
+
+def test_not_like_all_and_any_deny_each_pattern(selected: Any) -> None:
+    assert selected("SELECT id FROM source WHERE g NOT LIKE ALL ('a%', 'x%')") == [(3,), (4,)]
+    assert selected("SELECT id FROM source WHERE g NOT LIKE ANY ('a%', 'b%')") == [(1,), (2,), (3,), (4,)]

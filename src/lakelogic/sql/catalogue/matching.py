@@ -16,7 +16,7 @@ FUNCTIONS = (
        ("'a\nb' LIKE 'a%b'", True), ("'A' LIKE 'a'", False), ("NULL LIKE '%'", None), ("'a.c' LIKE 'a.c'", True), ("'abc' LIKE 'a.c'", False)),
     scalar("ilike", "text", "s ILIKE pattern", "LIKE without case.", ("'ABC' ILIKE 'a%'", True), ("'ABC' NOT ILIKE 'b%'", True)),
     composed("like_any", "text", "s LIKE ANY (a, b, …); s LIKE SOME (…); s ILIKE ANY (…)", "Like at least one of the patterns.",
-       ("'abc' LIKE ANY ('x%', 'a%')", True), ("'abc' LIKE ANY ('x%', 'y%')", False), ("'abc' NOT LIKE ANY ('x%', 'a%')", False), ("NULL LIKE ANY ('a')", None)),
+       ("'abc' LIKE ANY ('x%', 'a%')", True), ("'abc' LIKE ANY ('x%', 'y%')", False), ("'abc' NOT LIKE ANY ('x%', 'a%')", True), ("'abc' NOT LIKE ALL ('x%', 'a%')", False), ("NULL LIKE ANY ('a')", None)),
     composed("like_all", "text", "s LIKE ALL (a, b, …); s ILIKE ALL (…)", "Like every one of the patterns.",
        ("'abc' LIKE ALL ('a%', '%c')", True), ("'abc' LIKE ALL ('a%', 'x%')", False), ("'ABC' ILIKE ALL ('a%')", True)),
     scalar("matches", "text", "s RLIKE pattern; regexp_like(s, pattern); regexp(s, pattern); s RLIKE ANY (a, b)",

@@ -40,9 +40,10 @@ def _matched(
     subject, against = binder.part(tree.this), tree.expression
     if not isinstance(against, exp.Any | exp.All):
         return _negated(tree, one(subject, against))
-    found = [one(subject, option) for option in _options(against)]
+    # `x NOT LIKE ALL (a, b)` says that x is like neither: NOT belongs to each pattern, not to all of them together.
+    found = [_negated(tree, one(subject, option)) for option in _options(against)]
     connect = "or" if isinstance(against, exp.Any) else "and"
-    return _negated(tree, reduce(lambda left, right: call(connect, left, right), found))
+    return reduce(lambda left, right: call(connect, left, right), found)
 
 
 def _like(binder: Binder, tree: exp.Expression, escape: str | None = None) -> Expression:
