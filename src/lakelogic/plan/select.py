@@ -11,15 +11,15 @@ from sqlglot import exp
 from lakelogic.plan import tables
 from lakelogic.plan.codes import NO_ORDER
 from lakelogic.plan.grouping import Groups, group
-from lakelogic.plan.nodes import Order, Rank
+from lakelogic.plan.nodes import Order
 from lakelogic.plan.projection import Item, grouping_sets, items_of
 from lakelogic.plan.setops import set_operation
 from lakelogic.plan.state import State, fails
 from lakelogic.plan.statement import Queries, Statement, named_queries
-from lakelogic.plan.windows import computed, ties
+from lakelogic.plan.windows import computed, keep_once, ranked
 from lakelogic.sql.arguments import refuse
 from lakelogic.sql.bind import Binder, BoundAggregate, BoundWindow, Scope, condition
-from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Lambda, Literal, call
+from lakelogic.sql.expressions import Call, Column, Expression, Lambda, Literal, call
 from lakelogic.sql.forms.windows import order_keys
 from lakelogic.sql.parse import clauses
 from lakelogic.sql.problems import BAD_ARGUMENTS, NO_COLUMN, NOT_YET, Problem, SqlProblems
@@ -258,16 +258,7 @@ def _distinct(statement: Statement, state: State, tree: exp.Select) -> None:
         raise refuse(
             BAD_ARGUMENTS, f"DISTINCT cannot compare the map `{unfit[0]}`.", "leave it out, or cast it to JSON"
         )
-    rank = _ranked(state, tuple(state.visible.values()), ())
-    state.lose("deduplicated", statement.step, call("gt", rank, Literal(1, BIGINT)), ("distinct",))
-
-
-def _ranked(state: State, partition: tuple[Expression, ...], order: tuple[Order, ...]) -> Column:
-    if state.alive != TRUE:
-        partition = (*partition, state.alive)
-    output = state.fresh("~rank")
-    state.nodes.append(Rank("rank", partition, (*order, *ties(state)), output))
-    return Column(output, BIGINT)
+    keep_once(state, statement.step)
 
 
 def _cut(statement: Statement, state: State, tree: exp.Expression) -> None:
@@ -295,7 +286,7 @@ def _limited(statement: Statement, state: State, tree: exp.Expression, keys: Ord
             )
         return
     order = tuple(Order(value, down, first) for value, down, first in keys)
-    rank = _ranked(state, (), order)
+    rank = ranked(state, (), order)
     first = Literal(offset or 0, BIGINT)
     beyond = call("le", rank, first)
     if limit is not None:

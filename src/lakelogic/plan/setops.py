@@ -5,13 +5,14 @@ from __future__ import annotations
 from sqlglot import exp
 
 from lakelogic.plan.grouping import group
-from lakelogic.plan.nodes import Order, Rank, Stack
-from lakelogic.plan.state import State, grouped, ordered
+from lakelogic.plan.nodes import Stack
+from lakelogic.plan.state import State
 from lakelogic.plan.statement import Queries, Statement
+from lakelogic.plan.windows import keep_once
 from lakelogic.sql.arguments import refuse
 from lakelogic.sql.bind import BoundAggregate
 from lakelogic.sql.coerce import common
-from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Literal, call, convert
+from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, convert
 from lakelogic.sql.problems import BAD_ARGUMENTS, BAD_TYPES, NOT_YET
 from lakelogic.sql.types import BIGINT, INT, Type
 
@@ -53,7 +54,7 @@ def set_operation(
     state.scope = dict(made)
     if isinstance(tree, exp.Union):
         if is_distinct:
-            _once(statement, state)
+            keep_once(state, statement.step)
         return
     _compared(statement, state, made, Column(mark, INT), tree)
 
@@ -67,16 +68,6 @@ def _common(name: str, one: Type, two: Type) -> Type:
 
 def _converted(values: list[Expression], types: list[Type]) -> tuple[Expression, ...]:
     return tuple(convert(value, type_) for value, type_ in zip(values, types, strict=True))
-
-
-def _once(statement: Statement, state: State) -> None:
-    output = state.fresh("~rank")
-    partition = tuple(grouped(value) for value in state.visible.values())
-    if state.alive != TRUE:
-        partition = (*partition, state.alive)
-    ties = tuple(Order(ordered(value)) for value in state.visible.values())
-    state.nodes.append(Rank("rank", partition, ties, output))
-    state.lose("deduplicated", statement.step, call("gt", Column(output, BIGINT), Literal(1, BIGINT)), ("distinct",))
 
 
 def _compared(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lakelogic.plan.nodes import Bounds, Order, Window, WindowFunction
+from lakelogic.plan.nodes import Bounds, Order, Rank, Window, WindowFunction
 from lakelogic.plan.state import State, ordered
 from lakelogic.sql.bind import BoundWindow
 from lakelogic.sql.catalogue.windows import WINDOWS
-from lakelogic.sql.expressions import TRUE, Column, Expression, replace_columns
+from lakelogic.sql.expressions import TRUE, Column, Expression, Literal, call, replace_columns
+from lakelogic.sql.types import BIGINT
 
 # These say the same for rows of equal order; all others need an order without ties.
 _OF_PEERS = frozenset({"rank", "dense_rank", "percent_rank", "cume_dist"})
@@ -47,6 +48,21 @@ def _frame(state: State, window: BoundWindow) -> tuple[tuple[Expression, ...], t
 def ties(state: State) -> tuple[Order, ...]:
     """The whole row, ascending: the order that is left when two rows are equal in every other."""
     return tuple(Order(ordered(value)) for value in state.visible.values())
+
+
+def ranked(state: State, partition: tuple[Expression, ...], order: tuple[Order, ...] = ()) -> Column:
+    """The number of each row that is alive among its equals; the whole row breaks ties."""
+    if state.alive != TRUE:
+        partition = (*partition, state.alive)
+    output = state.fresh("~rank")
+    state.nodes.append(Rank("rank", partition, (*order, *ties(state)), output))
+    return Column(output, BIGINT)
+
+
+def keep_once(state: State, step: str) -> None:
+    """Of rows that are equal in every column one stays; the others are counted as deduplicated."""
+    rank = ranked(state, tuple(state.visible.values()))
+    state.lose("deduplicated", step, call("gt", rank, Literal(1, BIGINT)), ("distinct",))
 
 
 def _needs_ties(window: BoundWindow) -> bool:
