@@ -11,7 +11,8 @@ from lakelogic.engines.duckdb.expressions import expression_sql
 from lakelogic.engines.duckdb.literals import cast, quoted, try_cast
 from lakelogic.engines.duckdb.query import Query, fresh, indented, listed, select
 from lakelogic.engines.duckdb.relations import expand, join, pairs, stack
-from lakelogic.engines.duckdb.windows import direction, window
+from lakelogic.engines.duckdb.windows import window
+from lakelogic.engines.windows_sql import direction
 from lakelogic.names import COPY, FATE, SIDE
 from lakelogic.plan.nodes import (
     Account,

@@ -8,9 +8,8 @@ from lakelogic.engines.duckdb.aggregates import plain, summary
 from lakelogic.engines.duckdb.expressions import expression_sql
 from lakelogic.engines.duckdb.literals import quoted, try_cast
 from lakelogic.engines.duckdb.query import Query, fresh, indented, listed, select
-from lakelogic.plan.nodes import Bounds, Order, Window, WindowFunction
-
-PEERS = Bounds(False, None, 0)
+from lakelogic.engines.windows_sql import PEERS, between, direction
+from lakelogic.plan.nodes import Window, WindowFunction
 
 
 def window(frame: Query, node: Window, _links: Mapping[str, Query]) -> Query:
@@ -40,11 +39,6 @@ def window(frame: Query, node: Window, _links: Mapping[str, Query]) -> Query:
     return frame.then(node.label, sql, {**frame.columns, **identifiers})
 
 
-def direction(key: Order) -> str:
-    """What follows a sort key."""
-    return f" {'DESC' if key.descending else 'ASC'} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
-
-
 def _function(
     function: WindowFunction, name: str, values: Sequence[str], partition: Sequence[str], order: Sequence[str]
 ) -> tuple[dict[str, str], str]:
@@ -53,27 +47,14 @@ def _function(
     parts += [f"ORDER BY {', '.join(order)}"] if order else []
     build = _OWN.get(function.function)
     if build is not None:
-        bounded = [*parts, _frame(function.bounds or PEERS)] if function.function in _BOUNDED else parts
+        bounded = [*parts, between(function.bounds or PEERS)] if function.function in _BOUNDED else parts
         return {name: f"{build(values)} OVER ({' '.join(bounded)})"}, quoted(name)
-    over = f" OVER ({' '.join([*parts, _frame(function.bounds or PEERS)])})"
+    over = f" OVER ({' '.join([*parts, between(function.bounds or PEERS)])})"
     args = function.args
     if values:
         values = [plain(value, arg.type) for value, arg in zip(values, args, strict=True)]
     found = summary(function.function, name, values, args, function.type, distinct=function.distinct)
     return {part: sql + over for part, sql in found.inner.items()}, found.outer
-
-
-def _frame(bounds: Bounds) -> str:
-    start, end = _edge(bounds.start, "PRECEDING"), _edge(bounds.end, "FOLLOWING")
-    return f"{'ROWS' if bounds.rows else 'RANGE'} BETWEEN {start} AND {end}"
-
-
-def _edge(offset: int | None, endless: str) -> str:
-    if offset is None:
-        return f"UNBOUNDED {endless}"
-    if offset == 0:
-        return "CURRENT ROW"
-    return f"{abs(offset)} {'PRECEDING' if offset < 0 else 'FOLLOWING'}"
 
 
 def _plain(name: str, nulls: str = "") -> Callable[[Sequence[str]], str]:

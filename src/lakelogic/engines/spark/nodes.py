@@ -15,7 +15,8 @@ from lakelogic.engines.spark.expressions import sql
 from lakelogic.engines.spark.parts import in_parts
 from lakelogic.engines.spark.relations import expand, join, pairs, stack
 from lakelogic.engines.spark.text import name, type_name
-from lakelogic.engines.spark.windows import direction, window
+from lakelogic.engines.spark.windows import window
+from lakelogic.engines.windows_sql import direction
 from lakelogic.plan.nodes import (
     Account,
     Expand,

@@ -8,9 +8,8 @@ from lakelogic.engines.base import Frame
 from lakelogic.engines.spark.aggregates import Summary, plain, summary, with_layers
 from lakelogic.engines.spark.expressions import sql
 from lakelogic.engines.spark.text import name, type_name
-from lakelogic.plan.nodes import Bounds, Order, Window, WindowFunction
-
-PEERS = Bounds(False, None, 0)
+from lakelogic.engines.windows_sql import PEERS, between, direction
+from lakelogic.plan.nodes import Window, WindowFunction
 
 
 def window(frame: Frame, node: Window, _links: Mapping[str, Frame]) -> Frame:
@@ -40,11 +39,6 @@ def window(frame: Frame, node: Window, _links: Mapping[str, Frame]) -> Frame:
     )
 
 
-def direction(key: Order) -> str:
-    """What follows a sort key."""
-    return f" {'DESC' if key.descending else 'ASC'} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
-
-
 def _function(
     function: WindowFunction, made: str, values: Sequence[str], partition: Sequence[str], order: Sequence[str]
 ) -> Summary:
@@ -54,29 +48,16 @@ def _function(
     parts.append(f"ORDER BY {', '.join(order) or 'NULL'}")
     build = _OWN.get(function.function)
     if build is not None:
-        bounded = [*parts, _frame(function.bounds or PEERS)] if function.function in _BOUNDED else parts
+        bounded = [*parts, between(function.bounds or PEERS)] if function.function in _BOUNDED else parts
         written = [*values[:1], *(sql(value) for value in function.args[1:])] if values else []
         if function.function == "ntile":
             written = [sql(function.args[0])]
         return Summary({made: f"{build(written)} OVER ({' '.join(bounded)})"}, name(made))
-    over = f" OVER ({' '.join([*parts, _frame(function.bounds or PEERS)])})"
+    over = f" OVER ({' '.join([*parts, between(function.bounds or PEERS)])})"
     found = summary(
         function.function, made, values, function.args, function.type, distinct=function.distinct, is_window=True
     )
     return Summary({column: text + over for column, text in found.inner.items()}, found.outer, found.before)
-
-
-def _frame(bounds: Bounds) -> str:
-    start, end = _edge(bounds.start, "PRECEDING"), _edge(bounds.end, "FOLLOWING")
-    return f"{'ROWS' if bounds.rows else 'RANGE'} BETWEEN {start} AND {end}"
-
-
-def _edge(offset: int | None, endless: str) -> str:
-    if offset is None:
-        return f"UNBOUNDED {endless}"
-    if offset == 0:
-        return "CURRENT ROW"
-    return f"{abs(offset)} {'PRECEDING' if offset < 0 else 'FOLLOWING'}"
 
 
 def _plain(function: str, nulls: str = "") -> Callable[[Sequence[str]], str]:
