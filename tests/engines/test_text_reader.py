@@ -129,6 +129,35 @@ def test_a_byte_order_mark_a_missing_last_line_end_and_other_delimiters(landed):
     assert landed(b"a\tb\tc\n1\t2\t3\n", format_="tsv") == [good(2, "1", "2", "3")]
 
 
+@pytest.mark.parametrize("other", ["y", "\xff"])
+def test_a_mark_behind_the_header_belongs_to_the_value_whatever_else_the_file_holds(landed, other):
+    content = b"a,b\n\xef\xbb\xbf1,x\n2," + other.encode("latin-1") + b"\n"
+    assert landed(content, columns="ab")[0] == good(2, "\ufeff1", "x")
+
+
+def test_marks_before_the_header_are_passed_over_however_many(landed):
+    assert landed(b"\xef\xbb\xbf\xef\xbb\xbfa\n1\n", columns="a") == [good(2, "1")]
+
+
+def test_line_ends_in_a_value_survive_the_end_of_a_block(landed, monkeypatch):
+    monkeypatch.setattr("lakelogic.engines.csv_lines.BLOCK", 16)
+    # Behind the header the 16th byte is the carriage return, the 17th its line feed.
+    content = b'a,b\n1,"xxxxxxxxxxxx\r\nEND"\n2,tail\n3\n'
+    assert landed(content, columns="ab") == [
+        good(2, "1", "xxxxxxxxxxxx\r\nEND"),
+        good(4, "2", "tail"),
+        bad(5, "3", "expected 2 values, found 1", 2),
+    ]
+
+
+def test_a_quote_that_stays_open_is_told_even_where_another_one_stands_alone(landed):
+    assert landed(b'a\n\\",\nb,c\n,\0,"#""', columns="a") == [
+        bad(2, '\\",', "expected 1 values, found 2", 1),
+        bad(3, "b,c", "expected 1 values, found 2", 1),
+        bad(4, ',\0,"#""', "a quote is not closed", 1),
+    ]
+
+
 def test_lines_before_the_header_and_no_header(landed):
     assert landed(b"made by hand\n\na,b,c\n1,2,3\n", skip_rows=2) == [good(4, "1", "2", "3")]
     assert landed(b"1,2,3\n4,5,6\n", has_header=False) == [good(1, "1", "2", "3"), good(2, "4", "5", "6")]
@@ -216,11 +245,14 @@ def _generated(chance):
             ["a", "1", ",", ",", ",", "\n", "\n", '"'],
             ["a", ",", ",", ",", "\n", "\n", '"', '"', '""', "\r\n", "é"],
             ["x", ",", "\n", '"', "\r", "\r\n", "#", "\0", "ÿ", " ", "NA"],
+            ["x", ",", "\n", '"', '""', "\r\n", "\ufeff", "\\"],
             ["a", ",", ",", "\n", "\r\n", '""', '"b"', ',"', '",', '"\n', '\n"', "1,2,3\n", '1,"2\n\n",3\n'],
         ]
     )
     body = "".join(chance.choice(pieces) for _ in range(chance.randrange(60)))
-    return ("a,b,c" + chance.choice(["\n", "\r\n"]) + body).encode("latin-1" if chance.random() < 0.1 else "utf-8")
+    return ("a,b,c" + chance.choice(["\n", "\r\n"]) + body).encode(
+        "latin-1" if chance.random() < 0.1 else "utf-8", "replace"
+    )
 
 
 def test_the_fast_reader_reads_what_the_careful_one_reads(landed, monkeypatch):
@@ -228,6 +260,7 @@ def test_the_fast_reader_reads_what_the_careful_one_reads(landed, monkeypatch):
         chance = random.Random(seed)
         content = _generated(chance)
         options = chance.choice([{}, {"null_values": ["NA", "x"]}, {"comment_prefix": "#"}, {"quote_char": ""}])
+        monkeypatch.setattr("lakelogic.engines.csv_lines.BLOCK", chance.choice([8, 16, 1 << 22]))
         fast = landed(content, **options)
         with monkeypatch.context() as patch:
             patch.setattr("lakelogic.engines.csv_lines._is_simple", lambda _: False)

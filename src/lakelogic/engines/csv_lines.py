@@ -8,10 +8,10 @@ block) the file is read again record by record, from the row that was due next.
 from __future__ import annotations
 
 import codecs
-import io
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, BinaryIO
 
@@ -25,6 +25,7 @@ from lakelogic.storage.csv_records import MOST_LINES, Dialect, dialect_of, heade
 from lakelogic.storage.text_files import Lines, open_text
 
 BLOCK = 4 << 20
+_MOST_BLOCKS = 4  # a record that is longer is read with care
 SLICE = 16_384
 _MARK = "\x01\x02\x01"
 _BLANK = re.compile(rb"\n(?=[\r\n])")
@@ -45,9 +46,7 @@ def batches_of(read: Read, part: Part, whole: pa.Schema) -> Iterator[pa.RecordBa
         where = positions(read, names)
         if _is_simple(dialect) and lines.is_level:
             try:
-                for batch in _fast(
-                    dialect, builder, len(names), where, _Body(stream, lines.number, dialect, len(names))
-                ):
+                for batch in _fast(dialect, builder, len(names), where, _chunks(dialect, stream, lines.number)):
                     done += batch.num_rows
                     yield batch
             except _Careful:
@@ -95,120 +94,114 @@ def _is_simple(dialect: Dialect) -> bool:
     return all(len(sign.encode()) == 1 for sign in (dialect.delimiter, dialect.quote or '"'))
 
 
-class _Body(io.RawIOBase):
-    """The bytes after the header. It stops where the fast parser must, and remembers where it saw blank lines.
+@dataclass(slots=True)
+class _Chunk:
+    """Whole lines of the body, and where they stand in the file. `blank` are the lines without anything in them.
 
     The parser steps over blank lines without a word, so the line of a later row could not be told without this.
     """
 
-    def __init__(self, stream: BinaryIO, line: int, dialect: Dialect, width: int) -> None:
-        super().__init__()
-        self._stream = stream
-        self._decoder = codecs.getincrementaldecoder("utf-8")()
-        self._quote = (dialect.quote or "").encode()
-        self._comment = (dialect.comment or "").encode()
-        self._line = line  # the physical line that the next byte belongs to
-        self._tail = b"\n"  # the end of what was seen
-        self.first = line
-        self.blank: deque[int] = deque()
-        self.quoted = False
-        self._quotes = 0
-        self._mark = dialect.delimiter.join([_MARK] * width).encode() + b"\n"
-        self.marked = False
+    data: bytes
+    line: int
+    has_quotes: bool
+    blank: deque[int]
 
-    def readable(self) -> bool:
-        """It can be read, once."""
-        return True
 
-    def readinto(self, buffer: Any) -> int:
-        """Hand on the next bytes."""
-        data = self._stream.read(len(buffer))
-        try:
-            self._decoder.decode(data, final=not data)
-        except UnicodeDecodeError as error:
-            raise _Careful from error
-        buffer[: len(data)] = data
-        if data:
-            self._watch(data)
-        elif self._quotes % 2:
-            raise _Careful  # a quote was never closed: the parser would take the rest of the file for one value
-        elif self._tail.endswith(b"\r"):
+def _chunks(dialect: Dialect, stream: BinaryIO, line: int) -> Iterator[_Chunk]:
+    """The bytes after the header in chunks that end where a record probably ends; stops where the parser must.
+
+    The parser is given every chunk by itself. It would lose a line feed that opens a block of its own, and it would
+    take a byte order mark at the beginning for no part of the value.
+    """
+    quote, comment = (dialect.quote or "").encode(), (dialect.comment or "").encode()
+    rest = b""
+    while True:
+        data = stream.read(BLOCK)
+        rest += data
+        end = len(rest) if not data else _end(rest, quote)
+        if end:
+            chunk, rest = rest[:end], rest[end:]
+            if chunk.startswith(codecs.BOM_UTF8) or chunk.count(b"\r") != chunk.count(b"\r\n"):
+                raise _Careful  # a lone carriage return ends a line by itself, and lines are counted by line feeds
+            if comment and b"\n" + comment in b"\n" + chunk:
+                raise _Careful
+            try:
+                chunk.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise _Careful from error
+            yield _Chunk(chunk, line, bool(quote) and quote in chunk, _blank_lines(chunk, line))
+            line += chunk.count(b"\n")
+        elif len(rest) >= _MOST_BLOCKS * BLOCK:
             raise _Careful
-        elif self.quoted and not self.marked:
-            # A row of our own at the end. Where the parser does not find it, it stands in a quote that is open.
-            self.marked = True
-            data = self._mark if self._tail.endswith(b"\n") else b"\n" + self._mark
-            buffer[: len(data)] = data
-        return len(data)
+        if not data:
+            return
 
-    def _watch(self, data: bytes) -> None:
-        if self._quote:
-            self._quotes += data.count(self._quote)
-            self.quoted = self._quotes > 0
-        if self._comment and b"\n" + self._comment in self._tail + data:
-            raise _Careful
-        if b"\r" in data or self._tail.endswith(b"\r"):
-            known = self._tail[-1:] + data
-            # The last one is judged when the next byte is seen.
-            if known.count(b"\r") - known.count(b"\r\n") - known.endswith(b"\r"):
-                raise _Careful  # it ends a line by itself, and lines are counted by line feeds
-        if self._tail.endswith(b"\n") and data[:1] in (b"\n", b"\r"):
-            self.blank.append(self._line)
-        start = 0
-        for found in _BLANK.finditer(data):
-            self._line += data.count(b"\n", start, found.end())
-            self.blank.append(self._line)
-            start = found.end()
-        self._line += data.count(b"\n", start)
-        self._tail = (self._tail + data)[-len(self._comment) - 1 :]
+
+def _end(data: bytes, quote: bytes) -> int:
+    """Behind the last line feed that has an even number of quotes before it; 0 where there is none."""
+    at = len(data)
+    odd = bool(quote) and data.count(quote) % 2 == 1
+    while (found := data.rfind(b"\n", 0, at)) >= 0:
+        if quote:
+            odd ^= data.count(quote, found, at) % 2 == 1
+        if not odd:
+            return found + 1
+        at = data.rfind(quote, 0, found) + 1  # line feeds behind that quote have the same number before them
+        odd ^= data.count(quote, at, found) % 2 == 1
+    return 0
+
+
+def _blank_lines(chunk: bytes, line: int) -> deque[int]:
+    found: deque[int] = deque([line] if chunk[:1] in (b"\n", b"\r") else ())
+    start = 0
+    for blank in _BLANK.finditer(chunk):
+        line += chunk.count(b"\n", start, blank.end())
+        found.append(line)
+        start = blank.end()
+    return found
 
 
 def _fast(
-    dialect: Dialect, builder: Builder, width: int, where: list[int | None], body: _Body
+    dialect: Dialect, builder: Builder, width: int, where: list[int | None], chunks: Iterable[_Chunk]
 ) -> Iterator[pa.RecordBatch]:
     own = [str(index) for index in range(width)]  # header names may repeat; ours do not
-    noted: deque[Any] = deque()
+    mark = dialect.delimiter.join([_MARK] * width).encode() + b"\n"
+    convert = arrow_csv.ConvertOptions(
+        check_utf8=False,  # the chunks were looked at
+        column_types=dict.fromkeys(own, pa.string()),
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+        null_values=["", *dialect.nulls],
+    )
+    for chunk in chunks:
+        noted: deque[Any] = deque()
 
-    def note(row: Any) -> str:
-        noted.append(row)
-        return "skip"
+        def note(row: Any, noted: deque[Any] = noted) -> str:
+            noted.append(row)
+            return "skip"
 
-    lines = _Lines(body)
-    try:
-        reader = arrow_csv.open_csv(
-            pa.PythonFile(body, mode="r"),
-            # One thread, because only then the parser tells the number of a ragged row.
-            read_options=arrow_csv.ReadOptions(use_threads=False, column_names=own, block_size=BLOCK),
-            parse_options=arrow_csv.ParseOptions(
-                delimiter=dialect.delimiter,
-                quote_char=dialect.quote or False,
-                newlines_in_values=dialect.quote is not None,
-                invalid_row_handler=note,
-            ),
-            convert_options=arrow_csv.ConvertOptions(
-                check_utf8=False,  # the body has looked
-                column_types=dict.fromkeys(own, pa.string()),
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
-                null_values=["", *dialect.nulls],
-            ),
-        )
-        held: pa.RecordBatch | None = None
-        for batch in reader:
-            if held is not None and batch.num_rows:
-                yield from _numbered(builder, held, where, noted, lines)
-                held = None
-            held = batch if batch.num_rows else held
-        if body.marked:
-            if held is None or any(column[-1].as_py() != _MARK for column in held.columns):
-                raise _Careful
-            held = held.slice(0, held.num_rows - 1)
-        if held is not None:
-            yield from _numbered(builder, held, where, noted, lines)
-    except pa.ArrowInvalid as error:
-        if "Empty CSV file" not in str(error):
+        # A row of our own at the end. Where the parser does not find it, it stands in a quote that is open.
+        data = chunk.data + (b"" if chunk.data.endswith(b"\n") else b"\n") + mark
+        try:
+            table = arrow_csv.read_csv(
+                pa.BufferReader(data),
+                # One thread, because only then the parser tells the number of a ragged row.
+                read_options=arrow_csv.ReadOptions(use_threads=False, column_names=own, block_size=len(data) + 1),
+                parse_options=arrow_csv.ParseOptions(
+                    delimiter=dialect.delimiter,
+                    quote_char=dialect.quote or False,
+                    newlines_in_values=dialect.quote is not None,
+                    invalid_row_handler=note,
+                ),
+                convert_options=convert,
+            ).combine_chunks()
+        except pa.ArrowInvalid as error:
             raise _Careful from error
-    yield from _numbered(builder, None, where, noted, lines)
+        rows = table.num_rows - 1
+        if rows < 0 or any(column[rows].as_py() != _MARK for column in table.columns):
+            raise _Careful
+        batch = table.slice(0, rows).to_batches()[0] if rows else None
+        yield from _numbered(builder, batch, where, noted, _Lines(chunk))
 
 
 def _numbered(
@@ -251,14 +244,14 @@ def _numbered(
 class _Lines:
     """From the order of records to the physical lines they begin at."""
 
-    def __init__(self, body: _Body) -> None:
-        self._body = body
-        self._next = body.first
+    def __init__(self, chunk: _Chunk) -> None:
+        self._chunk = chunk
+        self._next = chunk.line
         self.record = 0  # records taken so far
 
     def inner_ends(self, batch: pa.RecordBatch) -> list[int] | None:
         """How many line ends each row has inside its values; None when no row has any."""
-        if not self._body.quoted:
+        if not self._chunk.has_quotes:
             return None
         found: list[int] | None = None
         for column in batch.columns:
@@ -276,7 +269,7 @@ class _Lines:
     def take(self, rows: int, inner: list[int] | None) -> list[int] | range:
         """The lines of the next records."""
         self.record += rows
-        blank = self._body.blank
+        blank = self._chunk.blank
         if inner is None and (not blank or blank[0] > self._next + rows):
             start = self._next
             self._next += rows

@@ -89,7 +89,7 @@ def open_text(path: str, options: Mapping[str, object], start: int = 0, end: int
         opened.seek(start)
         if end is not None:
             stream = io.BufferedReader(_Part(stream, end - start), _PIECE)
-    if not start and stream.peek(len(_MARK))[: len(_MARK)] == _MARK:
+    while not start and stream.peek(len(_MARK))[: len(_MARK)] == _MARK:  # files put together may have several
         stream.read(len(_MARK))
     return stream
 
