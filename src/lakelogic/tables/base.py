@@ -16,6 +16,19 @@ class StagedFile:
     path: str
     rows: int
     size: int
+    partition: Mapping[str, Any] = field(default_factory=dict)  # of a partitioned table: column → its one value here
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a table is laid out when it is made; columns are spelled as in the schema."""
+
+    partition_by: tuple[str, ...] = ()
+    cluster_by: tuple[str, ...] = ()
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+PLAIN = Layout()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +43,7 @@ class TableState:
     transactions: Mapping[str, int] = field(default_factory=dict)
     metadata: Mapping[str, str] = field(default_factory=dict)  # of the newest commit that we wrote
     parts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # file → its partition values, typed
+    partition_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +93,34 @@ class TableFormat(Protocol):
         """The table at a version (newest without one); None where there is no table."""
         ...
 
-    def append(self, location: str, files: Sequence[StagedFile], schema: pa.Schema, commit: CommitInfo) -> Committed:
+    def append(
+        self,
+        location: str,
+        files: Sequence[StagedFile],
+        schema: pa.Schema,
+        commit: CommitInfo,
+        *,
+        layout: Layout = PLAIN,
+    ) -> Committed:
         """Add staged files; creates the table. Columns that are new to the table are added to its schema."""
+        ...
+
+    def replace(
+        self,
+        location: str,
+        removed: Sequence[str],
+        files: Sequence[StagedFile],
+        schema: pa.Schema,
+        commit: CommitInfo,
+        *,
+        based_on: int | None,
+        layout: Layout = PLAIN,
+    ) -> Committed:
+        """Take data files out and put staged ones in, in one commit that holds only on top of version `based_on`.
+
+        What was worked out from the table at that version is wrong for any other: a table that has moved on raises
+        CommitConflict. None: there is no table yet. A commit that the table has seen is skipped before that.
+        """
         ...
 
     def overwrite(
@@ -91,6 +131,7 @@ class TableFormat(Protocol):
         commit: CommitInfo,
         *,
         replace_schema: bool = False,
+        layout: Layout = PLAIN,
     ) -> Committed:
         """Replace all rows by the staged files, in one commit; with `replace_schema` the columns and types too."""
         ...

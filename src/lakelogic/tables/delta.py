@@ -18,12 +18,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable, Field, Schema, TableFeatures, Transaction, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, DeltaProtocolError, TableNotFoundError
-from deltalake.transaction import AddAction, CommitProperties, create_table_with_add_actions
+from deltalake.transaction import AddAction, CommitProperties, RemoveAction, create_table_with_add_actions
 
+from lakelogic import clock
 from lakelogic.errors import CommitConflict, FeatureRefused, TableError, UnsupportedError
 from lakelogic.sql.types import from_arrow, to_arrow
 from lakelogic.storage import parquet
-from lakelogic.tables.base import CommitInfo, Committed, StagedFile, TableState
+from lakelogic.tables.base import PLAIN, CommitInfo, Committed, Layout, StagedFile, TableState
 from lakelogic.tables.delta_features import refuse_reading, refuse_writing
 from lakelogic.tables.delta_files import DeltaFile, read_footers
 from lakelogic.tables.delta_log import USER_METADATA, Transactions, commit_text, entries, newest_metadata
@@ -72,8 +73,17 @@ class DeltaTables:
             },
         )
 
-    def append(self, location: str, files: Sequence[StagedFile], schema: pa.Schema, commit: CommitInfo) -> Committed:
+    def append(
+        self,
+        location: str,
+        files: Sequence[StagedFile],
+        schema: pa.Schema,
+        commit: CommitInfo,
+        *,
+        layout: Layout = PLAIN,
+    ) -> Committed:
         """Add staged files; creates the table. No files still records the transaction."""
+        _refuse_layout(location, layout)
         return self._write(_root(location), files, schema, commit, "append")
 
     def overwrite(
@@ -84,12 +94,52 @@ class DeltaTables:
         commit: CommitInfo,
         *,
         replace_schema: bool = False,
+        layout: Layout = PLAIN,
     ) -> Committed:
         """Replace all rows by the staged files in one commit.
 
         Columns of the table that they lack stay, as NULL; with `replace_schema` the table has the staged columns.
         """
+        _refuse_layout(location, layout)
         return self._write(_root(location), files, schema, commit, "overwrite", replace_schema=replace_schema)
+
+    def replace(
+        self,
+        location: str,
+        removed: Sequence[str],
+        files: Sequence[StagedFile],
+        schema: pa.Schema,
+        commit: CommitInfo,
+        *,
+        based_on: int | None,
+        layout: Layout = PLAIN,
+    ) -> Committed:
+        """Take data files out and put staged ones in, in one commit on top of `based_on`."""
+        root = _root(location)
+        table = _open(root)
+        if table is not None and (seen := _seen(root, table, commit)) is not None:
+            return seen
+        if (None if table is None else table.version()) != based_on:
+            raise CommitConflict("The table has changed since it was looked at.", where=root, hint="Run again.")
+        if table is None:
+            return self.append(location, files, schema, commit, layout=layout)
+        refuse_writing(table, root, removes=bool(removed))
+        staged = read_footers(root, files, schema)
+        if schema.names != [field.name for field in _schema(table)]:
+            table = _evolve(root, table, schema)
+        _refuse_nulls(root, table, staged)
+        there = {_absolute(root, add["path"]): add for add in pa.table(table.get_add_actions()).to_pylist()}
+        gone = [there[path] for path in removed]
+        now = int(clock.now().timestamp() * 1000)
+        with _trouble(root):
+            table.create_write_transaction(
+                [*(RemoveAction(add["path"], True, now, add["size_bytes"], {}) for add in gone), *map(_action, staged)],
+                mode="append",
+                schema=table.schema(),
+                commit_properties=_properties(commit, retries=0),
+            )
+        lost = sum(add["num_records"] or 0 for add in gone)
+        return Committed(_version_of(root, commit), inserted=sum(file.rows for file in staged), deleted=lost)
 
     def widen(self, location: str, types: Mapping[str, pa.DataType], metadata: Mapping[str, str]) -> int:
         """Rewrite the table with wider types, in a commit of its own: it changes no value."""
@@ -268,6 +318,13 @@ def _root(location: str) -> str:
         # delta-rs decodes the table's own path once too often and would write beside it.
         raise TableError("The path of a Delta table cannot contain `%`.", where=path)
     return os.path.abspath(path)  # noqa: PTH100 (links stay as they are)
+
+
+def _refuse_layout(location: str, layout: Layout) -> None:
+    if layout != PLAIN:
+        raise UnsupportedError(
+            "Partitions, clustering and properties are not available yet.", where=location, hint="Leave them out."
+        )
 
 
 def _open(root: str, version: int | None = None) -> Any:
