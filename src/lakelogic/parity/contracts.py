@@ -15,7 +15,7 @@ from lakelogic.parity.queries import KINDS, LINK, Queries, link_rows
 from lakelogic.parity.shapes import SCALARS, nested_types
 from lakelogic.parity.values import almost, column, value
 from lakelogic.sql.bind import bind
-from lakelogic.sql.coerce import common
+from lakelogic.sql.coerce import column_type
 from lakelogic.sql.problems import SqlProblems
 from lakelogic.sql.types import BIGINT, INT, STRING, Type, parse_type, to_arrow
 
@@ -230,7 +230,7 @@ class _Maker:
             made["default"] = "none"
         elif not others:
             return None
-        self.scope[made["output"]] = (common(type_, INT) or type_) if made.get("default") == 0 else type_
+        self.scope[made["output"]] = (column_type(type_, INT) or type_) if made.get("default") == 0 else type_
         return {"coalesce": made}
 
     def _map_values(self) -> dict[str, Any] | None:

@@ -16,6 +16,7 @@ from lakelogic.contract.references import link_of
 from lakelogic.plan.codes import NO_LINK
 from lakelogic.plan.links import found_in
 from lakelogic.plan.state import Flag, State, both, fails, present
+from lakelogic.sql.arguments import one_of
 from lakelogic.sql.catalogue.strings import matches
 from lakelogic.sql.coerce import unify
 from lakelogic.sql.expressions import Call, Expression, Literal, call, columns_of, convert, text
@@ -379,8 +380,7 @@ def _one_of(value: Expression, choices: Any) -> Expression:
     literals = [constant(choice) for choice in choices]
     for literal in literals:
         refuse_impossible(value.type, literal)
-    values, _ = unify([value, *literals], "accepted_values:")
-    return Call("in", values, BOOLEAN)
+    return one_of(value, literals, "accepted_values:")
 
 
 def _shown(values: Any) -> str:

@@ -16,7 +16,7 @@ from lakelogic.plan.state import Flag, State, present
 from lakelogic.plan.statement import Relation, Statement
 from lakelogic.sql.bind import BoundAggregate, aggregate_type
 from lakelogic.sql.catalogue.time_calls import date_sequence
-from lakelogic.sql.coerce import unify
+from lakelogic.sql.coerce import in_one_column, unify
 from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, convert, replace_columns, text
 from lakelogic.sql.lambdas import lambda_of
 from lakelogic.sql.nested import array_of, field, struct_of
@@ -154,7 +154,7 @@ def _pivoted(
     made = BoundAggregate(f"~a{index}", function, chosen, type_)
     final: Expression = Column(made.name, type_)
     if step.fill_value is not None:
-        (one, two), shared = unify((final, constant(step.fill_value)), "pivot.fill_value:")
+        (one, two), shared = in_one_column((final, constant(step.fill_value)), "pivot.fill_value:")
         final = Call("coalesce", (one, two), shared)
     return made, final
 
@@ -181,7 +181,7 @@ def unpivot(state: State, step: Any, path: str, name: str) -> None:
     if ids is None or turned is None:
         return
     try:
-        values, _ = unify([state.scope[column] for column in turned], "unpivot:")
+        values, _ = in_one_column([state.scope[column] for column in turned], "unpivot:")
         pairs = [
             struct_of([("key", text(column)), ("value", value)]) for column, value in zip(turned, values, strict=True)
         ]
@@ -255,7 +255,7 @@ def _taken(
         default = next((v for k, v in step.defaults.items() if k.lower() == column.lower()), None)
         if default is not None:
             try:
-                (left, right), type_ = unify((value, constant(default)), "join:")
+                (left, right), type_ = in_one_column((value, constant(default)), "join:")
             except SqlProblems as trouble:
                 state.trouble.sql(trouble.problems, f"{path}.defaults")
                 return

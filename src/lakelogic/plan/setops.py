@@ -11,7 +11,7 @@ from lakelogic.plan.statement import Queries, Statement
 from lakelogic.plan.windows import keep_once
 from lakelogic.sql.arguments import refuse
 from lakelogic.sql.bind import BoundAggregate
-from lakelogic.sql.coerce import common
+from lakelogic.sql.coerce import column_type
 from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, convert
 from lakelogic.sql.problems import BAD_ARGUMENTS, BAD_TYPES, NOT_YET
 from lakelogic.sql.types import BIGINT, INT, Type
@@ -60,7 +60,7 @@ def set_operation(
 
 
 def _common(name: str, one: Type, two: Type) -> Type:
-    found = common(one, two)
+    found = column_type(one, two)
     if found is None:
         raise refuse(BAD_TYPES, f"`{name}` is {one} in one query and {two} in the other.", "cast one of them")
     return found

@@ -15,7 +15,8 @@ from lakelogic.plan.naming import step_name
 from lakelogic.plan.nodes import Order, Rank
 from lakelogic.plan.rollup import rollup
 from lakelogic.plan.state import Flag, State, both, fails, grouped, ordered
-from lakelogic.plan.values import cast_columns, chosen
+from lakelogic.plan.values import cast_columns
+from lakelogic.sql.coerce import in_one_column
 from lakelogic.sql.expressions import TRUE, Call, Column, Literal, call
 from lakelogic.sql.parse import is_select
 from lakelogic.sql.problems import SqlProblems
@@ -126,7 +127,7 @@ def _lookup(state: State, step: Any, path: str) -> None:
     value = next(iter(matched.columns.values()))
     if step.default_value is not None:
         try:
-            (left, right), type_ = chosen((value, constant(step.default_value)), "lookup:")
+            (left, right), type_ = in_one_column((value, constant(step.default_value)), "lookup:")
         except SqlProblems as trouble:
             state.trouble.sql(trouble.problems, f"{path}.lookup.default_value")
             return

@@ -12,19 +12,11 @@ from lakelogic.plan.naming import known
 from lakelogic.plan.state import Flag, State, both, present
 from lakelogic.sql.arguments import cast
 from lakelogic.sql.catalogue.time_calls import units_between
-from lakelogic.sql.coerce import unify
+from lakelogic.sql.coerce import in_one_column, unify
 from lakelogic.sql.expressions import Call, Expression, call, columns_of, convert, text
 from lakelogic.sql.problems import SqlProblems
 from lakelogic.sql.signatures import SIGNATURES
-from lakelogic.sql.types import STRING, Type, parse_type
-
-
-def chosen(values: Sequence[Expression], what: str) -> tuple[tuple[Expression, ...], Type]:
-    """Values of which one is taken, in one type: text beside numbers is text, so that no value is lost."""
-    types = {value.type for value in values if value.type.kind != "null"}
-    if any(type_.is_text for type_ in types) and not any(type_.is_nested for type_ in types):
-        return tuple(convert(value, STRING) for value in values), STRING
-    return unify(values, what)
+from lakelogic.sql.types import STRING, parse_type
 
 
 def text_step(function: Callable[[Any], str]) -> Callable[[State, Any, str], None]:
@@ -81,7 +73,7 @@ def coalesce(state: State, step: Any, path: str) -> None:
     if step.default is not None:
         values.append(constant(step.default))
     try:
-        unified, type_ = chosen(values, "coalesce:")
+        unified, type_ = in_one_column(values, "coalesce:")
     except SqlProblems as trouble:
         state.trouble.sql(trouble.problems, f"{path}.coalesce")
         return
@@ -97,7 +89,7 @@ def map_values(state: State, step: Any, path: str) -> None:
     default = value if "default" not in step.model_fields_set else constant(step.default)
     args: list[Expression] = []
     try:
-        results, type_ = chosen([*(constant(new) for new in step.mapping.values()), default], "map_values:")
+        results, type_ = in_one_column([*(constant(new) for new in step.mapping.values()), default], "map_values:")
         for old, new in zip(step.mapping, results, strict=False):
             refuse_impossible(value.type, constant(old))
             (left, right), _ = unify((value, constant(old)), "map_values:")
@@ -121,7 +113,8 @@ def bucket(state: State, step: Any, path: str) -> None:
     value = state.scope[found[0]]
     args: list[Expression] = []
     try:
-        labels, type_ = chosen([*(constant(bin_.label) for bin_ in step.bins), constant(step.default)], "bucket:")
+        wanted = [*(constant(bin_.label) for bin_ in step.bins), constant(step.default)]
+        labels, type_ = in_one_column(wanted, "bucket:")
         for bin_, label in zip(step.bins, labels, strict=False):
             bounds = [(operator, getattr(bin_, name)) for name, operator in _BIN_OPERATORS]
             fits = [compare(operator, value, constant(bound)) for operator, bound in bounds if bound is not None]

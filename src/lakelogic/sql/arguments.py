@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from lakelogic.sql.coerce import text, unify
+from lakelogic.sql.coerce import in_one_column, text, unify
 from lakelogic.sql.expressions import Call, Expression, Literal, convert
 from lakelogic.sql.patterns import NotPortable, parse
 from lakelogic.sql.problems import BAD_ARGUMENTS, BAD_TYPES, Problem, SqlProblems
@@ -70,7 +70,7 @@ def chosen(name: str) -> Builder:
     """A function that yields one of its arguments, in the type they share."""
 
     def build(a: Args) -> Expression:
-        values, type_ = unify(a, f"{name}:")
+        values, type_ = in_one_column(a, f"{name}:")
         return Call(name, values, type_)
 
     return build
@@ -94,11 +94,22 @@ def portable_pattern(value: Expression) -> Literal:
 def case(branches: Sequence[tuple[Expression, Expression]], default: Expression | None) -> Expression:
     """CASE with its values in one type."""
     values = [value for _, value in branches]
-    ends, type_ = unify([*values, default if default is not None else Literal(None, values[0].type)], "CASE:")
+    ends, type_ = in_one_column([*values, default if default is not None else Literal(None, values[0].type)], "CASE:")
     args: list[Expression] = []
     for (condition, _), value in zip(branches, ends, strict=False):
         args += [condition, value]
     return Call("case", (*args, ends[-1]), type_)
+
+
+def one_of(value: Expression, items: Sequence[Expression], what: str) -> Expression:
+    """value IN (items): each item is compared with the value by itself, so a number in the list costs no text."""
+    texts = [item for item in items if item.type.is_text]
+    others = [item for item in items if not item.type.is_text]
+    if not (value.type.is_text and texts and any(item.type.kind != "null" for item in others)):
+        values, _ = unify([value, *items], what)
+        return Call("in", values, BOOLEAN)
+    sides = (Call("in", unify([value, *part], what)[0], BOOLEAN) for part in (texts, others))
+    return Call("or", tuple(sides), BOOLEAN)
 
 
 def cast(value: Expression, to: Type) -> Expression:

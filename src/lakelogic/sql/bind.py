@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from lakelogic.sql.arguments import case, cast, refuse
+from lakelogic.sql.arguments import case, cast, one_of, refuse
 from lakelogic.sql.catalogue.aggregates import AGGREGATES, REFUSED_AGGREGATES, Settled, result_type, settle
 from lakelogic.sql.catalogue.numbers import arithmetic
 from lakelogic.sql.coerce import common, number, unify
@@ -279,16 +279,14 @@ class Binder:
             return self._negated(tree, self._query(tree))
         if tree.args.get("unnest") is not None:
             raise refuse(NOT_YET, "IN UNNEST(…) is not available.", "write array_contains(array, x)")
-        values, _ = unify([self._bind(tree.this), *(self._bind(item) for item in tree.expressions)], "IN:")
-        return self._negated(tree, Call("in", values, BOOLEAN))
+        items = [self._bind(item) for item in tree.expressions]
+        return self._negated(tree, one_of(self._bind(tree.this), items, "IN:"))
 
     def _between(self, tree: exp.Expression) -> Expression:
-        value = self._bind(tree.this)
-        values, _ = unify((value, self._bind(tree.args["low"]), self._bind(tree.args["high"])), "BETWEEN:")
-        inside = call("and", call("ge", values[0], values[1]), call("le", values[0], values[2]))
+        value, low, high = (self._bind(part) for part in (tree.this, tree.args["low"], tree.args["high"]))
+        inside = _within_bounds(value, low, high)
         if tree.args.get("symmetric"):
-            turned = call("and", call("ge", values[0], values[2]), call("le", values[0], values[1]))
-            inside = call("or", inside, turned)
+            inside = call("or", inside, _within_bounds(value, high, low))
         return self._negated(tree, inside)
 
     # conditions and casts
@@ -441,6 +439,11 @@ class Binder:
         if any(part.type.kind == "array" for part in parts):
             return SIGNATURES["concat"][2](parts)
         return Call("concat", tuple(convert(part, STRING) if not part.type.is_text else part for part in parts), STRING)
+
+
+def _within_bounds(value: Expression, low: Expression, high: Expression) -> Expression:
+    from_, until = unify((value, low), "BETWEEN:")[0], unify((value, high), "BETWEEN:")[0]
+    return call("and", call("ge", *from_), call("le", *until))
 
 
 def aggregate_type(function: str, value: Expression | None) -> Type:

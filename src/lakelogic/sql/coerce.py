@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from lakelogic.sql.expressions import Expression, convert
 from lakelogic.sql.problems import BAD_TYPES, Problem, SqlProblems
@@ -14,7 +14,17 @@ TEXT_AS_NUMBER = decimal(38, 18)
 
 
 def common(left: Type, right: Type) -> Type | None:
-    """The type in which both sides are compared or chosen between; None when there is none."""
+    """The type in which both sides are compared; None when there is none. Text is read as what it is compared with."""
+    return _shared(left, right, compared=True)
+
+
+def column_type(left: Type, right: Type) -> Type | None:
+    """The type of a column that holds both; None when there is none. Beside text everything is text: a value that
+    is put beside others must not be lost, and only text can hold them all."""
+    return _shared(left, right, compared=False)
+
+
+def _shared(left: Type, right: Type, *, compared: bool) -> Type | None:
     if left == right:
         return left
     if left.kind == "null":
@@ -28,6 +38,8 @@ def common(left: Type, right: Type) -> Type | None:
         return _common_number(left, right)
     if left.is_text or right.is_text:
         other = right if left.is_text else left
+        if not compared:
+            return None if other.is_nested or other.kind == "binary" else STRING
         if other.kind in INTEGERS or other.kind == "decimal":
             return TEXT_AS_NUMBER
         if other.kind in ("float", "double"):
@@ -35,7 +47,7 @@ def common(left: Type, right: Type) -> Type | None:
         if other.kind in ("boolean", "date", "timestamp", "timestamp_ntz"):
             return other
     if left.is_nested or right.is_nested:
-        return _common_nested(left, right)
+        return _common_nested(left, right, compared=compared)
     if kinds in ({"date", "timestamp"}, {"timestamp", "timestamp_ntz"}):
         return TIMESTAMP  # a wall clock beside an instant is UTC's
     if kinds == {"date", "timestamp_ntz"}:
@@ -43,20 +55,21 @@ def common(left: Type, right: Type) -> Type | None:
     return None
 
 
-def _common_nested(left: Type, right: Type) -> Type | None:
+def _common_nested(left: Type, right: Type, *, compared: bool) -> Type | None:
     """Arrays by their elements, maps by keys and values, structs field by field under the same names in order."""
     if left.kind != right.kind:
         return None
     if left.kind == "struct":
         if [name.lower() for name, _ in left.fields] != [name.lower() for name, _ in right.fields]:
             return None
-        inner = [common(one, two) for (_, one), (_, two) in zip(left.fields, right.fields, strict=True)]
+        pairs = zip(left.fields, right.fields, strict=True)
+        inner = [_shared(one, two, compared=compared) for (_, one), (_, two) in pairs]
         found = tuple((name, type_) for (name, _), type_ in zip(left.fields, inner, strict=True) if type_ is not None)
         return Type("struct", fields=found) if len(found) == len(left.fields) else None
     assert left.element is not None
     assert right.element is not None
-    element = common(left.element, right.element)
-    key = None if left.key is None or right.key is None else common(left.key, right.key)
+    element = _shared(left.element, right.element, compared=compared)
+    key = None if left.key is None or right.key is None else _shared(left.key, right.key, compared=compared)
     if element is None or (left.kind == "map" and key is None):
         return None
     return Type(left.kind, key=key, element=element)
@@ -79,10 +92,24 @@ def as_decimal(type_: Type) -> Type:
 
 
 def unify(values: Sequence[Expression], what: str) -> tuple[tuple[Expression, ...], Type]:
-    """The values in the one type they share."""
+    """Values that are compared with one another, in one type."""
+    return _unified(values, what, common)
+
+
+def in_one_column(values: Sequence[Expression], what: str) -> tuple[tuple[Expression, ...], Type]:
+    """Values that stand in one column (one of them is chosen, or all are collected), in one type."""
+    # With text among them the order does not matter: a number beside a date is refused, both beside text are text.
+    first = sorted(values, key=lambda value: not value.type.is_text)
+    type_ = _unified(first, what, column_type)[1]
+    return tuple(convert(value, type_) for value in values), type_
+
+
+def _unified(
+    values: Sequence[Expression], what: str, share: Callable[[Type, Type], Type | None]
+) -> tuple[tuple[Expression, ...], Type]:
     type_ = values[0].type
     for value in values[1:]:
-        shared = common(type_, value.type)
+        shared = share(type_, value.type)
         if shared is None:
             raise SqlProblems(
                 [

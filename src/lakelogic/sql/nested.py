@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from lakelogic.sql.arguments import Args, Builder, bounded, constant, constant_text, refuse
-from lakelogic.sql.coerce import common, text, unify
+from lakelogic.sql.coerce import column_type, common, in_one_column, text
 from lakelogic.sql.expressions import Call, Expression, Lambda, Literal, call, convert
 from lakelogic.sql.expressions import text as text_literal
 from lakelogic.sql.lambdas import lambda_of
@@ -44,17 +44,19 @@ def _comparable(type_: Type, name: str) -> None:
         raise refuse(BAD_TYPES, f"`{name}` compares elements, and a {type_} cannot be compared.")
 
 
-def _shared(value: Expression, wanted: Expression, name: str) -> tuple[Expression, Expression, Type]:
+def _shared(
+    value: Expression, wanted: Expression, name: str, *, compared: bool = False
+) -> tuple[Expression, Expression, Type]:
     """An array and a value in the type that the elements and the value share."""
     known, element = array_argument(value, name)
-    type_ = common(element, wanted.type)
+    type_ = common(element, wanted.type) if compared else column_type(element, wanted.type)
     if type_ is None:
         raise refuse(BAD_TYPES, f"`{name}`: {known.type} has no {wanted.type} in it.", "cast one of them")
     return convert(known, array(type_)), convert(wanted, type_), type_
 
 
 def _arrays(values: Args, name: str) -> tuple[tuple[Expression, ...], Type]:
-    found, type_ = unify([array_argument(value, name)[0] for value in values], f"{name}:")
+    found, type_ = in_one_column([array_argument(value, name)[0] for value in values], f"{name}:")
     assert type_.element is not None
     return found, type_.element
 
@@ -101,7 +103,7 @@ def array_of(values: Sequence[Expression]) -> Expression:
     """An array of values in the type they share."""
     if not values:
         return Call("array", (), array(NULL))
-    found, type_ = unify(values, "array:")
+    found, type_ = in_one_column(values, "array:")
     return Call("array", tuple(found), array(type_))
 
 
@@ -146,14 +148,14 @@ def element_at(a: Args) -> Expression:
 
 def array_contains(a: Args) -> Expression:
     """Whether an element equals a value."""
-    value, wanted, type_ = _shared(a[0], a[1], "array_contains")
+    value, wanted, type_ = _shared(a[0], a[1], "array_contains", compared=True)
     _comparable(type_, "array_contains")
     return call("array_contains", value, wanted)
 
 
 def array_position(a: Args) -> Expression:
     """Where a value stands first, from 1."""
-    value, wanted, type_ = _shared(a[0], a[1], "array_position")
+    value, wanted, type_ = _shared(a[0], a[1], "array_position", compared=True)
     _comparable(type_, "array_position")
     here = lambda_of(
         [type_, INT],
@@ -414,8 +416,8 @@ def map_call(a: Args) -> Expression:
     if not a:
         nothing = Call("array", (), array(struct(("key", STRING), ("value", NULL))))
         return Call("map_from_entries", (nothing,), map_of(STRING, NULL))
-    keys, _ = unify(a[::2], "map's keys:")
-    values, _ = unify(a[1::2], "map's values:")
+    keys, _ = in_one_column(a[::2], "map's keys:")
+    values, _ = in_one_column(a[1::2], "map's values:")
     pairs = [struct_of([("key", key), ("value", value)]) for key, value in zip(keys, values, strict=True)]
     return map_from_entries(array_of(pairs))
 
@@ -431,7 +433,7 @@ def map_from_arrays(a: Args) -> Expression:
 
 def map_concat(a: Args) -> Expression:
     """The entries of several maps."""
-    values, _ = unify(a, "map_concat:")
+    values, _ = in_one_column(a, "map_concat:")
     return map_from_entries(concatenated([map_entries(value) for value in values]))
 
 

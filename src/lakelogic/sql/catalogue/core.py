@@ -7,7 +7,7 @@ from datetime import date
 from lakelogic.sql.arguments import Args, Builder, Signatures, case, cast, refuse
 from lakelogic.sql.catalogue.octets import charset
 from lakelogic.sql.catalogue.row import composed, internal, scalar
-from lakelogic.sql.coerce import number, text, unify
+from lakelogic.sql.coerce import in_one_column, number, text, unify
 from lakelogic.sql.expressions import Call, Expression, Literal, call, convert
 from lakelogic.sql.problems import BAD_TYPES
 from lakelogic.sql.types import BINARY, BOOLEAN, DATE, INT, STRING, TIMESTAMP, Type, parse_type
@@ -63,7 +63,7 @@ FUNCTIONS = (
 
 
 def _coalesce(a: Args) -> Expression:
-    values, type_ = unify(a, "coalesce:")
+    values, type_ = in_one_column(a, "coalesce:")
     return Call("coalesce", values, type_)
 
 

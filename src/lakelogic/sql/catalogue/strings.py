@@ -16,7 +16,7 @@ from lakelogic.sql.arguments import (
 from lakelogic.sql.catalogue import matching, octets
 from lakelogic.sql.catalogue.matching import like, matches
 from lakelogic.sql.catalogue.row import composed, scalar
-from lakelogic.sql.coerce import number, text, unify
+from lakelogic.sql.coerce import in_one_column, number, text
 from lakelogic.sql.expressions import Call, Expression, Literal, call, convert
 from lakelogic.sql.problems import BAD_TYPES
 from lakelogic.sql.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, array, decimal
@@ -162,7 +162,7 @@ def _levenshtein(a: Args) -> Expression:
 
 def _elt(a: Args) -> Expression:
     place = count(a[0], "elt")
-    values, _ = unify(a[1:], "elt:")
+    values, _ = in_one_column(a[1:], "elt:")
     branches = [(call("eq", place, Literal(index, INT)), value) for index, value in enumerate(values, 1)]
     return case(branches, None)
 

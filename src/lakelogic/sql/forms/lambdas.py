@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from lakelogic.sql.arguments import refuse
-from lakelogic.sql.coerce import common
+from lakelogic.sql.coerce import column_type
 from lakelogic.sql.expressions import Call, Column, Expression, Lambda, Literal, call, convert, replace_columns
 from lakelogic.sql.lambdas import draft, lambda_of, settled
 from lakelogic.sql.nested import array_argument, field, map_argument, map_entries, map_from_entries, struct_of
@@ -88,7 +88,7 @@ def _aggregate(binder: Binder, arguments: list[exp.Expression]) -> Expression:
     type_ = start.type
     for attempt in range(4):
         merge = _bound(binder, arguments[2], (type_, element), 2, "aggregate")
-        wider = common(type_, merge.type)
+        wider = column_type(type_, merge.type)
         if wider is None:
             raise refuse(BAD_TYPES, f"`aggregate` starts with {type_} and goes on with {merge.type}.", "cast the start")
         if wider == type_:

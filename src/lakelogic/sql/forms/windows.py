@@ -10,7 +10,8 @@ from sqlglot import exp
 from lakelogic.sql.arguments import refuse
 from lakelogic.sql.catalogue.aggregates import AGGREGATES
 from lakelogic.sql.catalogue.windows import WINDOWS
-from lakelogic.sql.expressions import Call, Column, Expression, Literal, convert
+from lakelogic.sql.coerce import in_one_column
+from lakelogic.sql.expressions import Call, Column, Expression, Literal
 from lakelogic.sql.forms.nested import check_comparison
 from lakelogic.sql.problems import BAD_ARGUMENTS, NO_FUNCTION, NOT_YET, nearest
 from lakelogic.sql.types import DOUBLE, INT, Type
@@ -189,8 +190,9 @@ def _settled(function: str, args: list[Expression]) -> tuple[tuple[Expression, .
     if plain in ("lag", "lead"):
         far = args[1] if len(args) > 1 else Literal(1, INT)
         _positive(far, f"{plain}'s distance", least=0)
-        default = convert(args[2], type_) if len(args) > 2 else Literal(None, type_)
-        return (args[0], far, default), type_
+        default = args[2] if len(args) > 2 else Literal(None, type_)
+        (value, default), type_ = in_one_column((args[0], default), f"{plain}:")
+        return (value, far, default), type_
     if plain == "nth_value":
         _positive(args[1], "nth_value's place")
     return tuple(args), type_
