@@ -117,6 +117,10 @@ def pivot(state: State, step: Any, path: str, name: str) -> None:
         hint = "list them under `values`: columns must be known before anything is read"
         state.trouble.add(BAD_STEP, "The pivot does not say which values become columns.", here, hint)
         return
+    if None in step.values:
+        hint = "give it a value first: `coalesce: {field: …, default: …}`"
+        state.trouble.add(BAD_STEP, "NULL cannot become a column of a pivot.", f"{here}.values", hint)
+        return
     function = _AGGREGATES.get(step.agg.lower())
     if function is None:
         near = nearest(step.agg, list(_AGGREGATES)) or f"it is one of {', '.join(_AGGREGATES)}"
@@ -229,6 +233,15 @@ def join(state: State, step: Any, path: str, name: str) -> None:
             near = nearest(column, list(other.columns))
             state.trouble.add(NO_COLUMN, f"The link `{step.reference}` has no column `{column}`.", here, near)
             return
+    if (unused := _without_field(step, wanted)) is not None:
+        near = nearest(unused, wanted) or f"the joined columns are {', '.join(wanted)}"
+        state.trouble.add(BAD_STEP, f"`defaults` names `{unused}`, which is not joined.", f"{here}.defaults", near)
+        return
+    # A key that is called the same on both sides is one column, and the rows have it already.
+    shared = {key.lower() for column, key in zip(mine, keys, strict=True) if column.lower() == key.lower()}
+    wanted = [column for column in wanted if step.prefix or column.lower() not in shared]
+    if not _are_new(state, step, here, wanted):
+        return
     chosen = [spelled[column.lower()] for column in dict.fromkeys((*keys, *wanted))]
     meeting = joining.meet(state, Relation(other.frame, {c: other.columns[c] for c in chosen}), step.reference)
     pairs = [(state.scope[column], spelled[key.lower()]) for column, key in zip(mine, keys, strict=True)]
@@ -244,6 +257,22 @@ def join(state: State, step: Any, path: str, name: str) -> None:
         both = dict(zip(mine, found.on, strict=True))
         state.derive("derive", {c: Call("coalesce", (one, two), one.type) for c, (one, two) in both.items()})
     _taken(state, step, here, meeting, [spelled[column.lower()] for column in wanted], matched)
+
+
+def _without_field(step: Any, wanted: Sequence[str]) -> str | None:
+    joined = {column.lower() for column in wanted}
+    return next((name for name in step.defaults if name.lower() not in joined), None)
+
+
+def _are_new(state: State, step: Any, path: str, wanted: Sequence[str]) -> bool:
+    """Whether none of the joined columns would take the place of a column of the rows."""
+    for column in wanted:
+        if (taken := state.spelled(f"{step.prefix or ''}{column}")) is not None:
+            hint = f"write `prefix: {step.reference}_`, or list other `fields`"
+            message = f"There is a column `{taken}` already, and `{step.reference}` brings another."
+            state.trouble.add(BAD_STEP, message, path, hint)
+            return False
+    return True
 
 
 def _taken(
