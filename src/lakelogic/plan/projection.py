@@ -28,8 +28,10 @@ class Item:
 
 
 def items_of(tree: exp.Select, known: Tables, binder: Binder, *, named: bool = True) -> list[Item]:
-    """The items in order; of two with one name the later stands in the place of the earlier."""
+    """The items in order. One that is written out stands in the place of one of its name that `*` brings; two that
+    are written out are a mistake, unless nobody reads the names."""
     found: dict[str, Item] = {}
+    written: set[str] = set()
     problems: list[Problem] = []
     scope = binder.scope
     for index, item in enumerate(tree.expressions):
@@ -38,12 +40,32 @@ def items_of(tree: exp.Select, known: Tables, binder: Binder, *, named: bool = T
         except SqlProblems as trouble:
             problems += trouble.problems
             continue
+        is_star = item.is_star
         for one in made:
             if one.name.startswith("~"):
                 problems.append(
                     Problem(BAD_ARGUMENTS, f"The name `{one.name}` begins with `~`.", "choose another name")
                 )
             place = one.name.lower()
+            if is_star and place in written:
+                continue
+            if is_star and place in found:
+                shared = next((value for name, value in known.merged.items() if name.lower() == place), None)
+                if shared is None:
+                    hint = f"name the columns of one table, or write `* EXCEPT ({one.name})` after its name"
+                    problems.append(Problem(NO_COLUMN, f"Two tables bring a column `{one.name}`.", hint))
+                else:
+                    found[place] = Item(found[place].name, shared)
+                continue
+            if place in written and named:
+                hint = "give one of them another name"
+                problems.append(Problem(BAD_ARGUMENTS, f"Two items are called `{one.name}`.", hint))
+                continue
+            if place in written:
+                found[f"_c{index}"] = Item(f"_c{index}", one.value)
+                continue
+            if not is_star:
+                written.add(place)
             spelled = found[place].name if place in found else one.name
             found[place] = Item(spelled, one.value)
             if place not in scope.folded:

@@ -50,6 +50,8 @@ def _items(scope: Scope, items: list[exp.Expression], windows: list[BoundWindow]
             shown = item.sql(dialect="spark")
             problems.append(Problem(BAD_ARGUMENTS, f"`{shown}` has no name.", f"write `{shown} AS column`"))
             continue
+        if name.lower() in {known.lower() for known in values}:
+            problems.append(Problem(BAD_ARGUMENTS, f"Two items are called `{name}`.", "give one of them another name"))
         if name.startswith("~"):
             problems.append(Problem(BAD_ARGUMENTS, f"The name `{name}` begins with `~`.", "choose another name"))
         try:
