@@ -249,3 +249,63 @@ def test_a_field_that_only_a_post_step_makes_is_judged_after_it(tried: Tried) ->
     found = tried(document, files)
     assert found.values("id", "name", "both") == [("1", "ONE", "x")]
     assert found.reasons("id") == {"2": ["Rule failed: name is required"], "3": ["Rule failed: both is required"]}
+
+
+def quarantined() -> list[dict[str, Any]]:
+    (place,) = Path("lakelogic_warehouse/shop/quarantine").iterdir()
+    return sorted(DeltaTable(str(place)).to_pyarrow_table().to_pylist(), key=lambda row: row["id"])
+
+
+@pytest.mark.parametrize("strategy", ["append", "merge"])
+def test_a_landed_column_whose_case_changes_goes_into_the_column_of_the_table(
+    engine: Any, workspace: Path, strategy: str
+) -> None:
+    document = contract({"id": "int"}, "allow", strategy)
+    land("1.csv", "id,zz\n1,a\n")
+    run(engine, document)
+    land("2.csv", "id,ZZ\n2,b\n")
+    result = run(engine, document)
+    assert table() == [{"id": 1, "zz": "a"}, {"id": 2, "zz": "b"}]
+    assert engine.collect(result.good).column_names == ["id", "zz"]
+
+
+def test_a_field_that_is_spelt_anew_goes_into_the_column_of_the_table(engine: Any, workspace: Path) -> None:
+    rules = {"quality": {"dataset_rules": [{"sql": "max(A) = 'y'", "name": "newest"}, {"unique": ["A"]}]}}
+    masked = {"model": {"fields": [{"name": "ID", "type": "int"}, {"name": "A", "masking": "redact"}]}}
+    land("1.csv", "id,a\n1,x\n")
+    run(engine, contract({"id": "int", "a": "string"}))
+    land("2.csv", "id,a\n2,y\n")
+    result = run(engine, contract({"ID": "int", "A": "string"}, **rules))
+    assert result.published
+    assert recorded() is None
+    land("3.csv", "id,a\n3,z\n")
+    run(engine, contract({}, **masked))
+    assert table() == [{"id": 1, "a": "x"}, {"id": 2, "a": "y"}, {"id": 3, "a": "***"}]
+
+
+def test_the_quarantine_table_takes_a_column_whose_case_changed(engine: Any, workspace: Path) -> None:
+    document = contract({"id": "int"}, "quarantine")
+    for name, header in (("1.csv", "id,zz"), ("2.csv", "ID,ZZ")):
+        land(name, f"{header}\n{name[0]},x\n")
+        run(engine, document)
+    found = quarantined()
+    assert [(row["id"], row["zz"]) for row in found] == [(1, "x"), (2, "x")]
+    assert [row["_lakelogic_errors"] for row in found] == [
+        ["Unknown fields present: zz"],
+        ["Unknown fields present: ZZ"],
+    ]
+
+
+@pytest.mark.parametrize("policy", ["quarantine", {"evolution": "strict", "unknown_fields": "quarantine"}])
+def test_unknown_fields_that_make_rows_bad_are_no_columns_of_the_table(
+    engine: Any, workspace: Path, policy: Any
+) -> None:
+    document = contract({"id": "int"}, policy)
+    land("1.csv", "id\n1\n")
+    run(engine, document)
+    land("2.csv", "id,zz\n2,x\n3,\n")
+    result = run(engine, document)
+    assert table() == [{"id": 1}, {"id": 3}]
+    assert [(row["id"], row["zz"]) for row in quarantined()] == [(2, "x")]
+    assert recorded()["source"] == {"added": {"zz": "string"}}
+    assert result.counts.quarantined == 1

@@ -20,6 +20,7 @@ from lakelogic.plan.evolve import LandedDrift
 from lakelogic.plan.links import known_links
 from lakelogic.plan.nodes import Landed, Order, Plan, Read
 from lakelogic.plan.questions import Asker
+from lakelogic.plan.spelling import as_stored
 from lakelogic.plan.state import State, Trouble
 from lakelogic.sql.expressions import Expression, Literal, call, convert
 from lakelogic.sql.types import BIGINT, STRING, Type
@@ -53,12 +54,14 @@ def compile_contract(
     *,
     stamps: publish.Stamps | None = None,
     can_encrypt: bool = False,
+    stored: Sequence[str] = (),
 ) -> Compiled:
     """Compile a contract; raises CompileError with every problem found.
 
     Without `source` nothing of the landed columns is known: fields of the model are taken to land as text,
     and a column that nobody declares is only a warning. `can_encrypt` says whether the process holds a key
-    for the landed row that quarantine keeps of contracts with personal data.
+    for the landed row that quarantine keeps of contracts with personal data. `stored` are the columns of the table
+    that good rows go to: a column that differs from one of them only in case goes into that one.
     """
     contract = loaded.contract
     stamps = stamps or publish.Stamps("run", None, datetime(1970, 1, 1, tzinfo=UTC), "source")
@@ -87,11 +90,13 @@ def compile_contract(
     for index, step in enumerate(contract.transformations):
         if step.phase == "pre" and type(step) in steps.COMPILE:
             steps.apply(state, step, index)
+            state.cover()
     later = set().union(*(steps.makes(step, state.known_links) for _, step in post)) if post else set()
     before = verdicts.judge_before(state, contract, types, unknown, later)
     for index, step in post:
         if type(step) in steps.COMPILE:
             steps.apply(state, step, index)
+            state.cover()
     verdicts.judge_after(state, contract, types, before)
     _settle_duplicates(state, contract)
 
@@ -102,10 +107,10 @@ def compile_contract(
     personal = any(f.pii or f.phi or f.sensitive or f.masking for f in contract.model.fields)
     rows.has_raw = not personal or can_encrypt
     rows.encrypts_raw = personal and can_encrypt
-    good = _good_columns(state, contract, types)
+    good = _good_columns(state, contract, types, before)
     if is_text:
         verdicts.show_lines(state, landed_scope)
-    made = publish.publish(state, contract, good, stamps, rows)
+    made = as_stored(publish.publish(state, contract, good, stamps, rows), stored)
     asker = Asker(contract.dataset_name, stamps.at, trouble, contract.dialect, state.known_links, state.unread_links)
     dataset_rules = checks(contract, made.columns, asker)
     _check_masks(contract, {mask.column.lower(): mask.strategy for mask in made.masks}, dataset_rules, trouble)
@@ -217,14 +222,22 @@ def _settle_duplicates(state: State, contract: Contract) -> None:
     state.lose("deduplicated", "merge", call("gt", rank, Literal(1, BIGINT)), detail)
 
 
-def _good_columns(state: State, contract: Contract, types: Mapping[str, Type]) -> dict[str, Expression]:
-    """Model fields first, in their order and types; then everything else, as it stands."""
+def _good_columns(
+    state: State, contract: Contract, types: Mapping[str, Type], before: verdicts.Before
+) -> dict[str, Expression]:
+    """Model fields first, in their order and types; then everything else, as it stands.
+
+    Where unknown fields make a row bad, no good row has a value in them: they are no columns of the table.
+    """
     good: dict[str, Expression] = {}
+    empty = before.landed.unknown if contract.schema_policy.unknown_fields == "quarantine" else {}
     for declared in contract.model.fields:
         value = state.scope.get(declared.name)
         if value is not None:
             good[declared.name] = convert(value, types[declared.name])
     for name, value in state.scope.items():
+        if name in empty and value == before.settled.get(name):
+            continue
         if name not in good and not name.startswith(names.INTERNAL):
             good[name] = value
     return good

@@ -118,16 +118,16 @@ class Commit:
         elif strategy == "merge":
             keys = [name for key in self.contract.key for name in schema.names if name.lower() == key.lower()]
             lineage = self.contract.lineage
-            stamps = _stamp_names(self.contract)
-            kept = [lineage.created_at_column_name, lineage.created_by_column_name]
+            stamps = {name.lower() for name in _stamp_names(self.contract)}
+            kept = {lineage.created_at_column_name.lower(), lineage.created_by_column_name.lower()}
             done = self.tables.merge(
                 place,
                 files,
                 schema,
                 keys,
                 info,
-                compare=[name for name in schema.names if name not in stamps and name not in keys],
-                keep=[name for name in kept if name in schema.names],
+                compare=[name for name in schema.names if name.lower() not in stamps and name not in keys],
+                keep=[name for name in schema.names if name.lower() in kept],
                 sequence=self._spelled(self.contract.materialization.sequence_by, schema),
             )
         else:
@@ -181,6 +181,15 @@ def committer(
     for place in (where.target_location, where.quarantine_location):
         tables.check(place, removes=contract.materialization.strategy != "append" and place == where.target_location)
     return Commit(tables, ledger, contract, where, progress, batch_id, fingerprint, attempt)
+
+
+def stored_names(contract: Contract, where: Places) -> tuple[str, ...]:
+    """The columns of the target as they are spelled there; none where there is no table, or all are replaced."""
+    settings = contract.materialization
+    if settings.strategy == "overwrite" and contract.schema_policy.evolution == "overwrite":
+        return ()
+    state = load_tables(settings.format).state(where.target_location)
+    return () if state is None else tuple(state.schema.names)
 
 
 def good_schema(plan: Plan) -> pa.Schema:

@@ -84,13 +84,14 @@ def _answer(question: Question, engine: Engine, files: Sequence[str], links: Map
 def _wanted(contract: Contract, compiled: Compiled, good: Mapping[str, Published]) -> list[Measure]:
     """What dataset rules, service levels and rules that only count need to know."""
     wanted = list(compiled.checks.measures) if compiled.checks.checks else []
+    spelled = {name.lower(): column for name, column in good.items()}
     for name in levels.completeness_fields(contract):
-        if name in good:
-            present = call("not", call("is_null", Column(name, good[name].type)))
+        if (field := spelled.get(name.lower())) is not None:
+            present = call("not", call("is_null", Column(field.name, field.type)))
             wanted.append(Measure(f"present:{name}", "count_all", None, present))
     freshness = contract.service_levels.freshness
     if freshness is not None and freshness.field is not None:
-        dated = good.get(freshness.field)
+        dated = spelled.get(freshness.field.lower())
         if dated is None or dated.type.kind not in ("date", "timestamp", "timestamp_ntz"):
             raise UsageError(
                 f"service_levels.freshness.field `{freshness.field}` is no date or timestamp of the published rows.",

@@ -45,17 +45,21 @@ class BadSide:
 def quarantine_schema(plan: Plan, stored: pa.Schema | None = None) -> pa.Schema:
     """The columns of the quarantine table for this plan, in the order in which people read them.
 
-    The quarantine never refuses a row for its schema: a column that the table keeps in another type goes, as
-    text, into a column beside it.
+    The quarantine never refuses a row for its schema: a column that the table spells in another case goes into that
+    one, and a column that it keeps in another type goes, as text, into a column beside it.
     """
     schema = _schema(plan)
     if stored is None:
         return schema
-    kept = {field.name: field.type for field in stored}
-    clashing = [field.name for field in schema if kept.get(field.name, field.type) != field.type]
-    return pa.schema(
-        [pa.field(field.name + AS_TEXT, pa.string()) if field.name in clashing else field for field in schema]
-    )
+    kept = {field.name.lower(): field for field in stored}
+    fitting: list[pa.Field] = []
+    for field_ in schema:
+        known = kept.get(field_.name.lower(), field_)
+        if known.type != field_.type:
+            beside = field_.name + AS_TEXT
+            known = kept.get(beside.lower(), pa.field(beside, pa.string()))
+        fitting.append(pa.field(known.name, known.type))
+    return pa.schema(fitting)
 
 
 def _schema(plan: Plan) -> pa.Schema:
@@ -196,13 +200,16 @@ def _decoded(
         names.STATE: strings(["active"] * rows),
     }
     arrays = []
+    # The table may spell a column in another case than the rows that come.
+    here = {name.lower(): name for name in given}
     for wanted in side.schema:
         if wanted.name in columns:
             arrays.append(columns[wanted.name])
         else:
-            name = wanted.name.removesuffix(AS_TEXT) if wanted.name not in given else wanted.name
-            staged = given[BAD_PREFIX + name if BAD_PREFIX + name in given else name]
-            if wanted.name != name:
+            name = wanted.name.lower()
+            name = name.removesuffix(AS_TEXT) if name not in here else name
+            staged = given[here[(BAD_PREFIX + name if BAD_PREFIX + name in here else name)]]
+            if wanted.name.lower() != name:
                 staged = strings([None if value is None else str(value) for value in staged.to_pylist()])
             arrays.append(parquet.typed(staged, wanted.type))
     return pa.Table.from_arrays(arrays, schema=side.schema)

@@ -25,7 +25,7 @@ from lakelogic.plan.nodes import Plan, Read
 from lakelogic.plan.publish import Stamps
 from lakelogic.privacy.keys import Keys, load_keys
 from lakelogic.run import faults, gates, leases, levels, quarantine, window
-from lakelogic.run.commit import Commit, committer
+from lakelogic.run.commit import Commit, committer, stored_names
 from lakelogic.run.events import Events, Sink, logging_sink
 from lakelogic.run.measures import measure
 from lakelogic.run.places import Places, places
@@ -244,7 +244,14 @@ def _prepare(run_: Run) -> Prepared:
         assert run_.slice is not None
         source = window.look(contract, run_.slice, engine)
     link_columns = window.look_at_links(run_.links, engine)
-    compiled = compile_contract(job.loaded, source, link_columns, stamps=stamps, can_encrypt=bool(run_.keys.encryption))
+    compiled = compile_contract(
+        job.loaded,
+        source,
+        link_columns,
+        stamps=stamps,
+        can_encrypt=bool(run_.keys.encryption),
+        stored=stored_names(contract, run_.places) if run_.places else (),
+    )
     for warning in compiled.warnings:
         run_.events.tell("warning", f"{warning.where}: {warning.message}")
     plan = compiled.plan
