@@ -212,7 +212,7 @@ def test_a_merge_that_lost_a_race_is_a_commit_conflict_and_goes_through_when_don
 
 
 def test_a_merge_that_would_change_nothing_is_judged_again_when_somebody_came_between(root, stage, monkeypatch):
-    evaluate = delta._merge
+    evaluate = delta.merge_rows
     calls = {"n": 0}
 
     def interrupted_once(*arguments, **options):
@@ -223,7 +223,7 @@ def test_a_merge_that_would_change_nothing_is_judged_again_when_somebody_came_be
             tables.merge(root, [theirs], SCHEMA, ["id"], CommitInfo("other", 1), compare=["email"])
         return metrics
 
-    monkeypatch.setattr(delta, "_merge", interrupted_once)
+    monkeypatch.setattr(delta, "merge_rows", interrupted_once)
     same = stage(root, rows((1, "a", "day 3")))
     with pytest.raises(CommitConflict):
         merge(root, [same], 2)

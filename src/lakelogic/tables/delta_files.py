@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from lakelogic.errors import TableError
-from lakelogic.sql.types import from_arrow
 from lakelogic.tables.base import StagedFile
+from lakelogic.tables.staged import Footer, column_places, null_counts, read_footer
 
 # Delta collects statistics for the first 32 columns; readers expect no more.
 INDEXED_COLUMNS = 32
@@ -37,112 +33,34 @@ class DeltaFile:
 
 
 def read_footers(root: str, files: Sequence[StagedFile], schema: pa.Schema) -> list[DeltaFile]:
-    """Check every staged file against the schema it is committed with, and collect what the log records.
-
-    Refuses files outside the root, files in folders that a vacuum never enters, INT96, types other than the
-    declared ones, and row counts that differ from what the stage reported.
-    """
-    return [_read_footer(root, file, schema) for file in files]
+    """Check every staged file against the schema it is committed with, and collect what the log records."""
+    return [_delta_file(read_footer(root, file, schema), schema) for file in files]
 
 
-def _read_footer(root: str, file: StagedFile, schema: pa.Schema) -> DeltaFile:
-    relative = _relative(root, file.path)
-    try:
-        with pq.ParquetFile(file.path) as parquet:
-            footer, landed = parquet.metadata, parquet.schema_arrow
-        status = Path(file.path).stat()
-    except (OSError, pa.ArrowException) as error:
-        raise TableError(f"The staged file {file.path} cannot be read: {error}", where=root) from error
-    if footer.num_rows != file.rows:
-        raise TableError(
-            f"The staged file {file.path} holds {footer.num_rows} rows, {file.rows} were reported.",
-            where=root,
-            hint="Something wrote to the file after it was staged; run again.",
-        )
-    _refuse_int96(root, file.path, footer)
-    _refuse_other_types(root, file.path, landed, schema)
-    stats, nulls = _statistics(footer, schema)
-    return DeltaFile(relative, footer.num_rows, status.st_size, status.st_mtime_ns // 1_000_000, stats, nulls)
+def _delta_file(footer: Footer, schema: pa.Schema) -> DeltaFile:
+    nulls = null_counts(footer.metadata, schema)
+    stats = _statistics(footer.metadata, schema, nulls)
+    return DeltaFile(footer.path, footer.rows, footer.size, footer.modified_ms, stats, nulls)
 
 
-def _relative(root: str, path: str) -> str:
-    relative = os.path.relpath(os.path.abspath(path), os.path.abspath(root))  # noqa: PTH100 (links stay as they are)
-    parts = Path(relative).parts
-    if ".." in parts or Path(relative).is_absolute():
-        raise TableError(
-            f"The staged file {path} does not lie under the table.",
-            where=root,
-            hint="A Delta table refers only to files below its own folder; stage or copy the file there.",
-        )
-    hidden = next((part for part in parts if part.startswith(("_", "."))), None)
-    if hidden is not None:
-        raise TableError(
-            f"The staged file {path} lies in `{hidden}`, where a vacuum never removes anything.",
-            where=root,
-            hint="No folder of a data file may begin with an underscore or a dot.",
-        )
-    return "/".join(parts)
-
-
-def _refuse_int96(root: str, path: str, footer: Any) -> None:
-    for index in range(footer.num_columns):
-        column = footer.schema.column(index)
-        if column.physical_type == "INT96":
-            raise TableError(
-                f"Column `{column.path}` of {path} is stored as INT96; readers misread it outside the years 1678-2262.",
-                where=root,
-                hint="Set spark.sql.parquet.outputTimestampType=TIMESTAMP_MICROS on the session that writes.",
-            )
-
-
-def _refuse_other_types(root: str, path: str, landed: pa.Schema, schema: pa.Schema) -> None:
-    for field in schema:
-        index = landed.get_field_index(field.name)
-        if index < 0:
-            raise TableError(f"The staged file {path} has no column `{field.name}`.", where=root)
-        found = landed.field(index).type
-        if from_arrow(found) != from_arrow(field.type):
-            raise TableError(
-                f"Column `{field.name}` of {path} is {from_arrow(found)}, the table gets {from_arrow(field.type)}.",
-                where=root,
-            )
-        if pa.types.is_timestamp(found) and found.unit != "us":
-            raise TableError(
-                f"Column `{field.name}` of {path} is a timestamp in {found.unit}; a Delta table keeps microseconds.",
-                where=root,
-            )
-
-
-def _statistics(footer: Any, schema: pa.Schema) -> tuple[str, dict[str, int | None]]:
-    """Delta's statistics as JSON text, and the number of NULLs per declared column."""
-    places = {}
-    for index in range(footer.num_columns):
-        column = footer.schema.column(index)
-        # Only columns of a simple type at the top: the name of a nested leaf is not its path.
-        if column.name == column.path and column.max_repetition_level == 0:
-            places[column.name] = index
+def _statistics(footer: Any, schema: pa.Schema, nulls: Mapping[str, int | None]) -> str:
+    """Delta's statistics as JSON text."""
+    places = column_places(footer)
     low: dict[str, Any] = {}
     high: dict[str, Any] = {}
-    nulls: dict[str, int | None] = {}
     for field in schema:
-        if field.name not in places:
+        if field.name not in places or len(low) >= INDEXED_COLUMNS:
             continue
         groups = [
             footer.row_group(group).column(places[field.name]).statistics for group in range(footer.num_row_groups)
         ]
-        nulls[field.name] = _nulls(groups)
         bounds = _bounds(groups, field.type)
-        if bounds is not None and len(low) < INDEXED_COLUMNS:
+        if bounds is not None:
             low[field.name], high[field.name] = bounds
-    known = [(name, count) for name, count in nulls.items() if count is not None][:INDEXED_COLUMNS]
-    stats = {"numRecords": footer.num_rows, "minValues": low, "maxValues": high, "nullCount": dict(known)}
-    return json.dumps(stats, allow_nan=False), nulls
-
-
-def _nulls(groups: Sequence[Any]) -> int | None:
-    if any(group is None or not group.has_null_count for group in groups):
-        return None
-    return sum(int(group.null_count) for group in groups)
+    known = [(field.name, nulls[field.name]) for field in schema if nulls.get(field.name) is not None]
+    told = dict(known[:INDEXED_COLUMNS])
+    stats = {"numRecords": footer.num_rows, "minValues": low, "maxValues": high, "nullCount": told}
+    return json.dumps(stats, allow_nan=False)
 
 
 def _bounds(groups: Sequence[Any], kind: pa.DataType) -> tuple[Any, Any] | None:
