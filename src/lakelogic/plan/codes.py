@@ -13,6 +13,7 @@ MASKED = "LL-C215"
 CLEAR = "LL-C216"
 NO_ORDER = "LL-C217"
 BAD_PATTERN = "LL-C218"
+REDACTED = "LL-C219"
 
 MEANINGS: dict[str, str] = {
     **SQL_CODES,
@@ -23,6 +24,7 @@ MEANINGS: dict[str, str] = {
     MASKED: "A masked column is used where its mask has lost what is asked of it.",
     CLEAR: "Personal data is published without a mask (a warning).",
     BAD_PATTERN: "A pattern of dates cannot be read on every engine, or its field is no date.",
+    REDACTED: "A column made of a `partial` field is redacted altogether (a warning).",
     NO_ORDER: "An ORDER BY has no effect, because a table has no order (a warning).",
 }
 
@@ -36,5 +38,6 @@ __all__ = [
     "NOT_YET",
     "NO_LINK",
     "NO_ORDER",
+    "REDACTED",
     "RESERVED",
 ]

@@ -14,10 +14,11 @@ from lakelogic.contract.document import Contract
 from lakelogic.contract.load import Loaded, examine
 from lakelogic.errors import CompileError, Diagnostic, LoadError
 from lakelogic.plan import publish, shape, steps, verdicts
-from lakelogic.plan.codes import CLEAR, MASKED, NOT_YET
+from lakelogic.plan.codes import CLEAR, NOT_YET
 from lakelogic.plan.datasets import Checks, checks
 from lakelogic.plan.evolve import LandedDrift
 from lakelogic.plan.links import known_links
+from lakelogic.plan.masked import check_masks
 from lakelogic.plan.nodes import Landed, Order, Plan, Read
 from lakelogic.plan.questions import Asker
 from lakelogic.plan.spelling import as_stored
@@ -113,7 +114,7 @@ def compile_contract(
     made = as_stored(publish.publish(state, contract, good, stamps, rows), stored)
     asker = Asker(contract.dataset_name, stamps.at, trouble, contract.dialect, state.known_links, state.unread_links)
     dataset_rules = checks(contract, made.columns, asker)
-    _check_masks(contract, {mask.column.lower(): mask.strategy for mask in made.masks}, dataset_rules, trouble)
+    check_masks(contract, {mask.column.lower(): mask.strategy for mask in made.masks}, dataset_rules, trouble)
     if trouble.errors:
         raise CompileError(_distinct(trouble.found))
     plan = Plan(
@@ -150,36 +151,6 @@ def _warn_of_clear_data(contract: Contract, trouble: Trouble) -> None:
             message = f"`{declared.name}` is personal data and is published in clear."
             hint = "add masking: encrypt, hash, redact, partial or nullify"
             trouble.add(CLEAR, message, f"model.fields[{index}]", hint, warning=True)
-
-
-_STABLE_MASKS = ("hash", "encrypt_deterministic")
-
-
-def _check_masks(contract: Contract, masks: Mapping[str, str], rules: Checks, trouble: Trouble) -> None:
-    """What is compared after masking must still tell equal from different."""
-    settings = contract.materialization
-    keyed = "materialization.primary_key" if settings.primary_key else "primary_key"
-    if settings.strategy == "merge":
-        for key in contract.key:
-            if masks.get(key.lower(), "hash") not in _STABLE_MASKS:
-                trouble.add(
-                    MASKED,
-                    f"The key `{key}` is masked with `{masks[key.lower()]}`, which does not keep keys apart.",
-                    keyed,
-                    "use masking: hash or encrypt_deterministic for a key",
-                )
-    if settings.sequence_by and settings.sequence_by.lower() in masks:
-        trouble.add(MASKED, f"`{settings.sequence_by}` is masked and has no order.", "materialization.sequence_by")
-    for index, rule in enumerate(contract.quality.dataset_rules):
-        fields = getattr(rule, "fields", None) or [getattr(rule, "field", "")]
-        asked = next((question for question in rules.questions if question.name == f"sql:{index}"), None)
-        for name in sorted(asked.reads) if asked is not None else fields:
-            mask = masks.get(str(name).lower())
-            allowed = mask is None or mask in _STABLE_MASKS or (rule.kind == "null_ratio" and mask != "nullify")
-            if not allowed:
-                message = f"`{name}` is masked with `{mask}`; the rule would judge the mask, not the value."
-                hint = "judge it by a row rule, or mask it with hash or encrypt_deterministic"
-                trouble.add(MASKED, message, f"quality.dataset_rules[{index}].{rule.kind}", hint)
 
 
 def _distinct(found: Sequence[Diagnostic]) -> list[Diagnostic]:

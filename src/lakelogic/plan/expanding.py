@@ -45,9 +45,10 @@ def expand(state: State, value: Expression, step: str, *, outer: bool) -> Expand
     position = Column(state.fresh("~position"), INT)
     item = Column(state.fresh("~item"), value.type.element)
     key = Column(state.fresh("~key"), value.type.key) if value.type.key is not None else None
-    state.inherit(item.name, value)
+    taint = state.taint(value)
+    state.inherit(item.name, value, copied=taint is not None and taint.fields is not None)
     if key is not None:
-        state.inherit(key.name, value)
+        state.inherit(key.name, value, copied=False)
     name = key.name if key is not None else None
     state.nodes.append(Expand("explode", state.alive, value, position.name, item.name, name, (step,)))
     further = call("gt", Call("coalesce", (position, Literal(0, INT)), INT), Literal(0, INT))

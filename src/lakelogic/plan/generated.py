@@ -81,6 +81,7 @@ def compute(
         old = state.scope.get(declared.name) if declared.name.lower() in landed else None
         shown = " ".join(declared.generated.split())
         state.derive("derive", {declared.name: value}, (f"{declared.name} = {shown}",))
+        state.cover()
         touched.add(declared.name.lower())
         if old is not None:
             computed = state.scope[declared.name]

@@ -46,7 +46,7 @@ def group(
         state.inherit(name, value)
     for aggregate in aggregates:
         if aggregate.value is not None and not aggregate.function.startswith("count"):
-            state.inherit(named[aggregate.name], aggregate.value)
+            state.inherit(named[aggregate.name], aggregate.value, copied=False)
     state.open(node, step)
     return Groups(
         tuple(Column(name, value.type) for name, (_, value) in zip(names, keys, strict=True)),

@@ -59,6 +59,14 @@ def meet(state: State, other: Relation, alias: str) -> Meeting:
     return Meeting(other, taken, back)
 
 
+def share(state: State, meeting: Meeting, found: Conditions) -> None:
+    """What is equal to a masked value is masked like it: the other side's key would show it otherwise."""
+    parts = [*(call("eq", mine, theirs) for mine, theirs in found.on), *found.mixed]
+    # Columns that this query joined before are its own too; those of the rows are hidden as the model says.
+    joined = {name for part in parts for name in columns_of(part) if name.startswith("~")}
+    state.share(parts, joined | set(meeting.back))
+
+
 def conditions(meeting: Meeting, parts: Sequence[Expression]) -> Conditions:
     """Sort the parts of a condition."""
     theirs = {column.name for column in meeting.taken.values()}
@@ -99,6 +107,7 @@ def join(
     state: State, meeting: Meeting, kind: Kind, found: Conditions, step: str, detail: tuple[str, ...]
 ) -> Expression:
     """Compile a join; the columns of the other side stand in the frame afterwards. Tells whether a row was found."""
+    share(state, meeting, found)
     if kind in ("semi", "anti"):
         return _only_matching(state, meeting, kind, found, step, detail)
     if kind in ("inner", "left") and not found.mixed and (found.on or _is_cross(state, kind, found)):

@@ -134,6 +134,11 @@ def match(
         is_checked=not distinct,
     )
     taken = {column: state.fresh(f"~{reference}.{column}") for column in (spelled[name.lower()].name for name in take)}
+    for value, key_name in on:
+        # The key that was found is the value it was found by.
+        physical = taken.get(spelled[key_name.lower()].name)
+        if physical is not None:
+            state.inherit(physical, value, copied=False)
     found = state.fresh(f"~found.{reference}")
     state.nodes.append(Join(label, link_name, tuple(keys), tuple(taken.items()), found, detail))
     return Match(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from lakelogic import names
 from lakelogic.contract.document import Contract
+from lakelogic.plan.codes import REDACTED
 from lakelogic.plan.nodes import Account, Assignment, Mask, Publish, Published
 from lakelogic.plan.state import OpenAccount, State, both
-from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, columns_of, convert, text
+from lakelogic.plan.taints import strictest
+from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, convert, text
 from lakelogic.sql.types import BIGINT, BOOLEAN, INT, NULL, STRING, TIMESTAMP, Type, array
 
 BAD_PREFIX = "~bad:"  # a column whose type on the bad side differs from the good side's
@@ -109,13 +111,35 @@ def _masks(
     scopes = [snapshot.scope for account in accounts for snapshot in account.snapshots]
     for scope in (good, *scopes):
         for name, value in scope.items():
-            inherited = [state.taints[column] for column in columns_of(value) if column in state.taints]
-            if inherited and name not in clear and not name.startswith(names.INTERNAL):
-                found.setdefault(name, Mask(name, inherited[0].strategy, inherited[0].format))
+            taint = state.taint(value)
+            if taint is None or name in clear or name.startswith(names.INTERNAL):
+                continue
+            mask = replace(taint.mask, column=name)
+            if mask.strategy == "partial" and scope.get(taint.mask.column, value) != value:
+                # Not the value that the field itself shows: their visible parts could add up.
+                mask = Mask(name, "redact")
+            found[name] = strictest([mask, *([found[name]] if name in found else [])])
+    _warn_of_redacted(state, contract, good, found)
     for declared in contract.model.fields:
         if declared.masking:
             found[declared.name] = Mask(declared.name, declared.masking, declared.masking_format)
     return found
+
+
+def _warn_of_redacted(
+    state: State, contract: Contract, good: Mapping[str, Expression], masks: Mapping[str, Mask]
+) -> None:
+    """Who masked a field partly may expect to see parts of what is made of it."""
+    for name, value in good.items():
+        taint = state.taint(value)
+        own = state.masked.get(taint.mask.column.lower()) if taint is not None else None
+        if own is None or own.strategy != "partial" or name.lower() in state.masked or name not in masks:
+            continue
+        if masks[name].strategy == "redact":
+            index = next(i for i, field in enumerate(contract.model.fields) if field.name == own.column)
+            message = f"`{name}` is made of `{own.column}`, which is masked with `partial`, and is redacted altogether."
+            hint = f"declare `{name}` in the model, with a masking of its own, or pii: false if it is not personal"
+            state.trouble.add(REDACTED, message, f"model.fields[{index}].masking", hint, warning=True)
 
 
 def _shown(value: Expression, name: str, masks: Mapping[str, Mask]) -> Expression:

@@ -12,8 +12,9 @@ from lakelogic.plan import written
 from lakelogic.plan.codes import BAD_TYPE, RESERVED
 from lakelogic.plan.nodes import Landed, Mask
 from lakelogic.plan.state import Flag, State, Trouble, either, present
+from lakelogic.plan.taints import Taint
 from lakelogic.sql.arguments import cast
-from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, columns_of, convert, text
+from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, convert, text
 from lakelogic.sql.problems import NO_COLUMN, SqlProblems
 from lakelogic.sql.types import STRING, TYPE_NAMES, Type, parse_type
 
@@ -54,6 +55,9 @@ def land(state: State, contract: Contract, landed: Sequence[Landed]) -> tuple[st
     stamped = {name.lower() for name in stamp_names(contract)}
     as_text = contract.server is not None and contract.server.cast_to_string
     unknown: list[str] = []
+    state.masked = {
+        key: Mask(field.name, field.masking, field.masking_format) for key, field in model.items() if field.masking
+    }
     state.used |= {name.lower() for name in (names.FILE, names.NUMBER, names.TEXT, names.BROKEN, names.SIDE)}
     state.used |= {column.name.lower() for column in landed}
     for column in landed:
@@ -73,7 +77,7 @@ def land(state: State, contract: Contract, landed: Sequence[Landed]) -> tuple[st
             if model:
                 unknown.append(column.name)
         elif field.masking:
-            state.taints[column.name] = Mask(field.name, field.masking, field.masking_format)
+            state.taints[column.name] = Taint(state.masked[field.name.lower()])
         name = field.name if field else column.name
         if as_text and not column.type.is_text:
             state.derive("cast", {name: convert(value, STRING)}, (f"{name}: string",))
@@ -151,6 +155,11 @@ def conform(
     before = dict(state.scope)
     details = tuple(f"{name}: {types[name]}" for name in changed if name not in missing)
     state.derive("cast", changed | filled, details)
+    for name in changed | filled:
+        # The field itself in its own type, not something made of it.
+        made = state.scope[name]
+        if name.lower() in state.masked and isinstance(made, Column) and made != before.get(name):
+            state.taints[made.name] = Taint(state.masked[name.lower()])
     for name in changed:
         if name in missing:
             continue
@@ -159,7 +168,7 @@ def conform(
         declared = next(field.type for field in fields if field.name == name)
         flags.append(Flag(condition, f"Type mismatch: {name} cannot be cast to {declared}", "schema", f"{name}_type"))
         old = before[name]
-        hidden = bool(columns_of(old) & set(state.taints))
+        hidden = state.taint(old) is not None
         shown = text("***") if hidden else convert(old, STRING)
         originals.append((condition, name, shown))
     return failed, flags, originals

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -13,8 +13,9 @@ from sqlglot import exp
 from lakelogic import names
 from lakelogic.errors import Diagnostic, Where
 from lakelogic.plan.nodes import NO_COPY, Assignment, Fate, Keep, Link, Mask, Node, Opening, Reason, RowWise
+from lakelogic.plan.taints import Taint, changed, equated, taint_of, together
 from lakelogic.sql.bind import Binder, BoundAggregate, BoundWindow, Scope, condition
-from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Literal, call, columns_of, convert
+from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Literal, call, convert
 from lakelogic.sql.parse import column_tree, parse_expression
 from lakelogic.sql.problems import NO_COLUMN, Problem, SqlProblems
 from lakelogic.sql.types import BIGINT, INT, STRING
@@ -154,7 +155,8 @@ class State:
     verdicts: list[str] = field(default_factory=list)  # error masks of the open account
     notes: list[str] = field(default_factory=list)  # warning and info masks of the open account
     snapshots: list[Snapshot] = field(default_factory=list)  # how rows looked at each judgement of the open account
-    taints: dict[str, Mask] = field(default_factory=dict)  # physical column → the mask it inherits
+    masked: dict[str, Mask] = field(default_factory=dict)  # fields that the model masks, in lower case
+    taints: dict[str, Taint] = field(default_factory=dict)  # physical column → the mask it inherits
     opening: Opening | None = None
     used: set[str] = field(default_factory=set)
     # What could not be cast in the open account: when, under which name, and its text.
@@ -276,12 +278,36 @@ class State:
         self.nodes.append(RowWise(label, (Assignment(physical, value),), detail))
         return Column(physical, value.type)
 
-    def inherit(self, physical: str, value: Expression) -> None:
-        """A column made from a masked one carries the mask on; counts and verdicts do not."""
-        tainted = [self.taints[name] for name in columns_of(value) if name in self.taints]
-        if tainted:
-            order = ("nullify", "redact", "hash", "encrypt", "encrypt_deterministic", "partial")
-            self.taints[physical] = min(tainted, key=lambda mask: order.index(mask.strategy))
+    def taint(self, value: Expression) -> Taint | None:
+        """The mask that a value carries on."""
+        return taint_of(value, self.taints)
+
+    def inherit(self, physical: str, value: Expression, *, copied: bool = True) -> None:
+        """A column made from a masked one carries the mask on; counts and verdicts do not.
+
+        `copied` says that the column holds the value itself, and not something made of several or of its parts.
+        """
+        found = self.taint(value)
+        if found is not None:
+            known = [self.taints[physical]] if physical in self.taints else []
+            own = found if copied else changed(found)
+            self.taints[physical] = together([*known, own]) or own
+
+    def share(self, parts: Iterable[Expression], others: Iterable[str]) -> None:
+        """Columns of the other side of a join that a condition equates with masked ones are masked like them."""
+        self.taints |= equated(parts, others, self.taints)
+
+    def cover(self) -> None:
+        """A field that the model masks hides its value wherever it was made, so that what is made of it hides too."""
+        for name, value in list(self.scope.items()):
+            mask = self.masked.get(name.lower())
+            if mask is None or self.taint(value) is not None:
+                continue
+            if not isinstance(value, Column) or sum(other == value for other in self.scope.values()) > 1:
+                physical = self.fresh(name)
+                self.nodes.append(RowWise("derive", (Assignment(physical, value),), (name,)))
+                self.scope[name] = value = Column(physical, value.type)
+            self.taints[value.name] = Taint(mask)
 
     @property
     def alive(self) -> Expression:

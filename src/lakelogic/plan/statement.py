@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from lakelogic.plan.nodes import Fork, Keep, Link, Node, Read
+from lakelogic.plan.nodes import Assignment, Fork, Keep, Link, Node, Read, RowWise
 from lakelogic.plan.state import State
 from lakelogic.sql.arguments import refuse
 from lakelogic.sql.expressions import TRUE, Column, Expression
@@ -92,6 +92,17 @@ class Statement:
         else:
             found = self.link(item)
             child.start, child.scope = found.frame, dict(found.columns)
+            if child.taints:
+                self._own_columns(child)
+
+    def _own_columns(self, child: State) -> None:
+        """Names that no other frame has, so that a mask that comes to a link's column stays with this query."""
+        copies = {name: Column(child.fresh(f"~{name}"), value.type) for name, value in child.scope.items()}
+        for name, copy in copies.items():
+            child.inherit(copy.name, child.scope[name])
+        assigned = tuple(Assignment(copy.name, child.scope[name]) for name, copy in copies.items())
+        child.nodes.append(RowWise("copy", assigned))
+        child.scope = dict(copies)
 
     def beside(self) -> State:
         """A state for rows beside the main ones: it shares names, links and masks, and counts nothing."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from lakelogic.plan.joining import Conditions, Meeting, conditions, conjuncts, distinct_keys, meet
+from lakelogic.plan.joining import Conditions, Meeting, conditions, conjuncts, distinct_keys, meet, share
 from lakelogic.plan.nodes import Aggregate, Assignment, Fork, Join, Keep, Node, Rollup, RowWise
 from lakelogic.plan.state import State, both
 from lakelogic.plan.statement import Queries, Relation, Statement, named_queries
@@ -76,6 +76,7 @@ def _one_of(state: State, statement: Statement, tree: exp.In, binder: Binder, qu
     keys = state.fresh("~beside")
     state.nodes.append(Fork("fork", keys, relation.frame, tuple(distinct_keys([keyed], {key: column}))))
     state.nodes.append(Join("in", keys, ((mine, key),), (), matched))
+    state.inherit(matched, mine, copied=False)
     rows, present = state.fresh("~rows"), state.fresh("~present")
     counts = (Aggregate(rows, "count_all", None, BIGINT), Aggregate(present, "count", column, BIGINT))
     totals = state.fresh("~beside")
@@ -136,6 +137,7 @@ def _correlated(
     found = conditions(meeting, conjuncts(condition(predicate, "WHERE")))
     for part in (*(mine for mine, _ in found.on), *found.own, *found.mixed):
         _refuse_unmade(part)
+    share(state, meeting, found)
     return meeting, found
 
 
@@ -232,7 +234,7 @@ def _single(state: State, statement: Statement, tree: exp.Expression, binder: Bi
     columns: dict[str, Expression] = {}
     for aggregate in aggregates:
         column: Expression = Column(taken[named[aggregate.name]], aggregate.type)
-        state.inherit(taken[named[aggregate.name]], aggregate.value or TRUE)
+        state.inherit(taken[named[aggregate.name]], aggregate.value or TRUE, copied=False)
         if aggregate.function.startswith("count"):
             column = Call("coalesce", (column, Literal(0, BIGINT)), BIGINT)
         columns[aggregate.name] = column

@@ -30,8 +30,8 @@ def computed(state: State, windows: Sequence[BoundWindow], values: Sequence[Expr
         )
         columns[window.name] = Column(name, window.type)
         if window.function not in _COUNTING and not window.function.startswith("count"):
-            for argument in window.args[:1]:
-                state.inherit(name, argument)
+            for argument in window.args:
+                state.inherit(name, argument, copied=False)
     for (partition, order), functions in groups.items():
         state.nodes.append(Window("window", partition, order, tuple(functions), _detail(functions)))
     return [replace_columns(value, columns) for value in values]
