@@ -60,10 +60,11 @@ class Bound:
 
 def query(statement: Statement, state: State, tree: exp.Expression, queries: Queries, *, named: bool = True) -> None:
     """Compile a query over the state's rows; afterwards its scope is what the query yields."""
-    while isinstance(tree, exp.Subquery):
-        tree = tree.this
     known = {**queries, **named_queries(tree)}
-    if isinstance(tree, exp.SetOperation):
+    if isinstance(tree, exp.Subquery):
+        query(statement, state, tree.this, known, named=named)
+        _cut(statement, state, tree)
+    elif isinstance(tree, exp.SetOperation):
         set_operation(statement, state, tree, known, named=named)
         _cut(statement, state, tree)
     elif isinstance(tree, exp.Select):

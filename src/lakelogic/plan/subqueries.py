@@ -46,7 +46,7 @@ def bind_query(
 
 
 def _bare(tree: exp.Expression) -> exp.Expression:
-    while isinstance(tree, exp.Subquery):
+    while isinstance(tree, exp.Subquery) and not any(tree.args.get(part) for part in ("order", "limit", "offset")):
         tree = tree.this
     return tree
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar, cast
 
 import sqlglot
@@ -43,13 +44,20 @@ def dialects() -> list[str]:
     return sorted(name for name in sqlglot.Dialect.classes if name and name != "contractsql")
 
 
+def _null_last(dialect: str) -> sqlglot.Dialect:
+    """A grammar in which NULLs come last in both directions unless something else is written: the order is ours."""
+    found = sqlglot.Dialect.get_or_raise(dialect)
+    found.NULL_ORDERING = "nulls_are_last"
+    return found
+
+
 def _read(text: str, dialect: str) -> exp.Expression:
     if not text.strip():
         raise SqlProblems([Problem(UNREADABLE, "The SQL is empty.", "write an expression, or remove the entry")])
     try:
         if dialect not in ("spark", "spark2", "databricks"):
             # Written in another grammar: say the same in Spark's, then read that.
-            text = sqlglot.transpile(text, read=dialect, write="spark")[0]
+            text = sqlglot.transpile(text, read=_null_last(dialect), write=_null_last("spark"))[0]
         trees = [tree for tree in sqlglot.parse(text, dialect=ContractSQL) if tree is not None]
     except SqlglotError as error:
         raise SqlProblems([_unreadable(error)]) from error
@@ -102,10 +110,27 @@ def parse_expression(text: str, dialect: str = "spark") -> exp.Expression:
     return items[0]
 
 
+_LEADING = re.compile(r"(?:\s+|--[^\n]*(?:\n|$)|/\*.*?\*/)*", re.DOTALL)
+
+
+def _first_word(text: str) -> str:
+    """The word that a text begins with, after comments; a bracket counts as one."""
+    begun = _LEADING.sub("", text, count=1)
+    word = re.match(r"\(|\w+", begun)
+    return word[0].lower() if word else ""
+
+
 def is_select(text: str) -> bool:
     """Whether a step's SQL is a whole statement rather than a list of expressions."""
-    words = text.split(None, 1)
-    return bool(words) and words[0].lower() in _STATEMENTS
+    first = _first_word(text)
+    if first != "(":
+        return first in _STATEMENTS
+    # `(SELECT …) UNION …` is a statement, `(SELECT max(x) FROM t) AS y` and `(a + b) AS c` are expressions.
+    try:
+        tree = sqlglot.parse_one(text, dialect=ContractSQL)
+    except SqlglotError:
+        return False
+    return isinstance(tree, exp.SetOperation) or (isinstance(tree, exp.Subquery) and not tree.alias)
 
 
 _STATEMENTS = {
@@ -118,7 +143,7 @@ def parse_select(text: str, dialect: str = "spark") -> exp.Query:
     """A whole SELECT; anything that writes, defines or changes is refused."""
     tree = _read(text, dialect)
     if not isinstance(tree, _READ_ONLY):
-        kind = (text.split(None, 1) or ["this"])[0].upper()
+        kind = _first_word(text).upper() or "This"
         raise SqlProblems([Problem(FORBIDDEN, f"{kind} is not allowed in a contract.", "only SELECT can stand here")])
     _refuse_dropped(tree)
     return cast(exp.Query, tree)
