@@ -87,17 +87,20 @@ def compile_contract(
         verdicts.judge_lines(state)
     _check_settings(contract, trouble)
 
+    reserved = shape.reserved_names(contract, trouble)
     post = [(index, step) for index, step in enumerate(contract.transformations) if step.phase == "post"]
     for index, step in enumerate(contract.transformations):
         if step.phase == "pre" and type(step) in steps.COMPILE:
-            steps.apply(state, step, index)
+            steps.apply(state, step, index, reserved)
             state.cover()
     later = set().union(*(steps.makes(step, state.known_links) for _, step in post)) if post else set()
+    verdicts.show_declared(state, contract, types, landed=True)
     before = verdicts.judge_before(state, contract, types, unknown, later)
     for index, step in post:
         if type(step) in steps.COMPILE:
-            steps.apply(state, step, index)
+            steps.apply(state, step, index, reserved)
             state.cover()
+    verdicts.show_declared(state, contract, types, landed=False)
     verdicts.judge_after(state, contract, types, before)
     _settle_duplicates(state, contract)
 

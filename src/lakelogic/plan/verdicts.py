@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lakelogic import names
 from lakelogic.contract.document import Contract
 from lakelogic.contract.fields import Field
 from lakelogic.contract.rules import NotNull, RowUnique, Rule
-from lakelogic.plan import judge, shape
+from lakelogic.contract.source import Options
+from lakelogic.plan import judge, shape, written
 from lakelogic.plan.evolve import Changed, LandedDrift
 from lakelogic.plan.generated import compute, default_of, is_ready
-from lakelogic.plan.state import Flag, Snapshot, State, present
+from lakelogic.plan.state import Flag, Snapshot, State, both, present
 from lakelogic.plan.unique import Uniqueness, judge_unique
-from lakelogic.sql.expressions import Column, Expression, Literal
+from lakelogic.sql.arguments import cast
+from lakelogic.sql.expressions import Column, Expression, Literal, call, convert, text
+from lakelogic.sql.problems import SqlProblems
 from lakelogic.sql.types import STRING, Type
 
 
@@ -31,6 +34,42 @@ def show_lines(state: State, landed: Mapping[str, Expression]) -> None:
         return
     scope: dict[str, Expression] = {name: Literal(None, value.type) for name, value in landed.items()}
     state.snapshots[0] = Snapshot(state.snapshots[0].verdicts, scope)
+
+
+def show_declared(state: State, contract: Contract, types: Mapping[str, Type], *, landed: bool) -> None:
+    """Rows that failed in a step, before the model gave fields their types, are shown in these types all the same.
+
+    `landed` says that values are still written as in the source. What cannot be cast is NULL in the row and stands in
+    its originals.
+    """
+    options = contract.source.options if landed else None
+    for place, account in enumerate(state.closed):
+        originals = list(account.originals)
+        shown = tuple(_declared(state, one, types, options, originals) for one in account.snapshots)
+        state.closed[place] = replace(account, snapshots=shown, originals=tuple(originals))
+    # In the open account the model's own casts keep the originals.
+    state.snapshots = [_declared(state, one, types, options, []) for one in state.snapshots]
+
+
+def _declared(
+    state: State,
+    snapshot: Snapshot,
+    types: Mapping[str, Type],
+    options: Options | None,
+    originals: list[tuple[Expression, str, Expression]],
+) -> Snapshot:
+    scope = dict(snapshot.scope)
+    for name, value in snapshot.scope.items():
+        type_ = types.get(name)
+        if type_ is None or value.type == type_:
+            continue
+        try:
+            scope[name] = cast(value if options is None else written.value_of(value, name, type_, options), type_)
+        except SqlProblems:
+            continue  # it never becomes a value of this type: it is shown as it was
+        shown = text("***") if state.taint(value) is not None else convert(value, STRING)
+        originals.append((both(present(value), call("is_null", scope[name])), name, shown))
+    return Snapshot(snapshot.verdicts, scope)
 
 
 @dataclass(slots=True)
@@ -190,4 +229,4 @@ def _phase(state: State, rule: Rule, later: set[str]) -> str:
     return "pre" if not later or judge.reads_only_known(state, rule) else "post"
 
 
-__all__ = ["Before", "all_rules", "judge_after", "judge_before", "judge_lines", "show_lines"]
+__all__ = ["Before", "all_rules", "judge_after", "judge_before", "judge_lines", "show_declared", "show_lines"]
