@@ -18,7 +18,8 @@ from lakelogic.errors import LakeLogicError, UsageError
 from lakelogic.ledger.store import open_ledger
 from lakelogic.privacy.keys import new_key
 from lakelogic.run.events import Event, Sink
-from lakelogic.run.sequence import Job, run
+from lakelogic.run.job import Job
+from lakelogic.run.sequence import run
 
 LAYERS = ("bronze", "silver", "gold")
 _SAMPLES = 8

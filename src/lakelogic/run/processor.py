@@ -18,8 +18,9 @@ from lakelogic.ledger.store import Ledger, open_ledger
 from lakelogic.plan.compile import Compiled, compile_contract, load_checked
 from lakelogic.plan.explain import as_text
 from lakelogic.run.events import Sink
+from lakelogic.run.job import Job
 from lakelogic.run.result import Result
-from lakelogic.run.sequence import Job, run
+from lakelogic.run.sequence import run
 
 
 class DataProcessor:

@@ -1,0 +1,83 @@
+"""What one run is asked to do, and what is known of it while it goes on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.contract.load import Loaded
+from lakelogic.engines.base import Engine, Frame, Staged
+from lakelogic.ledger.store import Ledger
+from lakelogic.plan.compile import Compiled
+from lakelogic.plan.nodes import Read
+from lakelogic.privacy.keys import Keys
+from lakelogic.run import gates, quarantine, window
+from lakelogic.run.events import Events, Sink
+from lakelogic.run.places import Places
+from lakelogic.run.reconcile import Counts
+
+
+@dataclass(slots=True)
+class Job:
+    """What one run is asked to do."""
+
+    loaded: Loaded
+    engine: Engine
+    catalog: LocalCatalog
+    ledger: Ledger | None
+    materialize: bool = True
+    target: str | None = None
+    data: Any = None  # rows that were handed in, instead of the contract's source
+    pipeline_run_id: str | None = None
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    sinks: tuple[Sink, ...] = ()
+
+
+@dataclass(slots=True)
+class Run:
+    """What is known while a run goes on; written into the ledger at its end."""
+
+    job: Job
+    run_id: str
+    started: datetime
+    events: Events
+    fingerprint: str
+    batch_id: str | None = None
+    slice: window.Slice | None = None
+    links: dict[str, window.Slice] = field(default_factory=dict)
+    identity: dict[str, Any] = field(default_factory=dict)
+    places: Places | None = None
+    keys: Keys = field(default_factory=Keys)
+    drift: dict[str, Any] = field(default_factory=dict)  # how source and table differ from the contract
+
+    @property
+    def progress(self) -> str:
+        """Under which name the ledger keeps what was read: a result that is sent elsewhere has progress of its own."""
+        dataset = self.job.loaded.contract.dataset_name
+        return f"{dataset}@{self.job.target}" if self.job.target else dataset
+
+
+@dataclass(slots=True)
+class Prepared:
+    """A compiled contract with its frames, ready to be evaluated once."""
+
+    compiled: Compiled
+    frame: Frame
+    read: Read
+
+
+@dataclass(slots=True)
+class Settled:
+    """Everything that was found out about a batch before a table hears of it."""
+
+    prepared: Prepared
+    staged: Staged
+    bad: quarantine.BadSide
+    counts: Counts
+    measured: Mapping[str, Any]
+    outcomes: Sequence[gates.Outcome]
+    closed: Sequence[str]
