@@ -27,6 +27,7 @@ from lakelogic.tables.delta_files import DeltaFile, read_footers
 from lakelogic.tables.delta_log import USER_METADATA, Transactions, commit_text, entries, newest_metadata
 from lakelogic.tables.delta_merge import merge_rows, refuse_keys, source
 from lakelogic.tables.delta_open import absolute, open_table, root_of, schema_of, trouble
+from lakelogic.tables.kinds import refuse_other_kinds
 
 # A lost race for the first version, or for a column, is tried again against the table that won.
 _ATTEMPTS = 3
@@ -40,7 +41,9 @@ class DeltaTables:
     def check(self, location: str, *, removes: bool = False) -> None:
         """Refuse, before anything is staged, a table that we would misread or damage; no table is fine."""
         table = open_table(root_of(location))
-        if table is not None:
+        if table is None:
+            refuse_other_kinds(root_of(location), self.name)
+        else:
             refuse_writing(table, location, removes=removes)
 
     def state(self, location: str, version: int | None = None) -> TableState | None:

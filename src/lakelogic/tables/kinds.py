@@ -1,0 +1,40 @@
+"""Tell which kind of table lies in a folder, by what its format leaves there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lakelogic.errors import TableError
+
+
+def kind_of(location: str) -> str | None:
+    """`delta`, `iceberg` or `parquet` (a table of ours, with versions); None for anything else."""
+    root = Path(location.removeprefix("file://"))
+    if (root / "_delta_log").is_dir():
+        return "delta"
+    if (root / "_lakelogic").is_dir():
+        return "parquet"
+    if any((root / "metadata").glob("*.metadata.json")):
+        return "iceberg"
+    return None
+
+
+def refuse_other_kinds(root: str, name: str) -> None:
+    """A folder that holds another kind of table is not written to."""
+    found = kind_of(root)
+    if found is not None and found != name:
+        raise TableError(
+            f"There is a table of the format `{found}` here, the contract says `{name}`.",
+            where=root,
+            hint=f"Say format: {found}, or write to a new target_path.",
+        )
+
+
+def refuse_loose_files(root: str) -> None:
+    """Parquet files that belong to no table are nobody's to replace."""
+    if kind_of(root) is None and any(Path(root).glob("*.parquet")):
+        raise TableError(
+            "There are Parquet files here that belong to no table.",
+            where=root,
+            hint="Write to another target_path, or move the files away.",
+        )

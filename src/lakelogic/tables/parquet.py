@@ -1,0 +1,272 @@
+"""Plain Parquet tables: versions of links to staged files, and one pointer that others read.
+
+Anything that reads Parquet reads `<table>/current/*.parquet` and sees exactly one version. File names are never
+used twice, so a reader that lists the folder while a version is published finds its files or an error, never a
+mixture. Each commit happens once, by application transaction, as on Delta.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lakelogic.errors import CommitConflict, TableError, UnsupportedError
+from lakelogic.tables import columns, parquet_log, partitions, rows
+from lakelogic.tables.base import PLAIN, CommitInfo, Committed, Layout, StagedFile, TableState
+from lakelogic.tables.kinds import refuse_loose_files, refuse_other_kinds
+from lakelogic.tables.parquet_log import Entry, Head, Version
+from lakelogic.tables.staged import null_counts, read_footer
+
+# Appends give way to one another; each try does little work.
+_ATTEMPTS = 50
+
+# What a commit makes of the version that it found (None: there is no table).
+Change = Callable[[Version | None], tuple[Version, Committed]]
+
+
+class ParquetTables:
+    """The table format `parquet`, on local paths."""
+
+    name = "parquet"
+
+    def check(self, location: str, *, removes: bool = False) -> None:  # noqa: ARG002 (nothing here forbids removing)
+        """Refuse a folder that holds something else; a table of ours may always be written."""
+        root = _root(location)
+        refuse_other_kinds(root, self.name)
+        refuse_loose_files(root)
+
+    def state(self, location: str, version: int | None = None) -> TableState | None:
+        """The table at a version (newest without one); None where there is no table."""
+        root = _root(location)
+        found = _version(root) if version is None else parquet_log.read(root, version)
+        if found is None:
+            return None
+        if version is None:
+            _heal(root)
+        files = {str(Path(root) / entry.path): entry for entry in found.files}
+        return TableState(
+            location=root,
+            version=found.head.number,
+            schema=found.schema,
+            files=tuple(files),
+            rows=sum(entry.rows for entry in found.files),
+            transactions=dict(found.head.transactions),
+            metadata=next((head.metadata for head in parquet_log.heads(root, found.head.number) if head.app_id), {}),
+            parts={path: entry.partition for path, entry in files.items()} if found.partition_by else {},
+            partition_by=found.partition_by,
+        )
+
+    def append(
+        self,
+        location: str,
+        files: Sequence[StagedFile],
+        schema: pa.Schema,
+        commit: CommitInfo,
+        *,
+        layout: Layout = PLAIN,
+    ) -> Committed:
+        """Add staged files; creates the table. No files still records the transaction."""
+        root = _root(location)
+
+        def change(there: Version | None) -> tuple[Version, Committed]:
+            version = _next(root, there, schema, commit, layout)
+            new = _entries(root, files, schema, version)
+            done = Committed(version.head.number, inserted=sum(entry.rows for entry in new))
+            return _with(version, [*(there.files if there else ()), *new]), done
+
+        return self._commit(root, commit, change)
+
+    def overwrite(
+        self,
+        location: str,
+        files: Sequence[StagedFile],
+        schema: pa.Schema,
+        commit: CommitInfo,
+        *,
+        replace_schema: bool = False,
+        layout: Layout = PLAIN,
+    ) -> Committed:
+        """Replace all rows by the staged files, in one commit; with `replace_schema` the columns and types too."""
+        root = _root(location)
+
+        def change(there: Version | None) -> tuple[Version, Committed]:
+            version = _next(root, there, schema, commit, layout, replace_schema=replace_schema)
+            new = _entries(root, files, schema, version)
+            gone = sum(entry.rows for entry in there.files) if there else 0
+            done = Committed(version.head.number, inserted=sum(entry.rows for entry in new), deleted=gone)
+            return _with(version, new), done
+
+        return self._commit(root, commit, change)
+
+    def replace(
+        self,
+        location: str,
+        removed: Sequence[str],
+        files: Sequence[StagedFile],
+        schema: pa.Schema,
+        commit: CommitInfo,
+        *,
+        based_on: int | None,
+        layout: Layout = PLAIN,
+    ) -> Committed:
+        """Take data files out and put staged ones in, in one commit on top of `based_on`."""
+        root = _root(location)
+
+        def change(there: Version | None) -> tuple[Version, Committed]:
+            if (there.head.number if there else None) != based_on:
+                raise CommitConflict("The table has changed since it was looked at.", where=root, hint="Run again.")
+            version = _next(root, there, schema, commit, layout)
+            new = _entries(root, files, schema, version)
+            kept = {str(Path(root) / entry.path): entry for entry in (there.files if there else ())}
+            gone = [kept.pop(path) for path in removed]
+            done = Committed(
+                version.head.number,
+                inserted=sum(entry.rows for entry in new),
+                deleted=sum(entry.rows for entry in gone),
+            )
+            return _with(version, [*kept.values(), *new]), done
+
+        return self._commit(root, commit, change, attempts=1)
+
+    def widen(self, location: str, types: Mapping[str, pa.DataType], metadata: Mapping[str, str]) -> int:
+        """Write the rows again in wider types, in a version of their own: it changes no value."""
+        root = _root(location)
+        there = _version(root)
+        state = self.state(location, there.head.number) if there else None
+        if there is None or state is None:
+            raise TableError("There is no Parquet table here.", where=location)
+        if set(types) & set(there.partition_by):
+            raise UnsupportedError("Types of partition columns cannot grow.", hint="Write to a new target_path.")
+        schema = pa.schema([pa.field(f.name, types.get(f.name, f.type), f.nullable) for f in there.schema])
+        folder = f"rewrite-{uuid.uuid4().hex[:16]}"
+        (Path(root) / folder).mkdir()
+        files = [
+            _rewritten(root, f"{folder}/part-{at:05d}.parquet", state, path, entry, schema)
+            for at, (path, entry) in enumerate(zip(state.files, there.files, strict=True))
+        ]
+        number = there.head.number + 1
+        head = Head(number, parquet_log.new_folder(number), there.head.transactions, metadata=dict(metadata))
+        if not parquet_log.put(root, Version(head, schema, tuple(files), there.partition_by, there.properties)):
+            shutil.rmtree(Path(root) / folder, ignore_errors=True)
+            raise CommitConflict("Somebody else committed first.", where=root, hint="Try again.")
+        return number
+
+    def merge(self, location: str, *_: Any, **__: Any) -> Committed:
+        """Plain files have no merge of their own; the run works it out and calls `replace`."""
+        raise UnsupportedError("A plain Parquet table cannot merge by itself.", where=location)
+
+    def find_commit(self, location: str, app_id: str, n: int) -> Mapping[str, str] | None:
+        """The metadata of the commit that carries (`app_id`, n); None when the log holds no such commit."""
+        root = _root(location)
+        found = (head for head in _heads(root) if head.app_id == app_id and head.n == n)
+        return next((head.metadata for head in found), None)
+
+    def commits(self, location: str, app_id: str) -> list[Mapping[str, str]]:
+        """The metadata of our commits under `app_id`, newest first, as far back as the log reaches."""
+        return [head.metadata for head in _heads(_root(location)) if head.app_id == app_id]
+
+    def preview(self, location: str, limit: int = 20) -> pa.Table:
+        """Some rows of the table, read without an engine."""
+        state = self.state(location)
+        if state is None:
+            raise TableError("There is no Parquet table here.", where=location)
+        return rows.preview(state, limit)
+
+    def _commit(self, root: str, commit: CommitInfo, change: Change, attempts: int = _ATTEMPTS) -> Committed:
+        for _ in range(attempts):
+            there = _version(root)
+            # Looked at first: a commit that is already there needs neither its staged files nor a fitting table.
+            if there is not None and there.head.transactions.get(commit.app_id, 0) >= commit.n:
+                _heal(root)
+                return Committed(_number_of(root, commit, there.head.number), skipped=True)
+            if there is None:
+                refuse_other_kinds(root, self.name)
+            version, done = change(there)
+            if parquet_log.put(root, version):
+                return done
+        raise CommitConflict("Somebody else committed first.", where=root, hint="Try again.")
+
+
+def _root(location: str) -> str:
+    if "://" in location and not location.startswith("file://"):
+        raise UnsupportedError(f"Tables at `{location}` are not available yet.", hint="Use a local path.")
+    path = unquote(urlsplit(location).path) if location.startswith("file://") else location
+    return os.path.abspath(path)  # noqa: PTH100 (links stay as they are)
+
+
+def _heal(root: str) -> None:
+    """A writer may have died before it moved the pointer; who may only read leaves that to the next writer."""
+    with suppress(PermissionError):
+        parquet_log.follow(root)
+
+
+def _version(root: str) -> Version | None:
+    number = parquet_log.newest(root)
+    return None if number is None else parquet_log.read(root, number)
+
+
+def _heads(root: str) -> Iterator[Head]:
+    return parquet_log.heads(root, parquet_log.newest(root) or 0)
+
+
+def _number_of(root: str, commit: CommitInfo, newest: int) -> int:
+    carried = (head for head in parquet_log.heads(root, newest) if (head.app_id, head.n) == (commit.app_id, commit.n))
+    return next((head.number for head in carried), newest)
+
+
+def _next(
+    root: str,
+    there: Version | None,
+    schema: pa.Schema,
+    commit: CommitInfo,
+    layout: Layout,
+    *,
+    replace_schema: bool = False,
+) -> Version:
+    """The version after the one that is there, without files."""
+    number = there.head.number + 1 if there else 1
+    transactions = {**(there.head.transactions if there else {}), commit.app_id: commit.n}
+    head = Head(number, parquet_log.new_folder(number), transactions, commit.app_id, commit.n, dict(commit.metadata))
+    fresh = columns.stored(schema)
+    if there is None:
+        columns.refuse_twins(root, schema.names)
+        partitions.refuse_columns(root, layout.partition_by, fresh)
+        return Version(head, fresh, (), layout.partition_by, dict(layout.properties))
+    if replace_schema:
+        columns.refuse_twins(root, schema.names)
+        partitions.refuse_columns(root, there.partition_by, fresh)
+        return Version(head, fresh, (), there.partition_by, there.properties)
+    grown = columns.grown(root, there.schema, schema)
+    return Version(head, grown, (), there.partition_by, there.properties)
+
+
+def _with(version: Version, files: Sequence[Entry]) -> Version:
+    return Version(version.head, version.schema, tuple(files), version.partition_by, version.properties)
+
+
+def _entries(root: str, files: Sequence[StagedFile], schema: pa.Schema, version: Version) -> list[Entry]:
+    partitions.refuse_files(root, version.partition_by, files)
+    found = []
+    for file in files:
+        footer = read_footer(root, file, schema)
+        columns.refuse_nulls(root, version.schema, footer.path, null_counts(footer.metadata, schema))
+        found.append(Entry(footer.path, footer.rows, footer.size, dict(file.partition)))
+    return found
+
+
+def _rewritten(root: str, name: str, state: TableState, path: str, entry: Entry, schema: pa.Schema) -> Entry:
+    target = Path(root) / name
+    one = TableState(state.location, state.version, state.schema, (path,), None, parts=state.parts)
+    with pq.ParquetWriter(target, schema, compression="zstd", coerce_timestamps="us") as writer:
+        for batch in rows.batches(one, schema):
+            writer.write_batch(batch)
+    return Entry(name, entry.rows, target.stat().st_size, entry.partition)
