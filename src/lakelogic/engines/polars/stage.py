@@ -41,7 +41,7 @@ def stream(rows: Rows) -> Iterator[pa.RecordBatch]:
 def whole_pieces(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """The frame in pieces of one chunk each, where Polars could not put chunks together.
 
-    It fails on lists of dates and times when one of the chunks holds only empty lists.
+    It fails on lists of dates, times and decimals when one of the chunks holds only empty lists.
     """
     if not frame.height or not any(_lists_times(kind) for kind in frame.schema.values()):
         yield frame
@@ -56,7 +56,8 @@ def whole_pieces(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
 def _lists_times(kind: pl.DataType) -> bool:
     if isinstance(kind, pl.Struct):
         return any(_lists_times(field.dtype) for field in kind.fields)  # type: ignore[arg-type]
-    return isinstance(kind, pl.List) and (kind.inner.is_temporal() or kind.inner.is_nested())
+    inner = kind.inner if isinstance(kind, pl.List) else None
+    return inner is not None and (inner.is_temporal() or inner.is_decimal() or inner.is_nested())
 
 
 def stage(rows: Rows, columns: Sequence[Published], masks: Sequence[Mask], keys: Keys, place: str) -> Staged:
