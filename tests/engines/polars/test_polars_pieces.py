@@ -24,11 +24,11 @@ from lakelogic.engines.polars.stage import whole_pieces
 )
 def test_lists_whose_empty_chunks_polars_mistypes_stay_apart(kind: Any, value: Any) -> None:
     one = pl.DataFrame({"s": [value]}, schema={"s": kind})
-    pieces = list(whole_pieces(pl.concat([one, one], rechunk=False)))
+    pieces = list(whole_pieces(one.vstack(one)))
     assert [piece.height for piece in pieces] == [1, 1]
     assert [row for piece in pieces for row in piece["s"].to_list()] == [value, value]
 
 
 def test_other_frames_are_handed_on_whole() -> None:
     one = pl.DataFrame({"s": [["a"]]}, schema={"s": pl.List(pl.String)})
-    assert [piece.height for piece in whole_pieces(pl.concat([one, one], rechunk=False))] == [2]
+    assert [piece.height for piece in whole_pieces(one.vstack(one))] == [2]
