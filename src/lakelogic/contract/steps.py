@@ -282,7 +282,9 @@ class Rollup(Step):
     kind: Literal["rollup"] = "rollup"
     group_by: tuple[Text, ...] = Key((), description="The columns that make a group; none: one row for all.")
     aggregations: dict[str, Sql] = Key(description="Column: aggregate expression.")
-    keys: OneOrMany = Key((), description="Source keys collected per group, for drill-down.")
+    keys: OneOrMany = Key(
+        (), description='Source keys collected per group, as text; keys of several columns as JSON: `["7",null]`.'
+    )
     key_expr: Sql | None = Key(None, description="An expression collected instead of `keys`.")
     distinct: Flag = Key(True, description="Collect each key once.")
     rollup_keys_column: Text = Key("_lakelogic_rollup_keys", description="Where collected keys are kept.")

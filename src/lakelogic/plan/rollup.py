@@ -7,9 +7,11 @@ from typing import Any
 
 from lakelogic.plan.grouping import group, same_aggregate
 from lakelogic.plan.state import State
-from lakelogic.sql.bind import BoundAggregate
-from lakelogic.sql.expressions import Column, Expression, replace_columns
+from lakelogic.sql.bind import BoundAggregate, aggregate_type
+from lakelogic.sql.expressions import Column, Expression, columns_of, convert, replace_columns
+from lakelogic.sql.nested import array_of
 from lakelogic.sql.problems import NO_COLUMN, nearest
+from lakelogic.sql.types import STRING
 
 
 def rollup(state: State, step: Any, path: str) -> None:
@@ -30,33 +32,31 @@ def rollup(state: State, step: Any, path: str) -> None:
         bound = state.aggregate(text, f"{path}.rollup.aggregations.{output}")
         if bound is None:
             continue
-        finals[output] = _shared(bound, aggregates)
-    for output, text in _traces(state, step).items():
-        bound = state.aggregate(text, f"{path}.rollup")
-        if bound is None:
-            continue
-        value = _shared(bound, aggregates)
-        counted = step.rollup_keys_count_column if output == step.rollup_keys_column else None
-        finals[output] = value
-        if counted:
-            again = state.aggregate(_count(step), f"{path}.rollup")
-            if again is not None:
-                finals[counted] = _shared(again, aggregates)
+        if _is_grouped(state, bound, keys, f"{path}.rollup.aggregations.{output}"):
+            finals[output] = _shared(bound, aggregates)
+    for output, (function, value) in _traces(state, step, path).items():
+        made = BoundAggregate("~trace", function, value, aggregate_type(function, value))
+        finals[output] = _shared((Column(made.name, made.type), [made]), aggregates)
     _open(state, step, path, keys, aggregates, finals)
 
 
-def _traces(state: State, step: Any) -> dict[str, str]:
-    traces: dict[str, str] = {}
-    collect = "collect_set" if step.distinct else "collect_list"
-    if step.rollup_keys_column and (step.key_expr or step.keys):
-        traces[step.rollup_keys_column] = f"{collect}({_key(step)})"
+Traces = dict[str, tuple[str, Expression]]  # column → aggregate, and what it is of
+
+
+def _traces(state: State, step: Any, path: str) -> Traces:
+    traces: Traces = {}
+    key = _key(state, step, path) if step.rollup_keys_column else None
+    if key is not None:
+        traces[step.rollup_keys_column] = ("collect_set" if step.distinct else "collect_list", key)
+        if step.rollup_keys_count_column:
+            traces[step.rollup_keys_count_column] = ("count_distinct" if step.distinct else "count", key)
     upstream = _upstream(state, step)
     if upstream is not None:
         # Without another word, ids that were preserved are collected under their own name in the plural.
-        traces[step.upstream_run_ids_column or f"{upstream}s"] = f"collect_set(`{upstream}`)"
+        traces[step.upstream_run_ids_column or f"{upstream}s"] = ("collect_set", state.scope[upstream])
         newest = step.upstream_run_id_column
         if newest and newest.lower() != upstream.lower():
-            traces[newest] = f"max(`{upstream}`)"  # ids sort by time
+            traces[newest] = ("max", state.scope[upstream])  # ids sort by time
     return traces
 
 
@@ -67,15 +67,27 @@ def _upstream(state: State, step: Any) -> str | None:
     return next((name for name in state.preserved if name in state.scope and name.endswith("run_id")), None)
 
 
-def _key(step: Any) -> str:
+def _key(state: State, step: Any, path: str) -> Expression | None:
+    """The key of a row. Several columns are a JSON array of their texts: no two keys look alike, and NULL is kept."""
     if step.key_expr:
-        return str(step.key_expr)
-    quoted = [f"CAST(`{column}` AS STRING)" for column in step.keys]
-    return quoted[0] if len(quoted) == 1 else f"concat_ws('|', {', '.join(quoted)})"
+        return state.bind(step.key_expr, f"{path}.rollup.key_expr")
+    found = [state.column(name, f"{path}.rollup.keys") for name in step.keys]
+    parts = [convert(column, STRING) for column in found if column is not None]
+    if not parts or len(parts) < len(found):
+        return None
+    return parts[0] if len(parts) == 1 else convert(array_of(parts), STRING)
 
 
-def _count(step: Any) -> str:
-    return f"count(DISTINCT {_key(step)})" if step.distinct else f"count({_key(step)})"
+def _is_grouped(state: State, bound: tuple[Expression, list[BoundAggregate]], keys: list[str], path: str) -> bool:
+    """Whether a value is made of aggregates and keys alone: of all else, a group has many values."""
+    value, found = bound
+    known = {aggregate.name for aggregate in found}.union(*(columns_of(state.scope[key]) for key in keys))
+    loose = sorted(columns_of(value) - known)
+    for physical in loose:
+        name = next((logical for logical, own in state.visible.items() if physical in columns_of(own)), physical)
+        hint = f"add it to group_by, or write min({name})"
+        state.trouble.add(NO_COLUMN, f"`{name}` is neither grouped nor aggregated.", path, hint)
+    return not loose
 
 
 def _shared(bound: tuple[Expression, list[BoundAggregate]], aggregates: list[BoundAggregate]) -> Expression:
@@ -97,6 +109,10 @@ def _open(
     from lakelogic.plan.naming import step_name
 
     detail = (f"by {', '.join(keys) or 'nothing'}", *(f"{o} = {t}" for o, t in step.aggregations.items()))
-    groups = group(state, step_name(step, path), [(key, state.scope[key]) for key in keys], aggregates, detail)
+    old = [state.scope[key] for key in keys]
+    groups = group(state, step_name(step, path), list(zip(keys, old, strict=True)), aggregates, detail)
+    now = groups.aggregates | {
+        column.name: key for column, key in zip(old, groups.keys, strict=True) if isinstance(column, Column)
+    }
     state.scope = dict(zip(keys, groups.keys, strict=True))
-    state.derive("derive", {output: replace_columns(value, groups.aggregates) for output, value in finals.items()})
+    state.derive("derive", {output: replace_columns(value, now) for output, value in finals.items()})
