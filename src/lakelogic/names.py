@@ -44,6 +44,13 @@ SIDE = "ll_side"  # 'good' or 'bad' on staged rows; a folder name, so no leading
 GOOD_SIDE = "good"
 BAD_SIDE = "bad"
 
+# Columns of tables that only LakeLogic makes.
+RESERVED = frozenset({
+    SOURCE, PROCESSED_AT, RUN_ID, CONTRACT_NAME, DOMAIN, SYSTEM, CREATED_AT, CREATED_BY, WARNINGS, ERRORS, CATEGORIES,
+    RULES, ORIGINAL, RAW, ROW_ID, LINE, BATCH_ID, CONTRACT_VERSION, STATE, SIDE,
+})  # fmt: skip
+RESERVED_PREFIX = "_lakelogic_"
+
 _UNSAFE = re.compile(r"[^a-z0-9_]+")
 
 

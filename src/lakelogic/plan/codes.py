@@ -18,7 +18,7 @@ REDACTED = "LL-C219"
 MEANINGS: dict[str, str] = {
     **SQL_CODES,
     BAD_TYPE: "A type is not one that fields can have.",
-    RESERVED: "A landed column has a name that LakeLogic needs for itself.",
+    RESERVED: "A column that lands, a field or a column of a step has a name that LakeLogic needs for itself.",
     NO_LINK: "A step or rule names a link that the contract does not declare.",
     BAD_STEP: "A step cannot do what it says with the columns that are there.",
     MASKED: "A masked column is used where its mask has lost what is asked of it.",

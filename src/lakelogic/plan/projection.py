@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from lakelogic import names
 from lakelogic.sql.arguments import refuse
 from lakelogic.sql.bind import Binder
 from lakelogic.sql.expressions import Expression, columns_of
@@ -97,10 +98,11 @@ def _items(item: exp.Expression, known: Tables, binder: Binder, index: int, *, n
 
 
 def _star(star: exp.Star, table: str, known: Tables, binder: Binder) -> list[Item]:
-    columns = known.star(table)
+    # A link may be a table of ours: the stamps of the run that wrote it are no columns of these rows.
+    columns = {name: value for name, value in known.star(table).items() if name.lower() not in names.RESERVED}
     left_out = {column.name.lower() for column in (star.args.get("except_") or star.args.get("except") or [])}
     folded = {name.lower() for name in columns}
-    for name in sorted(left_out - folded):
+    for name in sorted(left_out - folded - names.RESERVED):
         raise refuse(NO_COLUMN, f"There is no column `{name}` to leave out.", nearest(name, list(columns)))
     if star.args.get("rename"):
         raise refuse(BAD_ARGUMENTS, "`* RENAME` is not portable.", "write `* EXCEPT (a), a AS b`")

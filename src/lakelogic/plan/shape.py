@@ -102,6 +102,17 @@ def _preserve(state: State, contract: Contract, column: Landed, stamped: set[str
     state.preserved = (*state.preserved, kept)
 
 
+def reserved_names(contract: Contract, trouble: Trouble) -> frozenset[str]:
+    """The names (in lower case) that no field and no step may use, for a run makes these columns itself."""
+    found = names.RESERVED | {name.lower() for name in stamp_names(contract)}
+    for index, field in enumerate(contract.model.fields):
+        if field.name.lower() in found or field.name.startswith(names.INTERNAL):
+            message = f"The field `{field.name}` has a name that LakeLogic needs for itself."
+            hint = "choose another name; an upstream stamp is kept by lineage.preserve_upstream"
+            trouble.add(RESERVED, message, f"model.fields[{index}].name", hint)
+    return found
+
+
 def stamp_names(contract: Contract) -> tuple[str, ...]:
     """The columns that a run of this contract stamps on rows."""
     lineage = contract.lineage

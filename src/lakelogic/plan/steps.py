@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from lakelogic import names
 from lakelogic.contract import steps as written
 from lakelogic.plan import query, reshape, values
-from lakelogic.plan.codes import BAD_STEP
+from lakelogic.plan.codes import BAD_STEP, RESERVED
 from lakelogic.plan.judge import constant
 from lakelogic.plan.links import match
 from lakelogic.plan.naming import known as _known
@@ -23,9 +24,19 @@ from lakelogic.sql.problems import SqlProblems
 from lakelogic.sql.types import BIGINT
 
 
-def apply(state: State, step: Any, index: int) -> None:
-    """Compile one step; trouble is noted at its line."""
-    COMPILE[type(step)](state, step, f"transformations[{index}]")
+def apply(state: State, step: Any, index: int, reserved: frozenset[str] = names.RESERVED) -> None:
+    """Compile one step; trouble is noted at its line. It must not make a column of a `reserved` name."""
+    path = f"transformations[{index}]"
+    before = set(state.scope)
+    COMPILE[type(step)](state, step, path)
+    made = [name for name in state.scope if name not in before and not name.startswith(names.INTERNAL)]
+    made += [name for name in _made(step, state.known_links) if name.startswith(names.INTERNAL)]
+    for name in made:
+        # A rollup keeps the keys of its rows in columns of ours.
+        is_ours = name.lower().startswith(names.RESERVED_PREFIX) and not isinstance(step, written.Rollup)
+        if name.lower() in reserved or is_ours or name.startswith(names.INTERNAL):
+            message = f"The step makes a column `{name}`, a name that LakeLogic needs for itself."
+            state.trouble.add(RESERVED, message, path, "choose another name")
 
 
 def _sql(state: State, step: written.SqlStep, path: str) -> None:
