@@ -10,6 +10,7 @@ from lakelogic.plan.state import State, both
 from lakelogic.plan.statement import Queries, Relation, Statement, named_queries
 from lakelogic.sql.arguments import refuse
 from lakelogic.sql.bind import Binder, BoundAggregate, Scope, condition
+from lakelogic.sql.catalogue.aggregates import AGGREGATES
 from lakelogic.sql.coerce import unify
 from lakelogic.sql.expressions import (
     TRUE,
@@ -65,7 +66,9 @@ def _one_of(state: State, statement: Statement, tree: exp.In, binder: Binder, qu
         raise refuse(NOT_YET, "IN (SELECT …) with several columns is not portable.", hint)
     value = binder.part(tree.this)
     _refuse_unmade(value)
-    relation = _uncorrelated(statement, _bare(tree.args["query"]), queries)
+    inner = _bare(tree.args["query"])
+    _refuse_outer(inner, binder.scope, "write EXISTS (SELECT 1 FROM t WHERE t.x = … AND …)")
+    relation = _uncorrelated(statement, inner, queries)
     if len(relation.columns) != 1:
         raise refuse(BAD_ARGUMENTS, f"IN (SELECT …) takes one column, not {len(relation.columns)}.")
     (own,) = relation.columns.values()
@@ -109,16 +112,40 @@ def _uncorrelated(statement: Statement, tree: exp.Expression, queries: Queries) 
 def _exists(state: State, statement: Statement, tree: exp.Expression, binder: Binder, queries: Queries) -> Expression:
     """EXISTS: does the query find a row for this one."""
     if not isinstance(tree, exp.Select) or not _is_plain(tree):
+        _refuse_outer(tree, binder.scope, "write EXISTS (SELECT 1 FROM t WHERE t.x = … AND …), over one table or query")
         relation = _uncorrelated(statement, tree, queries)
         return _any_row(state, relation)
     meeting, found = _correlated(state, statement, tree, binder, {**queries, **named_queries(tree)})
-    return has_match(state, meeting, found)
+    # An aggregate without GROUP BY has one row, even over nothing.
+    return TRUE if _is_aggregated(tree) else has_match(state, meeting, found)
 
 
 def _is_plain(tree: exp.Select) -> bool:
     """Rows of one relation and a condition: what else there is has no effect on whether a row exists."""
-    blocking = ("joins", "group", "having", "qualify", "limit", "offset", "laterals", "distinct")
-    return not any(tree.args.get(clause) for clause in blocking)
+    blocking = ("joins", "group", "having", "qualify", "offset", "laterals")
+    if any(tree.args.get(clause) for clause in blocking):
+        return False
+    distinct, limit = tree.args.get("distinct"), tree.args.get("limit")
+    if distinct is not None and distinct.args.get("on"):
+        return False
+    return limit is None or (isinstance(limit.expression, exp.Literal) and limit.expression.name != "0")
+
+
+def _is_aggregated(tree: exp.Select) -> bool:
+    calls = (call_ for item in tree.expressions for call_ in item.find_all(exp.Anonymous))
+    return any(
+        str(one.this).lower() in AGGREGATES and one.find_ancestor(exp.Select, exp.Window) is tree for one in calls
+    )
+
+
+def _refuse_outer(tree: exp.Expression, outer: Scope, hint: str) -> None:
+    """A query that is made by itself cannot read the row around it."""
+    inside = {table.alias_or_name.lower() for table in tree.find_all(exp.Table, exp.Subquery)}
+    around = ({*outer.tables, *outer.relations}) - inside
+    for column in tree.find_all(exp.Column):
+        if column.text("table").lower() in around:
+            shown = column.sql(dialect="spark")
+            raise refuse(NOT_YET, f"The query reads `{shown}` of the row around it, which is not portable here.", hint)
 
 
 def _correlated(

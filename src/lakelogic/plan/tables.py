@@ -238,6 +238,8 @@ def _join(known: Tables, written: exp.Join) -> None:
         found.on = equal_keys(meeting, pairs)
     _name(known, written.this, meeting.taken)
     if written.args.get("on") is not None:
+        if written.args["on"].find(exp.Query) is not None:
+            raise refuse(NOT_YET, "A query inside ON is not portable.", "ask it in WHERE, or join a query instead")
         predicate = condition(Binder(known.scope()).bind(written.args["on"]), "ON")
         found = conditions(meeting, conjuncts(predicate))
     elif not written.args.get("using") and written.kind.upper() != "CROSS":
