@@ -88,7 +88,6 @@ def compile_contract(
     _check_settings(contract, trouble)
 
     reserved = shape.reserved_names(contract, trouble)
-    reserved = shape.reserved_names(contract, trouble)
     post = [(index, step) for index, step in enumerate(contract.transformations) if step.phase == "post"]
     for index, step in enumerate(contract.transformations):
         if step.phase == "pre" and type(step) in steps.COMPILE:

@@ -8,7 +8,7 @@ from typing import Any
 from lakelogic.plan.grouping import group, same_aggregate
 from lakelogic.plan.state import State
 from lakelogic.sql.bind import BoundAggregate, aggregate_type
-from lakelogic.sql.expressions import Column, Expression, columns_of, columns_of, convert, replace_columns
+from lakelogic.sql.expressions import Column, Expression, columns_of, convert, replace_columns
 from lakelogic.sql.nested import array_of
 from lakelogic.sql.problems import NO_COLUMN, nearest
 from lakelogic.sql.types import STRING
@@ -76,18 +76,6 @@ def _key(state: State, step: Any, path: str) -> Expression | None:
     if not parts or len(parts) < len(found):
         return None
     return parts[0] if len(parts) == 1 else convert(array_of(parts), STRING)
-
-
-def _is_grouped(state: State, bound: tuple[Expression, list[BoundAggregate]], keys: list[str], path: str) -> bool:
-    """Whether a value is made of aggregates and keys alone: of all else, a group has many values."""
-    value, found = bound
-    known = {aggregate.name for aggregate in found}.union(*(columns_of(state.scope[key]) for key in keys))
-    loose = sorted(columns_of(value) - known)
-    for physical in loose:
-        name = next((logical for logical, own in state.visible.items() if physical in columns_of(own)), physical)
-        hint = f"add it to group_by, or write min({name})"
-        state.trouble.add(NO_COLUMN, f"`{name}` is neither grouped nor aggregated.", path, hint)
-    return not loose
 
 
 def _is_grouped(state: State, bound: tuple[Expression, list[BoundAggregate]], keys: list[str], path: str) -> bool:
