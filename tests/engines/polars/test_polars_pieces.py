@@ -7,16 +7,16 @@ from decimal import Decimal
 from typing import Any
 
 import polars as pl
-import pyarrow as pa
 import pytest
 
 from lakelogic.engines.polars.stage import whole_pieces
 
 
-def _in_two_chunks(one: pl.DataFrame) -> pl.DataFrame:
-    table = one.to_arrow()
-    found = pl.from_arrow(pa.concat_tables([table, table]), rechunk=False)
-    assert isinstance(found, pl.DataFrame)
+ROWS = 10  # fewer are put together at once
+
+
+def _in_two_chunks(rows: pl.DataFrame) -> pl.DataFrame:
+    found = rows.vstack(rows)
     assert found.n_chunks() == 2
     return found
 
@@ -32,12 +32,12 @@ def _in_two_chunks(one: pl.DataFrame) -> pl.DataFrame:
     ids=["decimals", "dates", "lists", "decimals in a struct"],
 )
 def test_lists_whose_empty_chunks_polars_mistypes_stay_apart(kind: Any, value: Any) -> None:
-    one = pl.DataFrame({"s": [value]}, schema={"s": kind})
+    one = pl.DataFrame({"s": [value] * ROWS}, schema={"s": kind})
     pieces = list(whole_pieces(_in_two_chunks(one)))
-    assert [piece.height for piece in pieces] == [1, 1]
-    assert [row for piece in pieces for row in piece["s"].to_list()] == [value, value]
+    assert [piece.height for piece in pieces] == [ROWS, ROWS]
+    assert [row for piece in pieces for row in piece["s"].to_list()] == [value] * 2 * ROWS
 
 
 def test_other_frames_are_handed_on_whole() -> None:
-    one = pl.DataFrame({"s": [["a"]]}, schema={"s": pl.List(pl.String)})
-    assert [piece.height for piece in whole_pieces(_in_two_chunks(one))] == [2]
+    one = pl.DataFrame({"s": [["a"]] * ROWS}, schema={"s": pl.List(pl.String)})
+    assert [piece.height for piece in whole_pieces(_in_two_chunks(one))] == [2 * ROWS]
