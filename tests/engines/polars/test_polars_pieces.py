@@ -11,7 +11,6 @@ import pytest
 
 from lakelogic.engines.polars.stage import whole_pieces
 
-
 ROWS = 10  # fewer are put together at once
 
 
