@@ -63,9 +63,11 @@ def test_migrations_are_numbered_without_a_gap_and_recorded_once(place):
 def test_an_older_ledger_is_upgraded_and_keeps_its_runs(place, a_run, monkeypatch):
     with open_ledger(place) as ledger:
         ledger.record(a_run())
-    step = migrations.Migration(2, "notes on runs", ("CREATE TABLE notes (at {instant}, body {json})",))
+    step = migrations.Migration(
+        migrations.NEWEST + 1, "notes on runs", ("CREATE TABLE notes (at {instant}, body {json})",)
+    )
     monkeypatch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, step))
-    monkeypatch.setattr(migrations, "NEWEST", 2)
+    monkeypatch.setattr(migrations, "NEWEST", migrations.NEWEST + 1)
     with open_ledger(place) as ledger:
         assert ledger.run("run-1") == a_run()
     engine = engine_of(place)
@@ -76,10 +78,12 @@ def test_an_older_ledger_is_upgraded_and_keeps_its_runs(place, a_run, monkeypatc
 def test_a_migration_that_fails_leaves_the_ledger_as_it_was(place, a_run, monkeypatch):
     with open_ledger(place) as ledger:
         ledger.record(a_run())
-    step = migrations.Migration(2, "broken", ("CREATE TABLE notes (at {instant})", "CREATE TABLE ("))
+    step = migrations.Migration(
+        migrations.NEWEST + 1, "broken", ("CREATE TABLE notes (at {instant})", "CREATE TABLE (")
+    )
     with monkeypatch.context() as patch:
         patch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, step))
-        patch.setattr(migrations, "NEWEST", 2)
+        patch.setattr(migrations, "NEWEST", migrations.NEWEST + 1)
         with pytest.raises(LedgerError):
             open_ledger(place)
     with open_ledger(place) as ledger:
@@ -95,7 +99,7 @@ def test_a_ledger_of_a_newer_version_is_refused(place):
     with engine.begin() as connection:
         connection.execute(text("INSERT INTO lakelogic_migrations VALUES (99, 'later', CURRENT_TIMESTAMP)"))
     engine.dispose()
-    with pytest.raises(LedgerError, match="is at version 99; this LakeLogic knows versions up to 1") as caught:
+    with pytest.raises(LedgerError, match="is at version 99; this LakeLogic knows versions up to 2") as caught:
         open_ledger(place)
     assert "A newer LakeLogic has written it" in str(caught.value)
 

@@ -23,7 +23,13 @@ _KINDS: Final[Mapping[str, str]] = dict(RUN_COLUMNS) | {
     "expires_at": "instant",
     "recorded_at": "instant",
     "applied_at": "instant",
+    "done_at": "instant",
+    "held_at": "instant",
+    "decided_at": "instant",
+    "facts": "json",
     "owner": "text",
+    "person": "text",
+    "why": "text",
     "path": "path",
 }
 

@@ -79,6 +79,27 @@ MIGRATIONS: tuple[Migration, ...] = (
             """,
         ),
     ),
+    Migration(
+        2,
+        "what people did, and batches that wait for a decision",
+        (
+            """
+            CREATE TABLE acts (
+                act_id TEXT NOT NULL PRIMARY KEY, done_at {instant} NOT NULL, act TEXT NOT NULL, dataset TEXT,
+                person TEXT, why TEXT, facts {json}
+            )
+            """,
+            "CREATE INDEX acts_by_time ON acts (done_at)",
+            """
+            CREATE TABLE held (
+                run_id TEXT NOT NULL PRIMARY KEY, dataset TEXT NOT NULL, batch_id TEXT NOT NULL, target TEXT NOT NULL,
+                held_at {instant} NOT NULL, facts {json},
+                state TEXT NOT NULL CHECK (state IN ('waiting', 'released', 'discarded')), decided_at {instant},
+                person TEXT, why TEXT
+            )
+            """,
+        ),
+    ),
 )
 
 NEWEST = MIGRATIONS[-1].number

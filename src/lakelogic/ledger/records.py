@@ -136,3 +136,38 @@ class Lease:
     token: str
     acquired_at: datetime
     expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Something that a person did beside the runs: looked at masked values, discarded rows, released a batch."""
+
+    act: str  # reveal, discard, replay, approve, …
+    dataset: str | None
+    person: str
+    why: str | None = None
+    facts: Json = None
+    act_id: str = ""  # set by the ledger
+    done_at: datetime | None = None  # set by the ledger
+
+
+HeldState: TypeAlias = Literal["waiting", "released", "discarded"]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A batch behind a closed gate: its good rows are staged, and a person decides about exactly these.
+
+    `facts` are its figures, the staged files with their digests, the input, and the contract it was made by.
+    """
+
+    run_id: str
+    dataset: str
+    batch_id: str
+    target: str
+    held_at: datetime
+    facts: Json
+    state: HeldState = "waiting"
+    decided_at: datetime | None = None
+    person: str | None = None
+    why: str | None = None

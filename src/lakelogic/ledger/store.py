@@ -13,7 +13,7 @@ from lakelogic import clock
 from lakelogic.errors import Blocked, LedgerError, UsageError
 from lakelogic.ledger import migrations
 from lakelogic.ledger.database import Connection, Database, MissingTable, open_database
-from lakelogic.ledger.records import PUBLISHED, RUN_COLUMNS, InputFile, Intent, Lease, RunRecord
+from lakelogic.ledger.records import PUBLISHED, RUN_COLUMNS, Act, Held, InputFile, Intent, Lease, RunRecord
 
 _PUBLISHED = "status IN (" + ", ".join(f"'{status}'" for status in sorted(PUBLISHED)) + ")"
 _NEWEST_FIRST = "ORDER BY started_at DESC, run_id DESC"
@@ -207,6 +207,57 @@ class Ledger:
             raise UsageError(f"Several runs begin with `{run_id}`: {names}.", hint="Type more of the id.")
         return RunRecord(**found[0])
 
+    # What people decide
+
+    def tell(self, act: Act) -> Act:
+        """Remember what a person did, and when."""
+        now = clock.now()
+        done = replace(act, act_id=f"act-{now:%Y%m%dT%H%M%S}-{secrets.token_hex(3)}", done_at=now)
+        with self._database.write("acts") as connection:
+            connection.run(_insert("acts", *_names(Act)), **_values(done))
+        return done
+
+    def acts(self, dataset: str | None = None, *, limit: int = 50) -> list[Act]:
+        """What people did, newest first."""
+        chosen = "" if dataset is None else "WHERE dataset = :dataset "
+        values: dict[str, Any] = {"limit": limit} | ({} if dataset is None else {"dataset": dataset})
+        query = f"SELECT * FROM acts {chosen}ORDER BY done_at DESC, act_id DESC LIMIT :limit"
+        with self._database.read() as connection:
+            return [Act(**row) for row in connection.rows(query, **values)]
+
+    def hold(self, held: Held) -> None:
+        """Keep a batch for a decision. An older batch of the dataset that still waits is given up: this one follows."""
+        with self._database.write(f"dataset:{held.dataset}") as connection:
+            connection.run("DELETE FROM held WHERE run_id = :run_id", run_id=held.run_id)
+            connection.run(
+                "UPDATE held SET state = 'discarded', decided_at = :decided_at, why = :why "
+                "WHERE dataset = :dataset AND target = :target AND state = 'waiting'",
+                decided_at=held.held_at,
+                why=f"followed by {held.run_id}",
+                dataset=held.dataset,
+                target=held.target,
+            )
+            connection.run(_insert("held", *_names(Held)), **_values(held))
+
+    def held(self, run_id: str) -> Held | None:
+        """The batch that a run left behind a closed gate; None where it left none."""
+        with self._database.read() as connection:
+            found = connection.rows("SELECT * FROM held WHERE run_id = :run_id", run_id=run_id)
+        return Held(**found[0]) if found else None
+
+    def decide(self, held: Held) -> None:
+        """Write down what became of a held batch."""
+        with self._database.write(f"dataset:{held.dataset}") as connection:
+            connection.run(
+                "UPDATE held SET state = :state, decided_at = :decided_at, person = :person, why = :why "
+                "WHERE run_id = :run_id",
+                state=held.state,
+                decided_at=held.decided_at or clock.now(),
+                person=held.person,
+                why=held.why,
+                run_id=held.run_id,
+            )
+
     # Who may write to a target
 
     def acquire(self, target: str, owner: str, ttl: timedelta) -> Lease:
@@ -293,11 +344,11 @@ def _insert(table: str, *columns: str) -> str:
     return f"INSERT INTO {table} ({', '.join(columns)}) VALUES (:{', :'.join(columns)})"
 
 
-def _names(record: type[Intent | Lease]) -> tuple[str, ...]:
+def _names(record: type[Intent | Lease | Act | Held]) -> tuple[str, ...]:
     return tuple(field.name for field in fields(record))
 
 
-def _values(record: RunRecord | Intent | Lease | InputFile) -> dict[str, Any]:
+def _values(record: RunRecord | Intent | Lease | InputFile | Act | Held) -> dict[str, Any]:
     # Not asdict: it would copy the JSON values, which may be any mapping.
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
