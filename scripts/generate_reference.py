@@ -24,7 +24,7 @@ EXITS = {
     1: "Data broke the contract: a dataset rule, the quarantine ratio or a service level.",
     2: "The command or the contract is wrong; nothing ran.",
     3: "Partial: some contracts are done, some failed or were skipped.",
-    4: "The world failed (a disk, a network, an engine); safe to try again.",
+    4: "The world failed (a disk, a network, an engine) and it is safe to try again; or LakeLogic has a defect.",
     5: "Blocked: an approval is needed, an upstream is stale, or somebody else holds the lease.",
     6: "Rows do not add up: stop, a person must look.",
     130: "Interrupted from the keyboard.",

@@ -18,7 +18,8 @@
     ├── GateClosed                      the result exists, publication is withheld
     ├── Blocked            (later)      a lease is held or an upstream is stale
     ├── LedgerError                     the ledger cannot be read or written
-    └── ReconcileError                  rows do not add up: always a defect, always loud
+    ├── ReconcileError                  rows do not add up: always a defect, always loud
+    └── Defect                          an error that nobody foresaw; keeps it as __cause__
 
 A bad *row* is never an exception: it is a verdict and a reason.
 """
@@ -251,3 +252,9 @@ class ReconcileError(LakeLogicError):
 
     code = "LL-E070"
     exit_code = 6
+
+
+class Defect(LakeLogicError):
+    """LakeLogic itself failed in a way that nobody foresaw: please report it."""
+
+    code = "LL-E090"

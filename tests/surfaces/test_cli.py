@@ -58,6 +58,39 @@ def test_a_closed_gate_is_exit_1_with_the_reason(home: Path) -> None:
     assert told(result)["reasons"] == ["50.0% of the rows are quarantined, at most 10.0% may be"]
 
 
+@pytest.fixture
+def unforeseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: Any, **__: Any) -> None:
+        raise KeyError("ann@example.com")
+
+    monkeypatch.setattr("lakelogic.actions.contracts.validate", fails)
+
+
+def test_an_error_that_nobody_foresaw_is_told_in_words_and_is_no_closed_gate(unforeseen: None, home: Path) -> None:
+    result = call("validate", "contract.yaml")
+    assert result.exit_code == 4
+    assert "LL-E090" in result.stderr
+    assert "KeyError" in result.stderr
+    assert "report it" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert "ann@example.com" not in result.stderr
+
+
+def test_an_error_that_nobody_foresaw_is_one_object_for_programs(unforeseen: None, home: Path) -> None:
+    result = call("validate", "contract.yaml", "--json")
+    assert (result.exit_code, told(result)["error"]["code"]) == (4, "LL-E090")
+
+
+def test_all_of_an_error_that_nobody_foresaw_is_shown_on_demand(
+    unforeseen: None, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAKELOGIC_DEBUG", "1")
+    result = call("validate", "contract.yaml")
+    assert result.exit_code == 4
+    assert "Traceback" in result.stderr
+    assert "ann@example.com" in result.stderr
+
+
 def test_a_dry_run_shows_the_plan_and_touches_nothing(home: Path) -> None:
     result = call("run", "contract.yaml", "--engine", "duckdb", "--dry-run")
     assert result.exit_code == 0

@@ -8,16 +8,20 @@ import logging
 import os
 import shutil
 import sys
+import traceback
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, ParamSpec
 
 import click
 
 from lakelogic import clock
-from lakelogic.errors import LakeLogicError
+from lakelogic.errors import Defect, LakeLogicError
 from lakelogic.run.events import Event, Sink
+from lakelogic.version import VERSION
 
 P = ParamSpec("P")
+DEBUG = "LAKELOGIC_DEBUG"
 
 
 class LineFormatter(logging.Formatter):
@@ -119,6 +123,27 @@ def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+def _told(error: LakeLogicError, *, as_json: bool) -> int:
+    if as_json:
+        told = {"status": "error", "exit_code": error.exit_code, "error": error.as_dict()}
+        click.echo(json.dumps(told, ensure_ascii=False, default=str))
+    else:
+        click.echo(str(error), err=True)
+    return error.exit_code
+
+
+def _defect(error: Exception) -> Defect:
+    """What can be said of an error that nobody foresaw; its own text may hold values of rows, so it stays out."""
+    frames = [
+        frame for frame in traceback.extract_tb(error.__traceback__) if f"{os.sep}lakelogic{os.sep}" in frame.filename
+    ]
+    place = f" in {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    return Defect(
+        f"This is a defect in LakeLogic {VERSION}: {type(error).__name__}{place}.",
+        hint=f"Please report it with the contract. {DEBUG}=1 shows all of the error; that may hold values of rows.",
+    )
+
+
 def guarded(command: Callable[P, int]) -> Callable[P, None]:
     """Turn errors into text for people (or JSON), and into the exit codes of the documentation."""
 
@@ -129,18 +154,19 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
         try:
             code = command(*args, **kwargs)
         except LakeLogicError as error:
-            if as_json:
-                told = {"status": "error", "exit_code": error.exit_code, "error": error.as_dict()}
-                click.echo(json.dumps(told, ensure_ascii=False, default=str))
-            else:
-                click.echo(str(error), err=True)
-            code = error.exit_code
+            code = _told(error, as_json=as_json)
         except KeyboardInterrupt:
             click.echo("Interrupted; nothing half-done is visible. Run again to go on.", err=True)
             code = 130
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = 0
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:  # noqa: BLE001 - nobody foresaw it: told in words, with an exit code of its own
+            if os.environ.get(DEBUG):
+                traceback.print_exc()
+            code = _told(_defect(error), as_json=as_json)
         if code:
             context.exit(code)
 
