@@ -3,6 +3,7 @@
 import pytest
 
 from lakelogic.sql.bind import bind
+from lakelogic.sql.expressions import Column, convert
 from lakelogic.sql.problems import SqlProblems
 from lakelogic.sql.types import JSON, STRING
 
@@ -63,6 +64,22 @@ def test_the_json_type_keeps_a_document_as_it_is_written(meaning):
     kept = ['{"a": 1.10}', "[1, 2 ]", '"text"', "12", "null", "true", '{"a":"NaN, inf ,]"}', " {} "]
     lost = ["", "abc", "{a:1}", "[1,]", '{"a":1,}', "NaN", "[Infinity]", "1 2", None]
     meaning.converts(STRING, JSON, [(text, text) for text in kept] + [(text, None) for text in lost])
+
+
+def test_half_a_surrogate_pair_is_no_json(meaning):
+    texts = {
+        '{"a":"\\ud800"}': False,
+        '{"a":"\\udc00\\ud800"}': False,
+        '{"\\uD83D":1}': False,
+        '["\\ud83d\\ud83d\\ude00"]': False,
+        '["\\ud83d\\ude00"]': True,
+        '["\\\\ud800"]': True,
+        '["\\u00e9\\n"]': True,
+    }
+    outputs = {"valid": bind("is_valid_json(x)", TYPES), "kept": convert(Column("x", STRING), JSON)}
+    rows = meaning.rows({"x": (STRING, list(texts))}, outputs)
+    assert {text: row["valid"] for text, row in zip(texts, rows, strict=True)} == texts
+    assert [row["kept"] for row in rows] == [text if valid else None for text, valid in texts.items()]
 
 
 def test_what_does_not_fit_is_null_in_its_field_only(meaning):

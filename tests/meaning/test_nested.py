@@ -212,7 +212,17 @@ def test_text_becomes_a_nested_value_when_all_of_it_fits(meaning):
         (good, value),
         ("{}", {"a": None, "b": None, "c": None}),
         (' {"a":1,"a":2} ', {"a": 2, "b": None, "c": None}),
-        ('{"A":1}', {"a": None, "b": None, "c": None}),
+        ('{"A":1}', {"a": 1, "b": None, "c": None}),
+        ('{"a":1,"A":2,"B":["3"]}', {"a": 2, "b": [Decimal("3.0000000000")], "c": None}),
+        ('{"A":1,"a":2,"A" : 3}', {"a": 3, "b": None, "c": None}),
+        ('{"A":"x","a":2}', {"a": 2, "b": None, "c": None}),
+        ('{"\\u0041":4,"C":{"D":"2024-01-05"}}', {"a": 4, "b": None, "c": {"d": datetime(2024, 1, 5, tzinfo=UTC)}}),
+        ('{"A":1.5}', None),
+        ('{"A":1,"C":[]}', None),
+        ('{"A":1} x', None),
+        ('{"A":null,"more":"\\"a\\": 7"}', {"a": None, "b": None, "c": None}),
+        ('{"a":1,"more":"\\ud83d\\ude00"}', {"a": 1, "b": None, "c": None}),
+        ('{"a":1,"more":"\\ud83d"}', None),
         ('{"a":1.5}', None),
         ('{"a":[]}', None),
         ('{"b":{}}', None),
@@ -247,7 +257,32 @@ def test_text_becomes_an_array_or_a_map(meaning):
         map_of(STRING, INT),
         [('{"a": 1, "b": null, "a": 3}', [("a", 3), ("b", None)]), ('{"a": "x"}', None), ("[]", None)],
     )
+    meaning.converts(
+        STRING,
+        map_of(INT, STRING),
+        [('{"1":"x","01":"y"}', [(1, "y")]), ('{"01":"x","1":"y","01":"z"}', [(1, "z")])],
+    )
     meaning.converts(STRING, map_of(DATE, INT), [('{"2024-01-05": 1}', [(date(2024, 1, 5), 1)]), ('{"x": 1}', None)])
+
+
+def test_fields_of_texts_are_found_without_case_at_every_depth_and_keys_of_maps_as_they_are(meaning):
+    to = parse_type("struct<A:array<struct<a:string>>,m:map<string,struct<X:int>>>")
+    cases = [
+        (
+            '{"a":[{"A":"{\\"a\\":1.50}"},{"a":{"A":1.50}},null],"M":{"A":{"x":1},"a":{"X":2},"m":null}}',
+            {"A": [{"a": '{"a":1.50}'}, {"a": '{"A":1.50}'}, None], "m": [("A", {"X": 1}), ("a", {"X": 2}), ("m", None)]},
+        ),
+        ('{"a":[{"A":"x"}],"m":{"A":{"x":"no"}}}', None),
+        ('{"A":[1]}', None),
+    ]  # fmt: skip
+    meaning.converts(STRING, to, cases)
+    lenient = {"y": bind("from_json(x, 'a INT, b STRUCT<c: INT>')", {"x": STRING})}
+    texts = ['{"A":"no","B":{"C":7}}', '{"A":1,"B":[]}', '{"a":1,"B":{"C":"no","c":8}}']
+    assert [row["y"] for row in meaning.rows({"x": (STRING, texts)}, lenient)] == [
+        {"a": None, "b": {"c": 7}},
+        {"a": 1, "b": None},
+        {"a": 1, "b": {"c": 8}},
+    ]
 
 
 def test_nested_values_have_one_text(meaning):

@@ -102,8 +102,9 @@ def texts_of(type_: Type) -> Type:
 def shaped(value: Any, type_: Type, *, lenient: bool = False) -> Any:
     """A document as a value of `texts_of(type_)`; raises Misfit.
 
-    When lenient, a value that does not fit is NULL in the struct's field where it stands; in an array or a map it
-    means that the whole array or map does not fit.
+    A struct finds its fields by the keys without case; of keys that are alike the last wins. When lenient, a value
+    that does not fit is NULL in the struct's field where it stands; in an array or a map it means that the whole array
+    or map does not fit.
     """
     if value is None:
         return None
@@ -116,10 +117,16 @@ def shaped(value: Any, type_: Type, *, lenient: bool = False) -> Any:
         return [shaped(item, type_.element, lenient=lenient) for item in value]
     if not isinstance(value, dict):
         raise Misfit("not an object")
+    pairs = value.pairs if isinstance(value, Object) else value.items()
     if type_.kind == "map":
         assert type_.element is not None
-        return {key: shaped(item, type_.element, lenient=lenient) for key, item in value.items()}
-    return {name: _field(value.get(name), field, lenient) for name, field in type_.fields}
+        last: dict[str, Any] = {}
+        for key, item in pairs:  # an entry stands where it stood last: later keys may yet become equal to it
+            last.pop(key, None)
+            last[key] = item
+        return {key: shaped(item, type_.element, lenient=lenient) for key, item in last.items()}
+    found = {key.lower(): item for key, item in pairs}
+    return {name: _field(found.get(name.lower()), field, lenient) for name, field in type_.fields}
 
 
 def _field(value: Any, type_: Type, lenient: bool) -> Any:

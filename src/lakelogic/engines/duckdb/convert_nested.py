@@ -24,7 +24,7 @@ def nested_to_type(sql: str, source: Type, to: Type, convert: Convert) -> str:
     if source.is_text:
         texts = texts_of(to)
         read = _documents(sql, to, texts, RESHAPE_FUNCTION)
-        return bound(read, "~v", lambda once: element_wise(once, texts, to, convert))
+        return bound(read, "~v", lambda once: element_wise(once, texts, to, convert, in_order=True))
     if to.is_text:
         return bound(sql, "~w", lambda once: json_sql(once, source, convert))
     return bound(sql, "~w", lambda once: element_wise(once, source, to, convert))
@@ -41,7 +41,7 @@ def from_json(sql: str, to: Type, convert: Convert) -> str:
     """A document as a value, with NULL in place of whatever in it does not fit."""
     texts = texts_of(to)
     read = _documents(sql, to, texts, READ_FUNCTION)
-    return bound(read, "~v", lambda once: element_wise(once, texts, to, convert, lenient=True))
+    return bound(read, "~v", lambda once: element_wise(once, texts, to, convert, lenient=True, in_order=True))
 
 
 def _documents(sql: str, to: Type, texts: Type, function: str) -> str:
@@ -49,9 +49,13 @@ def _documents(sql: str, to: Type, texts: Type, function: str) -> str:
     return cast(cast(f"{function}({sql}, {text(str(to))})", "JSON"), texts)
 
 
-def element_wise(sql: str, source: Type, to: Type, convert: Convert, *, lenient: bool = False, depth: int = 0) -> str:
-    """Arrays and maps by their elements, structs by field name; when lenient, a struct keeps
-    what fits."""
+def element_wise(
+    sql: str, source: Type, to: Type, convert: Convert, *, lenient: bool = False, in_order: bool = False, depth: int = 0
+) -> str:
+    """Arrays and maps by their elements, structs by field name; when lenient, a struct keeps what fits.
+
+    Keys of a map that become equal are settled in the order of the entries (`in_order`), or of the keys.
+    """
     if source == to:
         return sql
     if source.kind == "null":
@@ -61,22 +65,32 @@ def element_wise(sql: str, source: Type, to: Type, convert: Convert, *, lenient:
     if source.kind != to.kind:
         raise UnsupportedError(f"DuckDB cannot convert {source} to {to}.")
     if to.kind == "array":
-        return _array(sql, source, to, convert, lenient, depth)
+        return _array(sql, source, to, convert, lenient, in_order, depth)
     if to.kind == "struct":
-        return _struct(sql, source, to, convert, lenient, depth)
-    return _map(sql, source, to, convert, lenient, depth)
+        return _struct(sql, source, to, convert, lenient, in_order, depth)
+    return _map(sql, source, to, convert, lenient, in_order, depth)
 
 
 def _array(
-    sql: str, source: Type, to: Type, convert: Convert, lenient: bool, depth: int, *, entries: bool = False
+    sql: str,
+    source: Type,
+    to: Type,
+    convert: Convert,
+    lenient: bool,
+    in_order: bool,
+    depth: int,
+    *,
+    entries: bool = False,
 ) -> str:
     assert source.element is not None
     assert to.element is not None
     name = quoted(f"~c{depth}")
     inner = (
-        _struct(name, source.element, to.element, convert, lenient, depth + 1, entry=True)
+        _struct(name, source.element, to.element, convert, lenient, in_order, depth + 1, entry=True)
         if entries
-        else element_wise(name, source.element, to.element, convert, lenient=lenient, depth=depth + 1)
+        else element_wise(
+            name, source.element, to.element, convert, lenient=lenient, in_order=in_order, depth=depth + 1
+        )
     )
     made = f"list_transform({sql}, lambda {name}: {inner})"
     if always_converts(source.element, to.element):
@@ -86,7 +100,15 @@ def _array(
 
 
 def _struct(
-    sql: str, source: Type, to: Type, convert: Convert, lenient: bool, depth: int, *, entry: bool = False
+    sql: str,
+    source: Type,
+    to: Type,
+    convert: Convert,
+    lenient: bool,
+    in_order: bool,
+    depth: int,
+    *,
+    entry: bool = False,
 ) -> str:
     parts, lost = [], []
     for name, type_ in to.fields:
@@ -95,7 +117,7 @@ def _struct(
             parts.append(f"{quoted(name)} := {cast('NULL', type_)}")
             continue
         old = f"struct_extract({sql}, {text(found[0])})"
-        new = element_wise(old, found[1], type_, convert, lenient=lenient, depth=depth)
+        new = element_wise(old, found[1], type_, convert, lenient=lenient, in_order=in_order, depth=depth)
         parts.append(f"{quoted(name)} := {new}")
         if (entry or not lenient) and not always_converts(found[1], type_):
             lost.append(f"({old} IS NOT NULL AND {new} IS NULL)")
@@ -103,16 +125,16 @@ def _struct(
     return f"CASE WHEN {sql} IS NULL{failed} THEN NULL ELSE struct_pack({', '.join(parts)}) END"
 
 
-def _map(sql: str, source: Type, to: Type, convert: Convert, lenient: bool, depth: int) -> str:
+def _map(sql: str, source: Type, to: Type, convert: Convert, lenient: bool, in_order: bool, depth: int) -> str:
     from lakelogic.engines.duckdb.nested import unique_entries
 
     old, new = (
         Type("array", element=Type("struct", fields=(("key", kind.key or STRING), ("value", kind.element or STRING))))
         for kind in (source, to)
     )
-    entries = f"list_sort(map_entries({sql}), 'ASC', 'NULLS LAST')"
+    entries = f"map_entries({sql})" if in_order else f"list_sort(map_entries({sql}), 'ASC', 'NULLS LAST')"
     # A key or a value that does not fit fails the map, lenient or not.
-    made = _array(entries, old, new, convert, lenient, depth, entries=True)
+    made = _array(entries, old, new, convert, lenient, in_order, depth, entries=True)
     return unique_entries(made, f"m{depth}")
 
 

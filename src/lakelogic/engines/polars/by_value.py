@@ -6,13 +6,14 @@ only the others are touched one by one.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Sequence
 from decimal import Context, Decimal, InvalidOperation, Overflow
-from typing import Any, NoReturn
+from typing import Any
 
 import polars as pl
+
+from lakelogic.sql.json_text import Misfit, parse
 
 _EXACT = Context(prec=100)
 _EXPONENT_FROM, _EXPONENT_TO = -4, 16
@@ -188,14 +189,10 @@ def decoded(values: pl.Series) -> pl.Series:
     return each(one, pl.String)(values)
 
 
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(constant)
-
-
 def _json_or_null(value: str) -> str | None:
     try:
-        json.loads(value, parse_constant=_refuse)
-    except (ValueError, RecursionError):
+        parse(value)
+    except Misfit:
         return None
     return value
 

@@ -23,7 +23,7 @@ def nested_to_type(value: pl.Expr, source: Type, to: Type, convert: Convert) -> 
     def apply(values: pl.Series) -> pl.Series:
         if source.is_text:
             texts = _read(values, to, lenient=False)
-            return element_wise(texts, texts_of(to), to, convert)
+            return element_wise(texts, texts_of(to), to, convert, in_order=True)
         if to.is_text:
             return _written(element_wise(values, source, texts_of(source), convert), source)
         return element_wise(values, source, to, convert)
@@ -35,7 +35,7 @@ def from_json(value: pl.Expr, to: Type, convert: Convert) -> pl.Expr:
     """A document as a value, with NULL in place of whatever in it does not fit."""
 
     def apply(values: pl.Series) -> pl.Series:
-        return element_wise(_read(values, to, lenient=True), texts_of(to), to, convert, lenient=True)
+        return element_wise(_read(values, to, lenient=True), texts_of(to), to, convert, lenient=True, in_order=True)
 
     return value.map_batches(apply, return_dtype=dtype(to), is_elementwise=True)
 
@@ -110,9 +110,13 @@ def _quoted(texts: pl.Series) -> pl.Series:
     return plain.scatter(positions, [quoted(texts[index]) for index in positions.to_list()])
 
 
-def element_wise(values: pl.Series, source: Type, to: Type, convert: Convert, *, lenient: bool = False) -> pl.Series:
-    """Arrays and maps by their elements, structs by field name; when lenient, a struct keeps
-    what fits."""
+def element_wise(
+    values: pl.Series, source: Type, to: Type, convert: Convert, *, lenient: bool = False, in_order: bool = False
+) -> pl.Series:
+    """Arrays and maps by their elements, structs by field name; when lenient, a struct keeps what fits.
+
+    Keys of a map that become equal are settled in the order of the entries (`in_order`), or of the keys.
+    """
     if source == to:
         return values
     if source.kind == "null":
@@ -123,22 +127,22 @@ def element_wise(values: pl.Series, source: Type, to: Type, convert: Convert, *,
     if source.kind != to.kind:
         raise UnsupportedError(f"Polars cannot convert {source} to {to}.")
     if to.kind == "array":
-        return _array(values, source, to, convert, lenient)
+        return _array(values, source, to, convert, lenient, in_order)
     if to.kind == "struct":
-        return _struct(values, source, to, convert, lenient)
-    return _map(values, source, to, convert, lenient)
+        return _struct(values, source, to, convert, lenient, in_order)
+    return _map(values, source, to, convert, lenient, in_order)
 
 
 def _array(
-    values: pl.Series, source: Type, to: Type, convert: Convert, lenient: bool, *, entries: bool = False
+    values: pl.Series, source: Type, to: Type, convert: Convert, lenient: bool, in_order: bool, *, entries: bool = False
 ) -> pl.Series:
     assert source.element is not None
     assert to.element is not None
     old = flat(values)
     new = (
-        _struct(old, source.element, to.element, convert, lenient, entry=True)
+        _struct(old, source.element, to.element, convert, lenient, in_order, entry=True)
         if entries
-        else element_wise(old, source.element, to.element, convert, lenient=lenient)
+        else element_wise(old, source.element, to.element, convert, lenient=lenient, in_order=in_order)
     )
     sizes, missing = values.list.len(), values.is_null()
     made = regrouped(new, sizes, missing, dtype(to))
@@ -149,7 +153,7 @@ def _array(
 
 
 def _struct(
-    values: pl.Series, source: Type, to: Type, convert: Convert, lenient: bool, *, entry: bool = False
+    values: pl.Series, source: Type, to: Type, convert: Convert, lenient: bool, in_order: bool, *, entry: bool = False
 ) -> pl.Series:
     lost = values.is_null()
     parts = []
@@ -159,21 +163,22 @@ def _struct(
             parts.append(pl.Series(name, [None], dtype=dtype(type_)).new_from_index(0, len(values)))
             continue
         old = values.struct.field(found[0])
-        new = element_wise(old, found[1], type_, convert, lenient=lenient)
+        new = element_wise(old, found[1], type_, convert, lenient=lenient, in_order=in_order)
         parts.append(new.alias(name))
         if entry or not lenient:
             lost |= old.is_not_null() & new.is_null()
     return _unless(lost, pl.DataFrame(parts).to_struct(values.name))
 
 
-def _map(values: pl.Series, source: Type, to: Type, convert: Convert, lenient: bool) -> pl.Series:
+def _map(values: pl.Series, source: Type, to: Type, convert: Convert, lenient: bool, in_order: bool) -> pl.Series:
     old, new = (
         Type("array", element=Type("struct", fields=(("key", kind.key or STRING), ("value", kind.element or STRING))))
         for kind in (source, to)
     )
-    entries = values.cast(dtype(old)).list.sort()
+    entries = values.cast(dtype(old))
+    entries = entries if in_order else entries.list.sort()
     # A key or a value that does not fit fails the map, lenient or not.
-    made = _array(entries, old, new, convert, lenient, entries=True)
+    made = _array(entries, old, new, convert, lenient, in_order, entries=True)
     return made.cast(dtype(to))
 
 

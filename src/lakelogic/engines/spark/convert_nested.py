@@ -27,13 +27,18 @@ _TEXTS = quoted(r'\G((?:[^"]++|"(?:[^"\\]++|\\.)*+"\s*+:)*+)"((?:[^"\\]++|\\.)*+
 _NUMBERS = quoted(r'\G((?:[^"0-9-]++|"(?:[^"\\]++|\\.)*+")*+)(-?[0-9][0-9.eE+-]*+)')
 _MARKED_TEXT, _MARKED_NUMBER = (quoted(f'$1"{mark}$2"').replace("\\u0024", "$") for mark in (_TEXT, _NUMBER))
 _BARE = quoted(f'"{_NUMBER}([^"]*+)"')
+_ESCAPE = quoted(r"\u")
+_WHOLE_ESCAPES = quoted(r"\\(?:[^u]|u(?![dD][89a-fA-F])|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})")
 _PAIR = quoted(r"(\\uD[89AB][0-9A-F]{2}\\uD[C-F][0-9A-F]{2})")
 
 
 def is_json(value: str) -> str:
-    """Whether a text is one document."""
+    """Whether a text is one document. Half of a surrogate pair is no character, so it is none."""
     # The parser stops after the first value; inside an array with a known end, nothing can hide behind it.
-    return f"coalesce(size(from_json(concat('[', {value}, ',0]'), 'ARRAY<STRING>', {STRICT_JSON})) = 2, FALSE)"
+    read = f"coalesce(size(from_json(concat('[', {value}, ',0]'), 'ARRAY<STRING>', {STRICT_JSON})) = 2, FALSE)"
+    # A backslash that is left stands before half of a pair.
+    half = f"contains(regexp_replace({value}, {_WHOLE_ESCAPES}, ''), {quoted(chr(92))})"
+    return f"({read} AND NOT (contains({value}, {_ESCAPE}) AND {half}))"
 
 
 def marked(value: str) -> str:
@@ -72,10 +77,57 @@ def documents(value: str, texts: Type, *, strict: bool = True) -> str:
 
 def from_json(value: str, to: Type, convert: Convert) -> str:
     """A document as a value, with NULL in place of a struct's field that does not fit."""
+    return bound(value, "ll_u", lambda once: _read(once, to, convert, lenient=True))
+
+
+def _read(value: str, to: Type, convert: Convert, *, lenient: bool) -> str:
+    """A text as a value. Spark's reader finds fields by their exact names; other spellings take a slower way."""
     texts = texts_of(to)
-    made = element_wise("ll_v", texts, to, _of_marked(convert), lenient=True)
-    read = bound(value, "ll_u", lambda once: documents(once, texts, strict=False))
-    return f"get(transform(array({read}), ll_v -> {made}), 0)"
+    made = element_wise("ll_v", texts, to, _of_marked(convert), lenient=lenient, in_order=True)
+    quick = f"get(transform(array({documents(value, texts, strict=not lenient)}), ll_v -> {made}), 0)"
+    fields = _fields(to)
+    if not fields:
+        return quick
+    slow = bound(marked(value), "ll_k", lambda once: _part_by_part(once, to, convert, lenient=lenient))
+    if len({field.lower() for field in fields}) < len(fields):
+        return f"CASE WHEN {is_json(value)} THEN {slow} END"
+    either = "|".join(re.escape(field) for field in sorted(fields))
+    other = quoted(f'"(?!(?:{either})")(?iu:{either})"\\s*:')
+    odd = f"(rlike({value}, {other}) OR contains({value}, {_ESCAPE}))"
+    return f"CASE WHEN {odd} THEN CASE WHEN {is_json(value)} THEN {slow} END ELSE {quick} END"
+
+
+def _fields(type_: Type) -> set[str]:
+    """The names of the fields of all structs in a type."""
+    inner = [type_.element, *(field for _, field in type_.fields)]
+    return {field for field, _ in type_.fields}.union(*(_fields(part) for part in inner if part is not None))
+
+
+def _part_by_part(value: str, to: Type, convert: Convert, *, lenient: bool) -> str:
+    """A marked text as a value, one level after the other: fields are found without case, and the last one wins."""
+
+    def inner(part: str, source: Type, wanted: Type) -> str:
+        if wanted.is_nested:
+            return _part_by_part(part, wanted, convert, lenient=lenient)
+        return _of_marked(convert)(part, source, wanted)
+
+    if to.kind == "array":
+        source = Type("array", element=STRING)
+        parts = f"from_json({value}, 'ARRAY<STRING>', {STRICT_JSON})"
+    else:
+        source = Type("map", key=STRING, element=STRING)
+        parts = f"from_json({value}, 'MAP<STRING,STRING>', {STRICT_JSON})"
+    if to.kind == "struct":
+        source = Type("struct", fields=tuple((field, STRING) for field, _ in to.fields))
+        found = ", ".join(
+            f"{quoted(field)}, "
+            f"try_element_at(filter(ll_m, ll_y -> lower(ll_y.key) = {quoted(field.lower())}), -1).value"
+            for field, _ in to.fields
+        )
+        named = f"CASE WHEN ll_m IS NOT NULL THEN named_struct({found}) END"
+        parts = f"get(transform(array(map_entries({parts})), ll_m -> {named}), 0)"
+    made = element_wise("ll_i", source, to, inner, lenient=lenient, in_order=True)
+    return f"get(transform(array({parts}), ll_i -> {made}), 0)"
 
 
 def at_path(value: str, path: Sequence[str | int]) -> str:
@@ -97,10 +149,7 @@ def _at_path(value: str, path: Sequence[str | int]) -> str:
 def nested_to_type(value: str, source: Type, to: Type, convert: Convert) -> str:
     """The SQL for a value as another type, where one of the two is nested; `convert` is for what is inside."""
     if source.is_text:
-        texts = texts_of(to)
-        read = bound(value, "ll_u", lambda once: documents(once, texts))
-        made = element_wise("ll_v", texts, to, _of_marked(convert))
-        return f"get(transform(array({read}), ll_v -> {made}), 0)"
+        return bound(value, "ll_u", lambda once: _read(once, to, convert, lenient=False))
     if to.is_text:
         return bound(value, "ll_w", lambda once: json_sql(once, source, convert))
     return bound(value, "ll_w", lambda once: element_wise(once, source, to, convert))
@@ -113,10 +162,21 @@ def bound(value: str, name_: str, make: Callable[[str], str]) -> str:
     return f"get(transform(array({value}), {name_} -> {make(name_)}), 0)"
 
 
-def element_wise(value: str, source: Type, to: Type, convert: Convert, *, lenient: bool = False, depth: int = 0) -> str:
-    """Arrays and maps by their elements, structs by field name; when lenient, a struct keeps
-    what fits."""
-    if not source.is_nested and not to.is_nested:
+def element_wise(
+    value: str,
+    source: Type,
+    to: Type,
+    convert: Convert,
+    *,
+    lenient: bool = False,
+    in_order: bool = False,
+    depth: int = 0,
+) -> str:
+    """Arrays and maps by their elements, structs by field name; when lenient, a struct keeps what fits.
+
+    Keys of a map that become equal are settled in the order of the entries (`in_order`), or of the keys.
+    """
+    if not source.is_nested and (source.is_text or not to.is_nested):
         return convert(value, source, to)
     if source == to and not lenient and not _has_text(source):
         return value
@@ -125,10 +185,10 @@ def element_wise(value: str, source: Type, to: Type, convert: Convert, *, lenien
     if source.kind != to.kind:
         raise UnsupportedError(f"A conversion from {source} to {to} is not available on Spark.")
     if to.kind == "array":
-        return _array(value, source, to, convert, lenient, depth)
+        return _array(value, source, to, convert, lenient, in_order, depth)
     if to.kind == "struct":
-        return _struct(value, source, to, convert, lenient, depth)
-    return _map(value, source, to, convert, lenient, depth)
+        return _struct(value, source, to, convert, lenient, in_order, depth)
+    return _map(value, source, to, convert, lenient, in_order, depth)
 
 
 def _has_text(type_: Type) -> bool:
@@ -138,15 +198,25 @@ def _has_text(type_: Type) -> bool:
 
 
 def _array(
-    value: str, source: Type, to: Type, convert: Convert, lenient: bool, depth: int, *, entries: bool = False
+    value: str,
+    source: Type,
+    to: Type,
+    convert: Convert,
+    lenient: bool,
+    in_order: bool,
+    depth: int,
+    *,
+    entries: bool = False,
 ) -> str:
     assert source.element is not None
     assert to.element is not None
     item = f"ll_c{depth}"
     inner = (
-        _struct(item, source.element, to.element, convert, lenient, depth + 1, entry=True)
+        _struct(item, source.element, to.element, convert, lenient, in_order, depth + 1, entry=True)
         if entries
-        else element_wise(item, source.element, to.element, convert, lenient=lenient, depth=depth + 1)
+        else element_wise(
+            item, source.element, to.element, convert, lenient=lenient, in_order=in_order, depth=depth + 1
+        )
     )
     made = f"transform({value}, {item} -> {inner})"
     if always_converts(source.element, to.element):
@@ -158,7 +228,15 @@ def _array(
 
 
 def _struct(
-    value: str, source: Type, to: Type, convert: Convert, lenient: bool, depth: int, *, entry: bool = False
+    value: str,
+    source: Type,
+    to: Type,
+    convert: Convert,
+    lenient: bool,
+    in_order: bool,
+    depth: int,
+    *,
+    entry: bool = False,
 ) -> str:
     parts, lost = [], []
     for field, kind in to.fields:
@@ -167,7 +245,7 @@ def _struct(
             parts.append(f"{quoted(field)}, CAST(NULL AS {type_name(kind)})")
             continue
         old = f"({value}).{name(found[0])}"
-        new = element_wise(old, found[1], kind, convert, lenient=lenient, depth=depth)
+        new = element_wise(old, found[1], kind, convert, lenient=lenient, in_order=in_order, depth=depth)
         parts.append(f"{quoted(field)}, {new}")
         if (entry or not lenient) and not always_converts(found[1], kind):
             lost.append(f"({old} IS NOT NULL AND ll_s{depth}.{name(field)} IS NULL)")
@@ -179,13 +257,14 @@ def _struct(
     )
 
 
-def _map(value: str, source: Type, to: Type, convert: Convert, lenient: bool, depth: int) -> str:
+def _map(value: str, source: Type, to: Type, convert: Convert, lenient: bool, in_order: bool, depth: int) -> str:
     old, new = (
         Type("array", element=Type("struct", fields=(("key", kind.key or STRING), ("value", kind.element or STRING))))
         for kind in (source, to)
     )
+    entries = f"map_entries({value})" if in_order else sorted_entries(value)
     # A key or a value that does not fit fails the map, lenient or not.
-    made = _array(sorted_entries(value), old, new, convert, lenient, depth, entries=True)
+    made = _array(entries, old, new, convert, lenient, in_order, depth, entries=True)
     return f"map_from_entries({made})"
 
 
