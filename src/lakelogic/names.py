@@ -37,6 +37,7 @@ TEXT = "~text"  # the landed line of a text format; NULL where the scan did not 
 BROKEN = "~broken"  # why the line could not be parsed; NULL for a row that could
 FATE = "~fate"  # 0, or the number of the step that lost the row
 COPY = "~copy"
+DELETE = "~delete"  # on staged good rows of changes: the row asks for a deletion
 RAW_ROW = "~raw"  # the row as landed, encrypted where the contract has personal data
 ORIGINALS = "~original"  # the text of values that could not be cast
 SIDE = "ll_side"  # 'good' or 'bad' on staged rows; a folder name, so no leading underscore, dot or tilde
@@ -51,12 +52,22 @@ RESERVED = frozenset({
 })  # fmt: skip
 RESERVED_PREFIX = "_lakelogic_"
 
+# Names that no landed column can have, because rows have columns of these names on their way.
+RESERVED = frozenset({STATE, SIDE})
+
 _UNSAFE = re.compile(r"[^a-z0-9_]+")
 
 
 def dataset_name(layer: str | None, system: str | None, entity: str) -> str:
     """`{layer}_{system}_{entity}`, leaving out what is not known."""
     return "_".join(_UNSAFE.sub("_", part.lower()).strip("_") for part in (layer, system, entity) if part)
+
+
+def landed_name(written: str) -> str:
+    """The name under which a column of a text file lands: `~x`, what is reserved and what is blank get a `_`."""
+    if written.startswith(INTERNAL) or not written.strip():
+        return "_" + written.strip().lstrip(INTERNAL)
+    return f"_{written}" if written.lower() in RESERVED else written
 
 
 def new_run_id(at: datetime) -> str:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, NoReturn
 import pyarrow as pa
 
 from lakelogic.engines.text_reader import Builder, Part, local_path, positions
+from lakelogic.names import landed_name
 from lakelogic.plan.nodes import Read
 from lakelogic.sql.arrays import integers, strings
 from lakelogic.storage.text_files import encoding_of, open_text
@@ -49,6 +50,9 @@ def _no_constant(text: str) -> NoReturn:
 
 _decoder = json.JSONDecoder(parse_float=_Number, parse_int=_Number, parse_constant=_no_constant)
 _decode: Callable[[str], Any] = _decoder.decode
+_pairs: Callable[[str], Any] = json.JSONDecoder(
+    parse_float=_Number, parse_int=_Number, parse_constant=_no_constant, object_pairs_hook=list
+).decode
 _quoted = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -271,11 +275,24 @@ def batches_of(read: Read, part: Part, whole: pa.Schema) -> Iterator[pa.RecordBa
         yield _batch(read, builder, rows)
 
 
+def _settled(row: Row) -> dict[str, Any]:
+    """The object of a row that has keys of one name in several cases: the last of them stands for all."""
+    value = row.value or _NOTHING
+    last = {landed_name(key).lower(): key for key, _ in _pairs(row.text)}
+    return {key: value[key] for key in last.values()}
+
+
 def _batch(read: Read, builder: Builder, rows: list[Row]) -> pa.RecordBatch:
     objects = [row.value or _NOTHING for row in rows]
     shapes = [tuple(value) for value in objects]
+    twins = {shape for shape in set(shapes) if len({landed_name(key).lower() for key in shape}) < len(shape)}
+    if twins:
+        objects = [
+            _settled(row) if shape in twins else value for row, shape, value in zip(rows, shapes, objects, strict=True)
+        ]
+        shapes = [tuple(value) for value in objects]
     # The key that stands for a column, in objects of each shape.
-    spelled = {shape: positions(read, shape) for shape in set(shapes)}
+    spelled = {shape: positions(read, map(landed_name, shape)) for shape in set(shapes)}
     columns: list[pa.Array] = []
     for at, _ in enumerate(read.columns):
         keys = {shape: None if (where := found[at]) is None else shape[where] for shape, found in spelled.items()}

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from lakelogic.engines.base import Pinned
 from lakelogic.errors import SourceError, UnsupportedError
-from lakelogic.names import BROKEN, FILE, NUMBER, TEXT
+from lakelogic.names import BROKEN, FILE, NUMBER, TEXT, landed_name
 from lakelogic.plan.nodes import Landed, Read
 from lakelogic.sql.arrays import strings
 from lakelogic.sql.types import STRING, to_arrow
@@ -131,7 +131,7 @@ def discover(read: Read, pinned: Pinned) -> tuple[Landed, ...]:
 def columns_of(keys: Iterable[str]) -> tuple[Landed, ...]:
     """The landed columns for the keys of objects."""
     names: dict[str, str] = {}
-    for name in sorted(keys):
+    for name in sorted(landed_name(key) for key in keys):
         names.setdefault(name.lower(), name)
     return tuple(Landed(name, STRING) for name in names.values())
 

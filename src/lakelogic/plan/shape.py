@@ -18,7 +18,7 @@ from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, c
 from lakelogic.sql.problems import NO_COLUMN, SqlProblems
 from lakelogic.sql.types import STRING, TYPE_NAMES, Type, parse_type
 
-_RESERVED = frozenset({names.STATE, names.SIDE})
+_RESERVED = names.RESERVED
 
 
 def declared_types(contract: Contract, trouble: Trouble) -> dict[str, Type]:
@@ -62,7 +62,8 @@ def land(state: State, contract: Contract, landed: Sequence[Landed]) -> tuple[st
     state.used |= {column.name.lower() for column in landed}
     for column in landed:
         if column.name.startswith(names.INTERNAL) or column.name.lower() in _RESERVED or not column.name.strip():
-            message = f"The landed column `{column.name}` has a name that LakeLogic needs for itself."
+            said = "has a name that LakeLogic needs for itself" if column.name.strip() else "has no name"
+            message = f"The landed column `{column.name}` {said}."
             state.trouble.add(RESERVED, message, "source", "rename it where it is written")
             continue
         field = model.get(column.name.lower())

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from lakelogic.errors import SourceError, UsageError
+from lakelogic.names import landed_name
 from lakelogic.storage.text_files import Lines, encoding_of, open_text
 
 # A quoted value that runs on for longer than this is a quote that somebody forgot to close.
@@ -73,7 +74,8 @@ def dialect_of(file_format: str, options: Mapping[str, object]) -> Dialect:
 def header(path: str, file_format: str, options: Mapping[str, object], names: Sequence[str] = ()) -> list[str]:
     """The column names of a file; none for one without content.
 
-    A name has no blanks around it; a nameless column is called after its place (`c3`). Without a header the
+    A name has no blanks around it; a nameless column is called after its place (`c3`), and one that has a name of ours
+    gets another. Without a header the
     columns are called by `names`, then c3, c4, … for what is beyond them.
     """
     dialect = dialect_of(file_format, options)
@@ -96,7 +98,7 @@ def header_of(path: str, dialect: Dialect, lines: Lines, names: Sequence[str] = 
         assert first.text is not None
         plain = cut(first.text, dialect, frozenset(), lambda: None)
         assert plain is not None
-        return [(name or "").strip() or f"c{place}" for place, name in enumerate(plain[0], 1)]
+        return [landed_name((name or "").strip() or f"c{place}") for place, name in enumerate(plain[0], 1)]
     width = 0
     for record in records(dialect, lines, None):
         width = width or 1
