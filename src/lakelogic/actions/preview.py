@@ -23,10 +23,11 @@ class Preview:
 
 def preview(table: str, limit: int = 20) -> Preview:
     """The first rows of a table, by name or path."""
+    from lakelogic.tables.kinds import kind_of
     from lakelogic.tables.registry import load
 
     location = LocalCatalog().resolve(table)
-    tables = load("delta")
+    tables = load(kind_of(location) or "delta")
     state = tables.state(location)
     if state is None:
         raise UsageError(f"There is no table `{table}` at {location}.", hint="Check the name, or LAKELOGIC_WAREHOUSE.")

@@ -48,7 +48,7 @@ _AVAILABLE: frozenset[str] = _declared(
         "quality.dataset_rules[]": "name category severity label dialect must_be must_be_between must_be_less_than "
         "must_be_greater_than must_be_at_least must_be_at_most "
         "sql unique null_ratio row_count_between distinct_count mean_between sum_between reconcile",
-        "quarantine": "enabled target table location fail_on_quarantine max_ratio",
+        "quarantine": "enabled format target table location fail_on_quarantine max_ratio",
         "materialization": "strategy primary_key sequence_by target_path format",
         "service_levels": "freshness_hours freshness completeness row_count on_breach",
     }
@@ -105,7 +105,6 @@ _NOT_YET: dict[str, str] = {
     "model.fields[].extraction_task": "Leave it out.",
     "quality.dataset_rules[].phase": "Dataset rules see the rows that would be published.",
     "quality.dataset_rules[].nulls": "Leave it out: absent values count as each shorthand says.",
-    "quarantine.format": "Bad rows are kept as a Delta table.",
     "quarantine.retention": "Bad rows are kept until you remove them.",
     "quarantine.notifications": "Read the run's report or the ledger.",
     "materialization.partition_by": "Leave it out.",
@@ -152,7 +151,8 @@ _AVAILABLE_VALUES: dict[str, tuple[tuple[str, ...], str]] = {
     "links[].format": (_FORMATS, "Convert the files to CSV, JSON or Parquet."),
     "links[].type": (("landing", "table", *_FORMATS), "Convert the files to CSV, JSON or Parquet."),
     "materialization.strategy": (("append", "overwrite", "merge"), "Use `merge`, `append` or `overwrite`."),
-    "materialization.format": (("delta",), "Use `delta`."),
+    "materialization.format": (("delta", "parquet"), "Use `delta` or `parquet`."),
+    "quarantine.format": (("delta",), "Bad rows are kept as a Delta table, whatever the format of the target."),
 }
 
 _INDEX = re.compile(r"\[\d+\]")

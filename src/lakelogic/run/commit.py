@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
 
 from lakelogic.contract.document import Contract
-from lakelogic.engines.base import DataFile
+from lakelogic.engines.base import Engine, Staged
 from lakelogic.errors import DataError
 from lakelogic.ledger.records import Intent
 from lakelogic.ledger.store import Ledger
 from lakelogic.plan import evolve
 from lakelogic.plan.nodes import Plan, Published
-from lakelogic.run.places import Places
+from lakelogic.plan.strategies.meet import own_columns
+from lakelogic.plan.strategies.settings import strategy_of
+from lakelogic.run.good import settle_good
+from lakelogic.run.places import QUARANTINE_FORMAT, Places
 from lakelogic.run.quarantine import BadSide, known_row_ids
 from lakelogic.sql.types import from_arrow, to_arrow
 from lakelogic.tables.base import CommitInfo, Committed, StagedFile, TableFormat
@@ -46,6 +50,12 @@ class Commit:
     left_behind: bool = False  # another batch was begun and never finished
     changes: evolve.Changes = field(default_factory=evolve.Changes)
     decision: evolve.Decision = field(default_factory=evolve.Decision)
+    applied: Mapping[str, int] = field(default_factory=dict)  # what became of the good rows, by effect
+
+    @property
+    def queue(self) -> TableFormat:
+        """The format of the quarantine table."""
+        return load_tables(QUARANTINE_FORMAT)
 
     @property
     def staging(self) -> str:
@@ -62,8 +72,11 @@ class Commit:
         dataset = self.progress
         seen = [
             state.transactions.get(application(dataset, side), 0)
-            for side, place in (("good", self.places.target_location), ("bad", self.places.quarantine_location))
-            if (state := self.tables.state(place)) is not None
+            for side, state in (
+                ("good", self.tables.state(self.places.target_location)),
+                ("bad", self.queue.state(self.places.quarantine_location)),
+            )
+            if state is not None
         ]
         least = max(seen, default=0) + 1
         if self.ledger is None:
@@ -88,56 +101,53 @@ class Commit:
         last = self.ledger.runs(self.progress, limit=1)
         if not self.left_behind and (not last or last[0].status != "gated"):
             return frozenset()
-        state = self.tables.state(self.places.quarantine_location)
+        state = self.queue.state(self.places.quarantine_location)
         return known_row_ids(state.files) if state else frozenset()
 
     def quarantine_columns(self) -> pa.Schema | None:
         """The columns that the quarantine table has, or None before it exists."""
-        state = self.tables.state(self.places.quarantine_location)
+        state = self.queue.state(self.places.quarantine_location)
         return state.schema if state else None
 
     def quarantine(self, bad: BadSide, facts: Mapping[str, Any]) -> Committed:
         """Bad rows first: they are safe before anything good is visible."""
-        done = self.tables.append(self.places.quarantine_location, bad.files, bad.schema, self._info("bad", facts))
+        done = self.queue.append(self.places.quarantine_location, bad.files, bad.schema, self._info("bad", facts))
         self.quarantine_version = done.version
         return done
 
-    def good(self, plan: Plan, staged: Sequence[DataFile], facts: Mapping[str, Any]) -> Committed:
+    def good(self, plan: Plan, staged: Staged, facts: Mapping[str, Any], *, engine: Engine, now: datetime) -> Committed:
         """Good rows, by the contract's strategy."""
         schema = good_schema(plan)
-        files = [StagedFile(file.path, file.rows, file.size) for file in staged]
-        info = self._info("good", facts)
-        strategy = self.contract.materialization.strategy
+        files = [StagedFile(file.path, file.rows, file.size) for file in staged.good]
+        strategy = strategy_of(self.contract)
         place = self.places.target_location
         if self.decision.action == "widen":
             types = {change.name: to_arrow(change.new) for change in self.changes.changed}
             self.tables.widen(place, types, {"lakelogic": f"wider types for batch {self.batch_id}"})
-        if strategy == "overwrite":
-            replaced = self.decision.action == "replace"
-            done = self.tables.overwrite(place, files, schema, info, replace_schema=replaced)
-        elif strategy == "merge":
-            keys = [name for key in self.contract.key for name in schema.names if name.lower() == key.lower()]
-            lineage = self.contract.lineage
-            stamps = {name.lower() for name in _stamp_names(self.contract)}
-            kept = {lineage.created_at_column_name.lower(), lineage.created_by_column_name.lower()}
-            done = self.tables.merge(
+        if strategy.looks_at_the_table:
+            done, self.applied = settle_good(
+                engine,
+                self.tables,
                 place,
-                files,
-                schema,
-                keys,
-                info,
-                compare=[name for name in schema.names if name.lower() not in stamps and name not in keys],
-                keep=[name for name in schema.names if name.lower() in kept],
-                sequence=self._spelled(self.contract.materialization.sequence_by, schema),
+                self.contract,
+                strategy,
+                plan,
+                staged,
+                self.staging,
+                now,
+                lambda applied: self._info("good", {**facts, "applied": dict(applied)}),
             )
         else:
-            done = self.tables.append(place, files, schema, info)
+            rows = sum(file.rows for file in files)
+            self.applied = {"inserted": rows, "rows": rows}
+            info = self._info("good", {**facts, "applied": dict(self.applied)})
+            if strategy.kind == "overwrite":
+                replaced = self.decision.action == "replace"
+                done = self.tables.overwrite(place, files, schema, info, replace_schema=replaced)
+            else:
+                done = self.tables.append(place, files, schema, info)
         self.good_version = done.version
         return done
-
-    @staticmethod
-    def _spelled(column: str | None, schema: pa.Schema) -> str | None:
-        return next((name for name in schema.names if column and name.lower() == column.lower()), None)
 
     def compare(self, plan: Plan) -> evolve.Changes:
         """How the table's columns differ from the plan's, and what the policy makes of it."""
@@ -145,6 +155,7 @@ class Commit:
         if state is None:
             return self.changes
         declared = {column.name: from_arrow(to_arrow(column.type)) for column in _good_columns(plan)}
+        declared |= own_columns(strategy_of(self.contract), declared)
         self.changes = evolve.changes(declared, {field.name: from_arrow(field.type) for field in state.schema})
         required = [f.name for f in self.contract.model.fields if f.required]
         strategy, policy = self.contract.materialization.strategy, self.contract.schema_policy.evolution
@@ -178,8 +189,8 @@ def committer(
 ) -> Commit:
     """A commit for one batch; tables that would be damaged by writing are refused here, before anything is staged."""
     tables = load_tables(contract.materialization.format)
-    for place in (where.target_location, where.quarantine_location):
-        tables.check(place, removes=contract.materialization.strategy != "append" and place == where.target_location)
+    tables.check(where.target_location, removes=contract.materialization.strategy != "append")
+    load_tables(QUARANTINE_FORMAT).check(where.quarantine_location)
     return Commit(tables, ledger, contract, where, progress, batch_id, fingerprint, attempt)
 
 
@@ -199,17 +210,3 @@ def good_schema(plan: Plan) -> pa.Schema:
 
 def _good_columns(plan: Plan) -> list[Published]:
     return [column for column in plan.columns if column.on_good and not column.name.startswith("~")]
-
-
-def _stamp_names(contract: Contract) -> set[str]:
-    lineage = contract.lineage
-    return {
-        lineage.source_path_column_name,
-        lineage.timestamp_column_name,
-        lineage.run_id_column_name,
-        lineage.contract_name_column_name,
-        lineage.domain_column_name,
-        lineage.system_column_name,
-        lineage.created_at_column_name,
-        lineage.created_by_column_name,
-    }

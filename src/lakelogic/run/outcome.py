@@ -13,6 +13,7 @@ from lakelogic.plan.nodes import Plan
 from lakelogic.run import faults, levels
 from lakelogic.run.commit import Commit
 from lakelogic.run.job import Run, Settled
+from lakelogic.run.places import QUARANTINE_FORMAT
 from lakelogic.run.reconcile import Counts
 from lakelogic.run.result import Result, Sides, as_report
 from lakelogic.sql.types import to_arrow
@@ -61,7 +62,8 @@ def _empty_sides(run_: Run) -> Sides | None:
     if run_.places is None:
         return None
     tables = load_tables(run_.job.loaded.contract.materialization.format)
-    good, bad = tables.state(run_.places.target_location), tables.state(run_.places.quarantine_location)
+    good = tables.state(run_.places.target_location)
+    bad = load_tables(QUARANTINE_FORMAT).state(run_.places.quarantine_location)
     if good is None:
         return None
     columns = [(f.name, f.type) for f in good.schema]
@@ -129,6 +131,7 @@ def finish(run_: Run, settled: Settled, status: str, *, published: bool, commit:
         "schema_drift": run_.drift,
         "files": list(run_.slice.pinned.files) if run_.slice else [],
         "targets": _targets(commit),
+        "applied": dict(commit.applied) if commit else {},
     }
     good_columns = [(c.name, to_arrow(c.type)) for c in plan.columns if c.on_good and not c.name.startswith("~")]
     sides = Sides(

@@ -8,6 +8,9 @@ from lakelogic.catalogs.local import LocalCatalog, is_path
 from lakelogic.contract.document import Contract
 from lakelogic.errors import UsageError
 
+# Bad rows are a work queue of ours: a Delta table, whatever the format of the target.
+QUARANTINE_FORMAT = "delta"
+
 
 @dataclass(frozen=True, slots=True)
 class Places:

@@ -18,6 +18,7 @@ from lakelogic.plan.compile import SourceColumns
 from lakelogic.plan.nodes import Landed, Read
 from lakelogic.sql.types import STRING
 from lakelogic.storage.local import FileInfo, list_files
+from lakelogic.tables.kinds import kind_of
 from lakelogic.tables.registry import load as load_tables
 
 _TEXT = ("csv", "tsv")
@@ -106,9 +107,9 @@ def pin_files(files: tuple[FileInfo, ...], file_format: str, described: str) -> 
 
 
 def pin_table(name: str, catalog: LocalCatalog, version: int | None = None) -> Slice:
-    """A Delta table at a version."""
+    """A table of any format at a version; its data files are read as they are."""
     location = catalog.resolve(name)
-    tables = load_tables("delta")
+    tables = load_tables(kind_of(location) or "delta")
     state = tables.state(location, version)
     if state is None:
         raise SourceError(

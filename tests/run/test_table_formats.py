@@ -1,0 +1,123 @@
+"""A run ends in the same rows whatever the format of its table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakelogic import DataProcessor
+from lakelogic.actions.preview import preview
+from lakelogic.run import faults
+from lakelogic.tables.kinds import kind_of
+
+FORMATS = ["delta", "parquet"]
+ORDERS = {
+    "source": {"path": "landing/*.csv", "load_mode": "incremental"},
+    "model": {"fields": [{"name": "id", "type": "int", "required": True}, {"name": "country", "type": "string"}]},
+    "primary_key": ["id"],
+}
+
+
+@pytest.fixture(params=FORMATS)
+def form(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def landing(workspace: Path) -> Path:
+    (workspace / "landing").mkdir()
+    return workspace / "landing"
+
+
+def orders(form: str, **settings: Any) -> dict[str, Any]:
+    return {**ORDERS, "materialization": {"target_path": "shop.silver.orders", "format": form, **settings}}
+
+
+def run(engine: Any, document: dict[str, Any]) -> Any:
+    with DataProcessor(document, engine) as processor:
+        return processor.run()
+
+
+def rows(table: str = "shop.silver.orders") -> list[tuple[Any, ...]]:
+    return sorted((row["id"], row["country"]) for row in preview(table, 100).rows)
+
+
+def test_appended_files_are_read_once_and_bad_rows_go_to_the_queue(engine: Any, landing: Path, form: str) -> None:
+    (landing / "a.csv").write_text("id,country\n1,NL\n,BE\n")
+    first = run(engine, orders(form))
+    (landing / "b.csv").write_text("id,country\n2,BE\n")
+    run(engine, orders(form))
+    assert run(engine, orders(form)).status == "no_new_data"
+    assert rows() == [(1, "NL"), (2, "BE")]
+    assert (first.counts.good, first.counts.quarantined) == (1, 1)
+    assert kind_of("lakelogic_warehouse/shop/silver/orders") == form
+    assert kind_of("lakelogic_warehouse/shop/quarantine/silver_orders") == "delta"
+    assert [row["country"] for row in preview("shop.quarantine.silver_orders").rows] == ["BE"]
+
+
+def test_overwrite_leaves_the_rows_of_the_last_run(engine: Any, landing: Path, form: str) -> None:
+    (landing / "a.csv").write_text("id,country\n1,NL\n2,BE\n")
+    document = {**orders(form, strategy="overwrite"), "source": {"path": "landing/*.csv"}}
+    run(engine, document)
+    (landing / "a.csv").write_text("id,country\n2,FR\n")
+    run(engine, document)
+    assert rows() == [(2, "FR")]
+
+
+def test_the_table_is_read_by_the_next_contract(engine: Any, landing: Path, form: str) -> None:
+    (landing / "a.csv").write_text("id,country\n1,NL\n2,BE\n")
+    run(engine, orders(form))
+    (landing / "b.csv").write_text("id,country\n3,NL\n")
+    run(engine, orders(form))
+    gold = {
+        "source": {"path": "shop.silver.orders"},
+        "links": [{"name": "again", "table": "shop.silver.orders"}],
+        "transformations": [
+            {"sql": "SELECT s.id, a.country FROM source s JOIN again a ON s.id = a.id WHERE s.country = 'NL'"}
+        ],
+        "materialization": {"target_path": "shop.gold.dutch", "format": form, "strategy": "overwrite"},
+    }
+    run(engine, gold)
+    assert rows("shop.gold.dutch") == [(1, "NL"), (3, "NL")]
+
+
+@pytest.mark.parametrize("point", ["after_stage", "after_quarantine_commit", "after_good_commit"])
+def test_a_run_that_stopped_is_completed_by_the_next(
+    duckdb_engine: Any, landing: Path, form: str, point: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (landing / "a.csv").write_text("id,country\n1,NL\n,BE\n")
+
+    def stop(reached: str) -> None:
+        if reached == point:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(faults, "reach", stop)
+        with pytest.raises(KeyboardInterrupt):
+            run(duckdb_engine, orders(form))
+    run(duckdb_engine, orders(form))
+    assert rows() == [(1, "NL")]
+    assert preview("shop.quarantine.silver_orders").total == 1
+
+
+def test_a_column_that_the_model_gains_is_added(duckdb_engine: Any, landing: Path, form: str) -> None:
+    (landing / "a.csv").write_text("id,country\n1,NL\n")
+    run(duckdb_engine, orders(form))
+    (landing / "b.csv").write_text("id,country,city\n2,BE,Ghent\n")
+    document = orders(form)
+    document["model"] = {"fields": [*ORDERS["model"]["fields"], {"name": "city", "type": "string"}]}
+    run(duckdb_engine, document)
+    found = sorted((row["id"], row["city"]) for row in preview("shop.silver.orders").rows)
+    assert found == [(1, None), (2, "Ghent")]
+
+
+def test_a_type_that_grows_is_rewritten(duckdb_engine: Any, landing: Path, form: str) -> None:
+    (landing / "a.csv").write_text("id,country\n1,NL\n")
+    run(duckdb_engine, orders(form))
+    (landing / "b.csv").write_text(f"id,country\n{2**40},BE\n")
+    document = {**orders(form), "schema_policy": {"evolution": "compatible"}}
+    document["model"] = {"fields": [{"name": "id", "type": "bigint", "required": True}, ORDERS["model"]["fields"][1]]}
+    run(duckdb_engine, document)
+    assert rows() == [(1, "NL"), (2**40, "BE")]
