@@ -116,8 +116,8 @@ def join(
 
 
 def _is_cross(state: State, kind: Kind, found: Conditions) -> bool:
-    """Every row meets every other; rows that are bad or lost must not, and without a key nothing keeps them apart."""
-    return kind == "inner" and not found.own and state.alive == TRUE
+    """Every row meets every other: in a fork, where rows that are bad or lost are gone and nobody counts copies."""
+    return kind == "inner" and not found.own and state.beside
 
 
 def _prepared(

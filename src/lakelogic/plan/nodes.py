@@ -281,6 +281,7 @@ class Fate:
     number: int
     kind: Literal["filtered", "deduplicated", "grouped", "expanded"]
     step: str
+    inner: bool = False  # of rows that the step made itself on the way to its result: they are in nobody's account
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,4 +86,4 @@ def _compared(
     in_first = call("gt", groups.aggregates["~aggregate0"], none)
     in_second = call("gt", groups.aggregates["~aggregate1"], none)
     kept = call("and", in_first, in_second if isinstance(tree, exp.Intersect) else call("not", in_second))
-    state.lose("filtered", statement.step, call("not", kept), (tree.key.upper(),))
+    state.lose("filtered", statement.step, call("not", kept), (tree.key.upper(),), inner=True)

@@ -167,6 +167,7 @@ class State:
     start: str | None = None  # the link that a fork begins with; None for the rows themselves
     known_links: dict[str, Any] = field(default_factory=dict)  # name → links.KnownLink
     unread_links: frozenset[str] = frozenset()  # declared, but their columns could not be looked at
+    opened: bool = False  # the step that is being compiled has begun a new account before
     preserved: tuple[str, ...] = ()  # stamps of the run that wrote the source, under their new names
 
     # names
@@ -317,13 +318,13 @@ class State:
             parts.append(call("eq", self.fate, Literal(0, INT)))
         return both(*parts)
 
-    def lose(self, kind: Loss, step: str, when: Expression, detail: tuple[str, ...]) -> None:
+    def lose(self, kind: Loss, step: str, when: Expression, detail: tuple[str, ...], *, inner: bool = False) -> None:
         """Rows that are alive and where `when` is TRUE are lost by this step."""
         if self.beside:
             self.nodes.append(Keep("keep", call("not", holds(when)), detail))
             return
         number = len(self.fates) + 1
-        self.fates.append(Fate(number, kind, step))
+        self.fates.append(Fate(number, kind, step, inner))
         lost = both(self.alive, when)
         value = Call("case", (lost, Literal(number, INT), self.fate), INT)
         self.fate = self.internal("keep" if kind == "filtered" else "deduplicate", names.FATE, value, detail)
@@ -343,7 +344,9 @@ class State:
             self.nodes.append(opening)
             return
         number = len(self.fates) + 1
-        self.fates.append(Fate(number, "grouped", step))
+        # Rows that go into a step are grouped once, however many accounts lead to its result.
+        self.fates.append(Fate(number, "grouped", step, self.opened))
+        self.opened = True
         self.close_account(Call("case", (self.alive, Literal(number, INT), self.fate), INT))
         self.opening = opening
         self.is_landed = self.is_landed and is_landed

@@ -27,7 +27,7 @@ from lakelogic.sql.types import BIGINT
 def apply(state: State, step: Any, index: int, reserved: frozenset[str] = names.RESERVED) -> None:
     """Compile one step; trouble is noted at its line. It must not make a column of a `reserved` name."""
     path = f"transformations[{index}]"
-    before = set(state.scope)
+    before, state.opened = set(state.scope), False
     COMPILE[type(step)](state, step, path)
     made = [name for name in state.scope if name not in before and not name.startswith(names.INTERNAL)]
     made += [name for name in _made(step, state.known_links) if name.startswith(names.INTERNAL)]

@@ -58,8 +58,9 @@ def reconcile(plan: Plan, staged: Staged, by_verdict: Mapping[str, int], recount
     """
     good = sum(file.rows for file in staged.good)
     bad = sum(file.rows for file in staged.bad)
-    losses = {kind: dict.fromkeys((f.step for f in plan.fates if f.kind == kind), 0) for kind in _KINDS}
-    for fate in plan.fates:
+    told = [fate for fate in plan.fates if not fate.inner]
+    losses = {kind: dict.fromkeys((f.step for f in told if f.kind == kind), 0) for kind in _KINDS}
+    for fate in told:
         counted = staged.copies if fate.kind == "expanded" else staged.fates
         losses[fate.kind][fate.step] += counted.get(fate.number, 0)
     has_rollup = len(plan.accounts) > 1
