@@ -10,6 +10,7 @@ from lakelogic import names
 from lakelogic.contract.document import Contract
 from lakelogic.plan.codes import REDACTED
 from lakelogic.plan.nodes import Account, Assignment, Mask, Publish, Published
+from lakelogic.plan.shape import legible
 from lakelogic.plan.state import OpenAccount, State, both
 from lakelogic.plan.taints import strictest
 from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, convert, text
@@ -302,7 +303,7 @@ def _raw(rows: Rows) -> Expression:
     """The row as it landed."""
     pairs: list[Expression] = []
     for name, value in rows.landed:
-        pairs += [text(name), convert(value, STRING)]
+        pairs += [text(name), legible(value)]
     built: Expression = Call("row_json", tuple(pairs), STRING) if pairs else Literal(None, STRING)
     return Call("coalesce", (Column(names.TEXT, STRING), built), STRING) if rows.is_text else built
 

@@ -181,9 +181,18 @@ def conform(
         flags.append(Flag(condition, f"Type mismatch: {name} cannot be cast to {declared}", "schema", f"{name}_type"))
         old = before[name]
         hidden = state.taint(old) is not None
-        shown = text("***") if hidden else convert(old, STRING)
+        shown = text("***") if hidden else legible(old)
         originals.append((condition, name, shown))
     return failed, flags, originals
+
+
+def legible(value: Expression) -> Expression:
+    """A value as the text that people find in quarantine; bytes that are no text as `0x` and hex digits."""
+    shown = convert(value, STRING)
+    if value.type.kind != "binary":
+        return shown
+    digits = Call("concat", (text("0x"), Call("hex", (value,), STRING)), STRING)
+    return Call("coalesce", (shown, digits), STRING)
 
 
 def unknown_flag(landed: Sequence[str], state: State) -> Flag:
