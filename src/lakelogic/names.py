@@ -28,6 +28,10 @@ LINE = "_lakelogic_line"
 BATCH_ID = "_lakelogic_batch_id"
 CONTRACT_VERSION = "_lakelogic_contract_version"
 STATE = "quarantine_state"
+SETTLED_BY = "_lakelogic_settled_by"  # the run or the person that took the row out of the queue
+SETTLED_AT = "_lakelogic_settled_at"
+SETTLED_WHY = "_lakelogic_settled_why"
+CLAIM = "_lakelogic_claim"  # the batch of a replay that is about to publish the row
 
 # Columns that live only between the scan and the staged files. `~` cannot begin a column of a contract.
 INTERNAL = "~"
