@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from lakelogic.cli.console import Console, guarded
+from lakelogic.cli.quarantine import quarantine
 from lakelogic.version import VERSION
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -23,6 +24,9 @@ set_option = click.option("--set", "overrides", multiple=True, metavar="KEY=VALU
 @click.version_option(VERSION, prog_name="lakelogic")
 def cli() -> None:
     """Run data contracts: every row accounted for, on Spark, Polars or DuckDB."""
+
+
+cli.add_command(quarantine)
 
 
 @cli.command()

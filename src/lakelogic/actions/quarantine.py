@@ -1,0 +1,286 @@
+"""Work with the quarantine: what waits in it, rows as they failed, copies of them."""
+
+from __future__ import annotations
+
+import csv
+import getpass
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from lakelogic import clock, names
+from lakelogic.catalogs.local import LocalCatalog, is_path
+from lakelogic.contract.load import Loaded
+from lakelogic.errors import UsageError
+from lakelogic.ledger.records import Act
+from lakelogic.ledger.store import Ledger, open_ledger
+from lakelogic.plan.compile import compile_contract, load_checked
+from lakelogic.privacy.keys import load_keys
+from lakelogic.privacy.masks import reveal_text
+from lakelogic.run.places import places
+from lakelogic.run.queue import ACTIVE, STATES, Chosen, Queue, Stamped
+from lakelogic.tables.kinds import kind_of
+from lakelogic.tables.registry import load as load_tables
+
+_CONTRACTS = (".yaml", ".yml", ".json")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Whose quarantine (a contract's file, a dataset, a table), and which of its rows."""
+
+    what: str
+    chosen: Chosen = field(default_factory=Chosen)
+    env: str | None = None
+    overrides: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A quarantine that was found: the dataset it belongs to, its name, and the contract where one was given."""
+
+    dataset: str
+    name: str
+    queue: Queue
+    loaded: Loaded | None = None
+
+
+def person() -> str:
+    """Who is doing this, for the ledger."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a process without a user has no name
+        return f"uid {os.getuid()}" if hasattr(os, "getuid") else "unknown"
+
+
+@contextmanager
+def ledger_here(catalog: LocalCatalog) -> Iterator[Ledger]:
+    """The ledger of this place."""
+    with open_ledger(catalog.ledger_url()) as ledger:
+        yield ledger
+
+
+def find(request: Request, catalog: LocalCatalog | None = None) -> Place:
+    """The quarantine that somebody means by a contract's file, the name of a dataset, or the name of a table."""
+    catalog = catalog or LocalCatalog()
+    if request.what.endswith(_CONTRACTS) or Path(request.what).is_file():
+        loaded = load_checked(request.what, env=request.env, overrides=request.overrides)
+        contract = loaded.contract
+        where = places(contract, catalog)
+        tables = load_tables(contract.materialization.format)
+        queue = Queue(tables, where.quarantine_location, Stamped.by(contract))
+        return Place(contract.dataset_name, where.quarantine, queue, loaded)
+    with ledger_here(catalog) as ledger:
+        run = next((run for run in ledger.runs(request.what, limit=20) if run.quarantine_target), None)
+    name = str(run.quarantine_target) if run is not None else request.what
+    if run is None and not is_path(name) and "." not in name:
+        raise UsageError(
+            f"`{request.what}` is no contract's file, and the ledger knows no run of a dataset of that name.",
+            hint="Name a contract, a dataset as `lakelogic runs` shows it, or a quarantine table.",
+        )
+    location = catalog.resolve(name)
+    kind = kind_of(location)
+    if kind is None and run is None:
+        raise UsageError(f"There is no table `{name}` at {location}.", hint="Check the name, or LAKELOGIC_WAREHOUSE.")
+    return Place(run.dataset if run else name, name, Queue(load_tables(kind or "delta"), location))
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """How many rows of one dataset are in which state, and since when the oldest waits."""
+
+    dataset: str
+    table: str
+    counts: Mapping[str, int]
+    oldest: datetime | None
+    rules: Mapping[str, int]  # of the rows that wait
+
+    def as_dict(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {
+            "dataset": self.dataset,
+            "table": self.table,
+            **{state: self.counts.get(state, 0) for state in STATES},
+            "oldest": self.oldest.isoformat() if self.oldest else None,
+            "rules": dict(self.rules),
+        }
+
+
+def overview() -> list[Summary]:
+    """Every quarantine that the ledger knows of."""
+    catalog = LocalCatalog()
+    known: dict[str, str] = {}
+    with ledger_here(catalog) as ledger:
+        for run in ledger.runs(limit=None):
+            if run.quarantine_target:
+                known.setdefault(str(run.quarantine_target), run.dataset)
+    found = []
+    for table, dataset in sorted(known.items(), key=lambda item: item[1]):
+        location = catalog.resolve(table)
+        if (kind := kind_of(location)) is not None:
+            found.append(_summary(Place(dataset, table, Queue(load_tables(kind), location))))
+    return found
+
+
+def _summary(place: Place) -> Summary:
+    states: Counter[str] = Counter()
+    rules: Counter[str] = Counter()
+    waiting: list[datetime] = []
+    for row in place.queue.light():
+        states[row[names.STATE]] += 1
+        if row[names.STATE] == ACTIVE:
+            rules.update(row[names.RULES] or ())
+            waiting += [row[place.queue.stamped.at]] if row[place.queue.stamped.at] is not None else []
+    return Summary(place.dataset, place.name, states, min(waiting, default=None), dict(rules.most_common()))
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The rows of a choice, newest first, in short; `total` is how many there are."""
+
+    dataset: str
+    table: str
+    total: int
+    rows: tuple[dict[str, Any], ...]
+
+
+def list_rows(request: Request, limit: int = 20) -> Listed:
+    """What waits in a quarantine, and what has left it."""
+    place = find(request)
+    now, stamped = clock.now(), place.queue.stamped
+    found = [row for row in place.queue.light() if request.chosen.keeps(row, stamped, now)]
+    found.sort(key=lambda row: (row[stamped.at] is not None, row[stamped.at], row[names.ROW_ID]), reverse=True)
+    rows = tuple(
+        {
+            "row_id": row[names.ROW_ID],
+            "state": row[names.STATE],
+            "at": row[stamped.at],
+            "run_id": row[stamped.run_id],
+            "rules": row[names.RULES] or [],
+            "categories": row[names.CATEGORIES] or [],
+            "errors": row[names.ERRORS] or [],
+            "source": row[stamped.source],
+            "settled_by": row[names.SETTLED_BY],
+            "settled_at": row[names.SETTLED_AT],
+            "settled_why": row[names.SETTLED_WHY],
+        }
+        for row in found[:limit]
+    )
+    return Listed(place.dataset, place.name, len(found), rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Rows with all their values; `revealed` names the columns that are shown in clear."""
+
+    dataset: str
+    table: str
+    rows: tuple[dict[str, Any], ...]
+    revealed: tuple[str, ...] = ()
+
+
+def show_rows(request: Request, limit: int = 20, *, reveal: bool = False, why: str | None = None) -> Shown:
+    """Rows as they failed. With `reveal`, reversibly masked values are in clear, and the ledger remembers who asked."""
+    place = find(request)
+    now = clock.now()
+    table = place.queue.rows(lambda row: request.chosen.keeps(row, place.queue.stamped, now), limit)
+    rows = [_plain(row) for row in table.to_pylist()]
+    if not reveal:
+        return Shown(place.dataset, place.name, tuple(_without_raw(row) for row in rows))
+    masked = _may_reveal(place, why)
+    keys = load_keys({"encrypt"}, os.environ)
+    with ledger_here(LocalCatalog()) as ledger:
+        facts = {"table": place.name, "rows": [row[names.ROW_ID] for row in rows], "columns": sorted(masked)}
+        ledger.tell(Act("reveal", place.dataset, person(), why, facts))
+    for row in rows:
+        for name in masked & set(row):
+            row[name] = reveal_text(row[name], keys) if isinstance(row[name], str) else row[name]
+        original = row.get(names.ORIGINAL) or {}
+        row[names.ORIGINAL] = {k: reveal_text(v, keys) if k in masked and v else v for k, v in original.items()}
+        row[names.RAW] = reveal_text(row[names.RAW], keys) if row.get(names.RAW) else None
+    return Shown(place.dataset, place.name, tuple(rows), tuple(sorted(masked)))
+
+
+def _may_reveal(place: Place, why: str | None) -> set[str]:
+    """The columns that a key opens; refused without a reason, without the contract, or where it is turned off."""
+    if not why or not why.strip():
+        raise UsageError("To reveal values a reason is needed.", hint="Add --why 'ticket 4711: …'; it is recorded.")
+    if os.environ.get("LAKELOGIC_REVEAL", "").lower() == "never":
+        raise UsageError("Values are never revealed here: LAKELOGIC_REVEAL is never.")
+    if place.loaded is None:
+        raise UsageError(
+            "Only the contract says which columns are masked.", hint="Name the contract's file instead of the dataset."
+        )
+    plan = compile_contract(place.loaded).plan
+    return {mask.column.removeprefix("~bad:") for mask in plan.masks if mask.strategy.startswith("encrypt")}
+
+
+def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: dict(value) if name == names.ORIGINAL and value else value for name, value in row.items()}
+
+
+def _without_raw(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name != names.RAW}
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """Where the copy is and how many rows it holds."""
+
+    dataset: str
+    table: str
+    file: str
+    rows: int
+
+
+def export_rows(request: Request, file: str) -> Exported:
+    """Copy rows to a file, masked as they are kept: .csv, .json, .ndjson or .parquet."""
+    place = find(request)
+    suffix = Path(file).suffix.lower()
+    if suffix not in (".csv", ".json", ".ndjson", ".parquet"):
+        raise UsageError(f"`{file}` does not say in which format.", hint="End it in .csv, .json, .ndjson or .parquet.")
+    now = clock.now()
+    table = place.queue.rows(lambda row: request.chosen.keeps(row, place.queue.stamped, now))
+    Path(file).parent.mkdir(parents=True, exist_ok=True)
+    if suffix == ".parquet":
+        import pyarrow.parquet as pq
+
+        pq.write_table(table, file, compression="zstd")
+    else:
+        _write_text(table, Path(file), suffix)
+    return Exported(place.dataset, place.name, file, table.num_rows)
+
+
+def _write_text(table: pa.Table, file: Path, suffix: str) -> None:
+    rows = [_plain(row) for row in table.to_pylist()]
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        if suffix == ".csv":
+            writer = csv.writer(stream)
+            writer.writerow(table.column_names)
+            writer.writerows([_cell(value) for value in row.values()] for row in rows)
+        elif suffix == ".json":
+            json.dump(rows, stream, ensure_ascii=False, indent=1, default=_text)
+        else:
+            stream.writelines(json.dumps(row, ensure_ascii=False, default=_text) + "\n" for row in rows)
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, list | dict):
+        return json.dumps(value, ensure_ascii=False, default=_text)
+    return _text(value) if value is not None and not isinstance(value, str | int | float) else value
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return value.hex()
+    return str(value)

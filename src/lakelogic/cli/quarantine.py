@@ -1,0 +1,158 @@
+"""`lakelogic quarantine`: the queue of rows that wait for somebody to mend a rule, a reference or a source."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from lakelogic.cli.console import Console, guarded
+from lakelogic.contract.durations import duration
+from lakelogic.errors import UsageError
+
+F = TypeVar("F", bound=Callable[..., Any])
+_OPTIONS = (
+    click.option("--rule", "rules", multiple=True, help="Only rows that this rule made bad; may be repeated."),
+    click.option("--category", "categories", multiple=True, help="Only rows of this category; may be repeated."),
+    click.option("--run", help="Only rows of this run (or ids that begin so)."),
+    click.option("--row", "rows", multiple=True, help="Only this row (or ids that begin so); may be repeated."),
+    click.option("--older-than", metavar="AGE", help="Only rows that are older: 24h, 7 days, P7D."),
+)
+env_option = click.option("--env", help="Environment of the contract (or LAKELOGIC_ENV).")
+set_option = click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override one key.")
+json_flag = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout instead of text.")
+
+
+def choosing(command: F) -> F:
+    """The options that choose rows."""
+    for option in reversed((*_OPTIONS, env_option, set_option, json_flag)):
+        command = option(command)
+    return command
+
+
+def state_option(default: str) -> Callable[[F], F]:
+    """The option that chooses states."""
+    states = click.Choice(["active", "replayed", "discarded", "all"])
+    return click.option("--state", type=states, default=default, show_default=True, help="In which state rows are.")
+
+
+def request_of(what: str, options: dict[str, Any], state: str) -> Any:
+    """The choice that was written, as a request."""
+    from lakelogic.actions.quarantine import Request
+    from lakelogic.run.queue import Chosen
+
+    written = options["older_than"]
+    try:
+        age = duration(written) if written else None
+    except ValueError as error:
+        raise UsageError(f"--older-than: {error}.", hint="Write 24h, 30m, 7 days or P7D.") from None
+    states = () if state == "all" else (state,)
+    chosen = Chosen(options["rules"], options["categories"], options["run"], options["rows"], age, states)
+    return Request(what, chosen, options["env"], options["overrides"])
+
+
+@click.group()
+def quarantine() -> None:
+    """Bad rows: what waits, why, and what becomes of it."""
+
+
+@quarantine.command("list")
+@click.argument("what", required=False)
+@state_option("active")
+@click.option("--limit", default=20, show_default=True, help="How many, newest first.")
+@choosing
+@guarded
+def list_(what: str | None, state: str, limit: int, as_json: bool, **options: Any) -> int:
+    """What waits, by dataset; or the rows of one (WHAT: a contract, a dataset, a table)."""
+    from lakelogic.actions import quarantine as action
+
+    console = Console(as_json)
+    if what is None:
+        found = action.overview()
+        if as_json:
+            console.json({"quarantines": [one.as_dict() for one in found]})
+        elif not found:
+            console.print("No quarantine yet: no run has written one.")
+        else:
+            heads = ("dataset", "table", "active", "replayed", "discarded", "oldest (UTC)")
+            rows = [one.as_dict() for one in found]
+            shown = [(r["dataset"], r["table"], *(str(r[s]) for s in heads[2:5]), _at(r["oldest"])) for r in rows]
+            console.table(heads, shown)
+        return 0
+    listed = action.list_rows(request_of(what, options, state), limit)
+    if as_json:
+        console.json({"dataset": listed.dataset, "table": listed.table, "total": listed.total, "rows": listed.rows})
+    elif not listed.rows:
+        console.print(f"No such row in {listed.table}.")
+    else:
+        heads = ("row", "state", "at (UTC)", "run", "rules", "errors")
+        console.table(
+            heads,
+            [
+                (
+                    row["row_id"][:12], row["state"], _at(row["at"]), row["run_id"] or "", ", ".join(row["rules"]),
+                    "; ".join(row["errors"]),
+                )
+                for row in listed.rows
+            ],
+        )  # fmt: skip
+        console.note(f"{len(listed.rows)} of {listed.total} rows in {listed.table}")
+    return 0
+
+
+@quarantine.command("show")
+@click.argument("what")
+@state_option("active")
+@click.option("--limit", default=20, show_default=True, help="How many rows.")
+@click.option("--reveal", is_flag=True, help="Show encrypted values in clear; needs the key and --why, is recorded.")
+@click.option("--why", help="Why values are revealed; kept in the ledger.")
+@choosing
+@guarded
+def show(what: str, state: str, limit: int, reveal: bool, why: str | None, as_json: bool, **options: Any) -> int:
+    """Rows as they failed, masked (WHAT: a contract, a dataset, a table)."""
+    from lakelogic.actions.quarantine import show_rows
+
+    console = Console(as_json)
+    shown = show_rows(request_of(what, options, state), limit, reveal=reveal, why=why)
+    if as_json:
+        told = {"dataset": shown.dataset, "table": shown.table, "revealed": list(shown.revealed), "rows": shown.rows}
+        console.json(told)
+    elif not shown.rows:
+        console.print(f"No such row in {shown.table}.")
+    else:
+        for row in shown.rows:
+            console.table(("", ""), [(name, cell(value)) for name, value in row.items() if value not in (None, [], {})])
+            console.print()
+    return 0
+
+
+@quarantine.command("export")
+@click.argument("what")
+@click.argument("file", type=click.Path(dir_okay=False))
+@state_option("active")
+@choosing
+@guarded
+def export(what: str, file: str, state: str, as_json: bool, **options: Any) -> int:
+    """Copy rows to FILE (.csv, .json, .ndjson, .parquet), masked as they are kept."""
+    from lakelogic.actions.quarantine import export_rows
+
+    console = Console(as_json)
+    done = export_rows(request_of(what, options, state), file)
+    if as_json:
+        console.json({"dataset": done.dataset, "table": done.table, "file": done.file, "rows": done.rows})
+    else:
+        console.print(f"Wrote {done.rows} rows of {done.table} to {done.file}")
+    return 0
+
+
+def _at(value: Any) -> str:
+    return str(value)[:19].replace("T", " ") if value is not None else ""
+
+
+def cell(value: Any) -> str:
+    """A value in a table for people."""
+    if isinstance(value, dict | list):
+        return jsonlib.dumps(value, ensure_ascii=False, default=str)
+    return str(value)

@@ -1,0 +1,252 @@
+"""The quarantine as a queue: which rows wait in it, and how their state changes in one commit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lakelogic import names
+from lakelogic.contract.document import Contract
+from lakelogic.errors import CommitConflict
+from lakelogic.sql.arrays import flags
+from lakelogic.storage import parquet
+from lakelogic.tables.base import CommitInfo, Committed, StagedFile, TableFormat, TableState
+
+ACTIVE, REPLAYED, DISCARDED = "active", "replayed", "discarded"
+STATES = (ACTIVE, REPLAYED, DISCARDED)
+
+_INSTANT = pa.timestamp("us", tz="UTC")
+# Who took a row out of the queue, when and why. A table gets these columns with the first row that leaves it.
+SETTLED = pa.schema(
+    [
+        (names.SETTLED_BY, pa.string()),
+        (names.SETTLED_AT, _INSTANT),
+        (names.SETTLED_WHY, pa.string()),
+        (names.CLAIM, pa.string()),
+    ]
+)
+_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Stamped:
+    """What the columns are called that tell where a row came from, by which run and when."""
+
+    source: str = names.SOURCE
+    run_id: str = names.RUN_ID
+    at: str = names.PROCESSED_AT
+
+    @classmethod
+    def by(cls, contract: Contract) -> Stamped:
+        """As a contract calls them."""
+        lineage = contract.lineage
+        return cls(lineage.source_path_column_name, lineage.run_id_column_name, lineage.timestamp_column_name)
+
+    @property
+    def light(self) -> tuple[str, ...]:
+        """The columns that a choice looks at."""
+        settled = (names.SETTLED_BY, names.SETTLED_AT, names.SETTLED_WHY, names.CLAIM)
+        about = (names.ROW_ID, names.STATE, names.RULES, names.CATEGORIES, names.ERRORS, names.BATCH_ID, names.LINE)
+        return (*about, self.source, self.run_id, self.at, *settled)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which rows of a queue are meant; what is empty or None does not narrow the choice."""
+
+    rules: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    run: str | None = None  # an id, or the beginning of one
+    rows: tuple[str, ...] = ()  # ids, or beginnings of ids
+    older_than: timedelta | None = None
+    states: tuple[str, ...] = ()
+
+    def keeps(self, row: Mapping[str, Any], stamped: Stamped, now: datetime) -> bool:
+        """Whether a row is meant."""
+        if self.states and row[names.STATE] not in self.states:
+            return False
+        if self.rules and not set(self.rules) & set(row[names.RULES] or ()):
+            return False
+        if self.categories and not set(self.categories) & set(row[names.CATEGORIES] or ()):
+            return False
+        if self.run and not str(row.get(stamped.run_id) or "").startswith(self.run):
+            return False
+        if self.rows and not any(str(row[names.ROW_ID]).startswith(wanted) for wanted in self.rows):
+            return False
+        if self.older_than is not None:
+            at = row.get(stamped.at)
+            return at is not None and now - at > self.older_than
+        return True
+
+
+@dataclass(slots=True)
+class Queue:
+    """A quarantine table and how its rows are told apart."""
+
+    tables: TableFormat
+    location: str
+    stamped: Stamped = field(default_factory=Stamped)
+
+    def state(self) -> TableState | None:
+        """The table as it is now; None where no row was ever bad."""
+        return self.tables.state(self.location)
+
+    def light(self, files: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
+        """Every row, with the columns that a choice looks at."""
+        state = self.state() if files is None else None
+        wanted = self.stamped.light
+        for batch in parquet.batches(files if files is not None else state.files if state else (), wanted):
+            missing = dict.fromkeys(name for name in wanted if name not in batch.schema.names)
+            for row in batch.to_pylist():
+                yield {**missing, **row}
+
+    def rows(self, keeps: Callable[[Mapping[str, Any]], bool], limit: int | None = None) -> pa.Table:
+        """The rows that are kept, with all columns of the table."""
+        state = self.state()
+        if state is None:
+            return pa.schema([(names.ROW_ID, pa.string())]).empty_table()
+        found: list[pa.Table] = []
+        count = 0
+        for path in state.files:
+            if limit is not None and count >= limit:
+                break
+            chosen = [keeps(row) for row in self.light([path])]
+            if any(chosen):
+                whole = parquet.reader([path], state.schema).read_all()
+                found.append(whole.filter(flags(chosen)))
+                count += found[-1].num_rows
+        table = pa.concat_tables(found) if found else state.schema.empty_table()
+        return table if limit is None else table.slice(0, limit)
+
+    def change(
+        self,
+        info: CommitInfo,
+        place: str,
+        meant: Callable[[Mapping[str, Any]], bool],
+        edit: Callable[[pa.Table, list[bool]], pa.Table],
+        added: Sequence[StagedFile] = (),
+        schema: pa.Schema | None = None,
+    ) -> tuple[Committed | None, int]:
+        """Edit the rows that are meant and put staged files beside them, in one commit; how many rows were edited.
+
+        Files without such rows stay as they are. Where somebody else commits first, the table is looked at again.
+        """
+        conflict: CommitConflict | None = None
+        for attempt in range(_TRIES):
+            state = self.state()
+            if state is None:
+                if not added:
+                    return None, 0
+                assert schema is not None
+                return self.tables.append(self.location, added, schema, info), 0
+            whole = _united(state.schema, schema) if schema is not None else state.schema
+            rewritten = self._rewritten(state, f"{place}/{attempt}", meant, edit, whole)
+            try:
+                if not rewritten.removed:
+                    if not added:
+                        return None, 0
+                    assert schema is not None
+                    return self.tables.append(self.location, added, schema, info), 0
+                self.tables.check(self.location, removes=True)
+                done = self.tables.replace(
+                    self.location,
+                    rewritten.removed,
+                    [*rewritten.files, *added],
+                    rewritten.schema,
+                    info,
+                    based_on=state.version,
+                )
+            except CommitConflict as lost:
+                conflict = lost
+                continue
+            return done, rewritten.rows
+        assert conflict is not None
+        raise conflict
+
+    def _rewritten(
+        self,
+        state: TableState,
+        place: str,
+        meant: Callable[[Mapping[str, Any]], bool],
+        edit: Callable[[pa.Table, list[bool]], pa.Table],
+        schema: pa.Schema,
+    ) -> _Rewritten:
+        found = _Rewritten(schema)
+        for number, path in enumerate(state.files):
+            chosen = [meant(row) for row in self.light([path])]
+            if not any(chosen):
+                continue
+            found.rows += chosen.count(True)
+            found.removed.append(path)
+            edited = edit(parquet.reader([path], schema).read_all(), chosen)
+            found.schema = edited.schema
+            if edited.num_rows:
+                file = Path(place) / f"part-{number:05}.parquet"
+                file.parent.mkdir(parents=True, exist_ok=True)
+                pq.write_table(edited, file, compression="zstd")
+                found.files.append(StagedFile(str(file), edited.num_rows, file.stat().st_size))
+        return found
+
+
+@dataclass(slots=True)
+class _Rewritten:
+    schema: pa.Schema
+    removed: list[str] = field(default_factory=list)
+    files: list[StagedFile] = field(default_factory=list)
+    rows: int = 0
+
+
+def _united(kept: pa.Schema, new: pa.Schema) -> pa.Schema:
+    there = {name.lower() for name in kept.names}
+    return pa.schema([*kept, *(field_ for field_ in new if field_.name.lower() not in there)])
+
+
+def drop(table: pa.Table, chosen: list[bool]) -> pa.Table:
+    """Without the rows that are meant: their new version comes beside them."""
+    return table.filter(flags([not one for one in chosen]))
+
+
+def settle(state: str, by: str, at: datetime, why: str | None) -> Callable[[pa.Table, list[bool]], pa.Table]:
+    """An edit that gives rows a state, and says who did it, when and why."""
+    return put({names.STATE: state, names.SETTLED_BY: by, names.SETTLED_AT: at, names.SETTLED_WHY: why})
+
+
+def claim(batch_id: str) -> Callable[[pa.Table, list[bool]], pa.Table]:
+    """An edit that says which batch is about to publish rows."""
+    return put({names.CLAIM: batch_id})
+
+
+def put(values: Mapping[str, Any]) -> Callable[[pa.Table, list[bool]], pa.Table]:
+    """An edit that gives columns a value in the rows that are meant."""
+
+    def edit(table: pa.Table, chosen: list[bool]) -> pa.Table:
+        table = _with_settled(table)
+        for name, value in values.items():
+            at = table.schema.get_field_index(name)
+            kind = table.schema.field(at).type
+            old = table.column(at).to_pylist()
+            new = pa.array([value if one else kept for one, kept in zip(chosen, old, strict=True)], kind)
+            table = table.set_column(at, table.schema.field(at), new)
+        return table
+
+    return edit
+
+
+def _with_settled(table: pa.Table) -> pa.Table:
+    for wanted in SETTLED:
+        if wanted.name not in table.schema.names:
+            table = table.append_column(wanted, pa.nulls(table.num_rows, wanted.type))
+    return table
+
+
+def facts_of(metadata: Mapping[str, str] | None) -> dict[str, Any]:
+    """What a commit of ours says about itself."""
+    found: dict[str, Any] = json.loads((metadata or {}).get("facts", "{}"))
+    return found
