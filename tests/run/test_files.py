@@ -17,6 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
 from lakelogic import DataProcessor
 from lakelogic.catalogs.local import LocalCatalog
@@ -354,3 +355,47 @@ def test_quarantine_keeps_the_landed_line_exactly(engine: Any, workspace: Path) 
     bad = {row["_lakelogic_raw"]: row["_lakelogic_line"] for row in engine.collect(result.bad).to_pylist()}
     assert bad == {lines[1]: None, lines[2]: 3}
     assert result.counts.good == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("in.csv.gz", {}),
+        ("in.new.csv", {}),
+        ("in.csv.zip", {}),
+        ("in.zip", {"format": "csv"}),
+        ("in.txt", {"format": "csv"}),
+        ("in.silver.rows", {"format": "csv"}),
+    ],
+)
+def test_a_name_that_ends_like_a_file_or_has_a_format_of_files_is_a_file(
+    duckdb_engine: Any, workspace: Path, name: str, said: dict[str, str]
+) -> None:
+    data = b"id\n7\n"
+    if name.endswith(".gz"):
+        data = gzip.compress(data)
+    elif name.endswith(".zip"):
+        with zipfile.ZipFile(name, "w") as archive:
+            archive.writestr("in.csv", data)
+        data = Path(name).read_bytes()
+    Path(name).write_bytes(data)
+    document = {
+        "source": {"path": name, **said},
+        "model": {"fields": [{"name": "id", "type": "int"}]},
+        "materialization": {"target_path": "shop.silver.tried"},
+    }
+    result = DataProcessor(document, duckdb_engine).run(materialize=False)
+    assert result.counts.good == 1
+
+
+@pytest.mark.parametrize(
+    "source", [{"path": "tab", "format": "delta"}, {"path": "./tab"}, {"path": "tab", "type": "table"}]
+)
+def test_the_folder_of_a_table_is_a_table(duckdb_engine: Any, workspace: Path, source: dict[str, str]) -> None:
+    write_deltalake("tab", pa.table({"id": pa.array([7], pa.int32())}))
+    document = {
+        "source": source,
+        "model": {"fields": [{"name": "id", "type": "int"}]},
+        "materialization": {"target_path": "shop.silver.tried"},
+    }
+    assert DataProcessor(document, duckdb_engine).run(materialize=False).counts.good == 1

@@ -37,14 +37,15 @@ _TABLE_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_][\w-]*){1,2}$")
 
 
 def is_table_name(text: str) -> bool:
-    """Whether a target or source reads as `catalog.schema.table` (or `schema.table`) rather than as a path."""
-    if not _TABLE_NAME.match(text):
-        return False
-    return not (text.count(".") == 1 and text.rsplit(".", 1)[1].lower() in SUFFIXES)
+    """Whether a target or source reads as `catalog.schema.table` (or `schema.table`) rather than as a path.
+
+    What ends like a file (`orders.csv`, `orders.new.csv`, `orders.csv.gz`) is one.
+    """
+    return bool(_TABLE_NAME.match(text)) and format_of(text) is None and not text.lower().endswith(_COMPRESSED)
 
 
 def format_of(path: str) -> Format | None:
-    """The format that a path's suffix tells; None for folders and table names."""
+    """The format that a path's suffix tells; None for folders and names of tables."""
     name = path.rstrip("/").rsplit("/", 1)[-1].lower()
     for ending in _COMPRESSED:
         name = name.removesuffix(ending)
@@ -169,6 +170,8 @@ class Source(Section):
         """The type as written, or as path and format tell."""
         if self.type is not None:
             return self.type
+        if self.format not in (None, "delta", "iceberg"):
+            return "landing"
         if self.path and is_table_name(self.path):
             return "table"
         if self.format in ("delta", "iceberg"):

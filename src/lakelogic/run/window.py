@@ -17,7 +17,7 @@ from lakelogic.ledger.records import InputFile
 from lakelogic.plan.compile import SourceColumns
 from lakelogic.plan.nodes import Landed, Read
 from lakelogic.sql.types import STRING
-from lakelogic.storage.local import FileInfo, list_files
+from lakelogic.storage.local import FileInfo, list_files, local_path
 from lakelogic.tables.kinds import kind_of
 from lakelogic.tables.registry import load as load_tables
 
@@ -92,6 +92,8 @@ def pin_source(contract: Contract, catalog: LocalCatalog, seen: set[tuple[str, i
     kind = contract.source.resolved_type
     if kind in ("table", "delta"):
         return pin_table(path, catalog)
+    if contract.source.resolved_format is None and _folder_of_table(path, catalog) is not None:
+        return pin_table(path, catalog)
     file_format = source_format(contract)
     if file_format == "delta":
         return pin_table(path, catalog)
@@ -109,6 +111,8 @@ def pin_files(files: tuple[FileInfo, ...], file_format: str, described: str) -> 
 def pin_table(name: str, catalog: LocalCatalog, version: int | None = None) -> Slice:
     """A table of any format at a version; its data files are read as they are."""
     location = catalog.resolve(name)
+    if kind_of(location) is None:
+        location = _folder_of_table(name, catalog) or location  # a folder that is written as it lies there
     tables = load_tables(kind_of(location) or "delta")
     state = tables.state(location, version)
     if state is None:
@@ -118,6 +122,13 @@ def pin_table(name: str, catalog: LocalCatalog, version: int | None = None) -> S
         )
     pinned = Pinned(state.files, location, state.version)
     return Slice(pinned, "delta", (), name, landed_columns(state.schema), state.parts)
+
+
+def _folder_of_table(path: str, catalog: LocalCatalog) -> str | None:
+    if "://" in path and not path.startswith("file:"):
+        return None
+    folder = str(local_path(path, catalog.base))
+    return folder if kind_of(folder) is not None else None
 
 
 def read_options(contract: Contract) -> dict[str, object]:
