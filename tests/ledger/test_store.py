@@ -1,5 +1,6 @@
 """What a ledger remembers, the same on SQLite and PostgreSQL."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -243,3 +244,10 @@ def test_a_ledger_can_live_in_memory(a_run):
     with open_ledger("sqlite://") as ledger:
         ledger.record(a_run())
         assert ledger.run("run-1").run_id == "run-1"
+
+
+def test_a_run_that_published_stays_published_when_only_the_answer_was_lost(ledger, a_run):
+    done = a_run(status="succeeded")
+    ledger.finish(done, (), "b1")
+    ledger.record(replace(done, batch_id="b1", status="failed", error_message="the answer was lost"))
+    assert ledger.run(done.run_id).status == "succeeded"

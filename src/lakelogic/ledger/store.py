@@ -130,9 +130,14 @@ class Ledger:
             self._close_intents(connection, record.dataset, "done", batch_id)
 
     def record(self, run: RunRecord) -> None:
-        """A run that committed nothing: failed, skipped, held back, no new data. Telling it twice keeps the last."""
+        """A run that committed nothing: failed, skipped, held back, no new data. Telling it twice keeps the last.
+
+        A run that is known to have published stays so: only the answer to that was lost.
+        """
         with self._database.write(f"dataset:{run.dataset}") as connection:
-            self._put_run(connection, run)
+            known = connection.rows("SELECT status FROM runs WHERE run_id = :run_id", run_id=run.run_id)
+            if not known or known[0]["status"] not in PUBLISHED:
+                self._put_run(connection, run)
 
     # What was done before
 
