@@ -122,6 +122,67 @@ def test_validate_looks_at_the_columns_of_the_source(workspace: Path) -> None:
     assert "did you mean `email`?" in result.stdout
 
 
+JOINS = """
+source: {path: in.csv}
+links: [{name: c, path: c.csv}]
+model: {fields: [{name: a, type: int}, {name: s}]}
+transformations:
+  - rename: {mappings: {s: t}}
+  - sql: SELECT a, t, c.v FROM source LEFT JOIN c ON c.k = source.a
+  - join: {reference: c, on: a, key: k, fields: [v], prefix: w_}
+  - rollup: {group_by: [v], aggregations: {n: count(*)}}
+materialization: {target_path: x.silver.rows}
+"""
+
+
+def written(**files: str) -> None:
+    for name, text in files.items():
+        Path(name.replace("_", ".")).write_text(text, encoding="utf-8")
+
+
+def test_explain_shows_every_step_with_the_columns_of_links(workspace: Path) -> None:
+    written(in_csv="a,s\n1,x\n", c_csv="k,v\n1,one\n", e_yaml=JOINS)
+    result = call("explain", "e.yaml")
+    assert result.exit_code == 0
+    for line in ("Rename", "left c on c.k = source.a", "left c on a", "by v", "n = count(*)"):
+        assert line in result.stdout
+    assert "not known yet" not in result.stdout
+    assert "{}" not in result.stdout
+
+
+def test_explain_shows_steps_whose_columns_cannot_be_seen_yet(workspace: Path) -> None:
+    written(e_yaml=JOINS)
+    result = call("explain", "e.yaml")
+    assert result.exit_code == 0
+    for line in ("LEFT JOIN c ON c.k = source.a", 'reference: "c"', 'group_by: ["v"]'):
+        assert line in result.stdout
+    assert result.stdout.count("its columns are not known yet") == 3
+
+
+def test_explain_of_a_contract_that_cannot_run_is_exit_2_with_the_problem(workspace: Path) -> None:
+    written(in_csv="a,s\n1,x\n", c_csv="k,v\n1,one\n", e_yaml=JOINS.replace("c.v FROM", "c.vv FROM"))
+    result = call("explain", "e.yaml")
+    assert result.exit_code == 2
+    assert "`c` has no column `vv`" in result.stderr
+
+
+def test_explain_looks_at_the_columns_of_a_table(workspace: Path) -> None:
+    written(
+        in_csv="a,s\n1,x\n",
+        t_yaml="source: {path: in.csv}\nmaterialization: {target_path: x.silver.base}\n",
+        e_yaml="""
+source: {path: x.silver.base}
+transformations:
+  - rollup: {group_by: [s], aggregations: {n: count(*)}, keys: a}
+materialization: {target_path: x.gold.rows}
+""",
+    )
+    assert call("run", "t.yaml", "--engine", "duckdb").exit_code == 0
+    result = call("explain", "e.yaml")
+    assert "Read         delta: a string, s string" in result.stdout
+    assert "by s" in result.stdout
+
+
 def test_explain_tells_where_a_value_was_written(home: Path) -> None:
     result = call("explain", "contract.yaml", "--origin", "service_levels.freshness_hours")
     assert result.stdout.strip() == "service_levels.freshness_hours = 24   (contract.yaml:27)"

@@ -28,13 +28,11 @@ def validate(contract: str, *, env: str | None = None, overrides: tuple[str, ...
     Where the source can be seen, its column names are looked at (headers, footers, keys), never its rows.
     """
     from lakelogic.plan.compile import compile_contract, load_checked
-    from lakelogic.run.inspect import source_columns
+    from lakelogic.run.inspect import columns_now
 
     try:
         loaded = load_checked(contract, env=env, overrides=overrides)
-        compiled = compile_contract(loaded)
-        if (found := source_columns(loaded)) is not None:
-            compiled = compile_contract(loaded, *found)
+        compiled = compile_contract(loaded, *columns_now(loaded))
     except ContractError as error:
         return Validation(contract, error.diagnostics)
     return Validation(contract, compiled.warnings)
@@ -56,12 +54,16 @@ def explain(
     engine: str | None = None,
     sql: bool = False,
 ) -> Explained:
-    """The plan of a contract. With `sql`, as the statement or frames that an engine will run, over the real source."""
-    from lakelogic.plan.compile import compile_contract
-    from lakelogic.plan.explain import as_data, as_text
+    """The plan of a contract, which must be one that can run; columns of source and links are looked at where they are.
 
-    loaded = load(contract, env=env, overrides=overrides)
-    compiled = compile_contract(loaded)
+    With `sql`, as the statement or frames that an engine will run, over the real source.
+    """
+    from lakelogic.plan.compile import compile_contract, load_checked
+    from lakelogic.plan.explain import as_data, as_text
+    from lakelogic.run.inspect import columns_now
+
+    loaded = load_checked(contract, env=env, overrides=overrides)
+    compiled = compile_contract(loaded, *columns_now(loaded))
     settings = loaded.contract.materialization
     if sql:
         from lakelogic.run.inspect import lowered

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -19,7 +20,7 @@ from lakelogic.plan.datasets import Checks, checks
 from lakelogic.plan.evolve import LandedDrift
 from lakelogic.plan.links import known_links
 from lakelogic.plan.masked import check_masks
-from lakelogic.plan.nodes import Landed, Order, Plan, Read
+from lakelogic.plan.nodes import Landed, Order, Plan, Read, RowWise
 from lakelogic.plan.questions import Asker
 from lakelogic.plan.spelling import as_stored
 from lakelogic.plan.state import State, Trouble
@@ -91,15 +92,13 @@ def compile_contract(
     post = [(index, step) for index, step in enumerate(contract.transformations) if step.phase == "post"]
     for index, step in enumerate(contract.transformations):
         if step.phase == "pre" and type(step) in steps.COMPILE:
-            steps.apply(state, step, index, reserved)
-            state.cover()
+            _apply(state, step, index, reserved)
     later = set().union(*(steps.makes(step, state.known_links) for _, step in post)) if post else set()
     verdicts.show_declared(state, contract, types, landed=True)
     before = verdicts.judge_before(state, contract, types, unknown, later)
     for index, step in post:
         if type(step) in steps.COMPILE:
-            steps.apply(state, step, index, reserved)
-            state.cover()
+            _apply(state, step, index, reserved)
     verdicts.show_declared(state, contract, types, landed=False)
     verdicts.judge_after(state, contract, types, before)
     _settle_duplicates(state, contract)
@@ -158,6 +157,25 @@ def _warn_of_clear_data(contract: Contract, trouble: Trouble) -> None:
 
 def _distinct(found: Sequence[Diagnostic]) -> list[Diagnostic]:
     return list(dict.fromkeys(found))
+
+
+def _apply(state: State, step: Any, index: int, reserved: frozenset[str]) -> None:
+    """Compile one step; in the plan it stands even where nothing is computed, or its columns cannot be seen yet."""
+    before = (len(state.closed), len(state.nodes))
+    scope, found = dict(state.scope), len(state.trouble.found)
+    steps.apply(state, step, index, reserved)
+    if before == (len(state.closed), len(state.nodes)):
+        is_unsure = scope == state.scope and (len(state.trouble.found) > found or not state.trouble.landed_is_known)
+        unknown = ("its columns are not known yet",) if is_unsure else ()
+        state.nodes.append(RowWise(step.kind, (), (_summary(step), *unknown)))
+    state.cover()
+
+
+def _summary(step: Any) -> str:
+    written = step.model_dump(mode="json", exclude_unset=True, exclude={"kind", "phase", "name", "dialect"})
+    if set(written) == {"sql"}:
+        return " ".join(str(written["sql"]).split())
+    return ", ".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in written.items())
 
 
 def _links(state: State, contract: Contract, links: Mapping[str, SourceColumns] | None) -> None:

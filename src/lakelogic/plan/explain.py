@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lakelogic.plan.datasets import Checks
-from lakelogic.plan.nodes import Account, Join, Node, Plan, RowWise
+from lakelogic.plan.nodes import Account, Fork, Join, Node, Plan, RowWise
 from lakelogic.sql.expressions import Call, Column, Expression, Lambda, Literal
 
 _INFIX = {
@@ -66,7 +66,7 @@ def as_text(plan: Plan, checks: Checks, target: str | None = None, strategy: str
     shown = ", ".join(f"{column.name} {column.type}" for column in plan.read.columns)
     lines += _node("Read", f"{plan.read.format}: {shown or 'columns are not known yet'}", ())
     for name, link in plan.links.items():
-        lines += _node("Link", f"{link.reference} as {name}", (f"by {', '.join(link.key)}",))
+        lines += _node("Link", f"{link.reference} as {name}", (f"by {', '.join(link.key)}",) if link.key else ())
     for account in plan.accounts:
         lines += _account(account)
     if plan.masks:
@@ -90,15 +90,26 @@ def _account(account: Account) -> list[str]:
     for node in account.nodes:
         match node:
             case RowWise() if node.label == "judge":
-                lines += _node("Judge", f"{len(node.detail)} rules", node.detail)
+                lines += _node(
+                    "Judge",
+                    f"{len(node.detail)} rule{'s' if len(node.detail) != 1 else ''}",
+                    tuple(_reason(text) for text in node.detail),
+                )
             case RowWise():
                 details = node.detail or tuple(f"{a.name} = {written(a.value)}" for a in node.columns)
                 lines += _node(node.label.capitalize(), "", details)
             case Join():
                 lines += _node("Join", node.link, node.detail)
+            case Fork():
+                lines += _node("Fork", f"{node.name} of {node.start or 'the rows'}", node.detail)
             case _:
                 lines += _node(type(node).__name__, "", node.detail)
     return lines
+
+
+def _reason(text: str) -> str:
+    """A reason before there is a row that it is about."""
+    return text.replace(": {}", "")
 
 
 def as_data(plan: Plan, checks: Checks) -> dict[str, Any]:
@@ -121,7 +132,8 @@ def as_data(plan: Plan, checks: Checks) -> dict[str, Any]:
         "masks": [{"column": mask.column, "strategy": mask.strategy} for mask in plan.masks],
         "losses": [{"number": fate.number, "kind": fate.kind, "step": fate.step} for fate in plan.fates],
         "reasons": [
-            {"rule": r.rule, "text": r.text, "category": r.category, "severity": r.severity} for r in plan.reasons
+            {"rule": r.rule, "text": _reason(r.text), "category": r.category, "severity": r.severity}
+            for r in plan.reasons
         ],
         "dataset_rules": [{"name": c.name, "expected": c.expected, "severity": c.severity} for c in checks.checks],
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from lakelogic.catalogs.local import LocalCatalog
@@ -22,19 +23,22 @@ class _NoEngine:
         return discover(read, pinned)
 
 
-def source_columns(loaded: Loaded) -> tuple[SourceColumns, dict[str, SourceColumns]] | None:
-    """The columns of the source and of the links, where all of them can be seen now; otherwise None."""
-    contract = loaded.contract
-    catalog = LocalCatalog()
+def columns_now(loaded: Loaded) -> tuple[SourceColumns | None, dict[str, SourceColumns]]:
+    """The columns of the source, None where it cannot be seen now; and of those links that can be seen."""
+    contract, catalog = loaded.contract, LocalCatalog()
     looker: Any = _NoEngine()
-    try:
+    source: SourceColumns | None = None
+    # What is not there yet, or not reachable from here, leaves the contract to be judged by what it declares.
+    with suppress(LakeLogicError):
         slice_ = window.pin_source(contract, catalog, set())
-        if not slice_.pinned.files and slice_.pinned.table is None:
-            return None
-        links = window.look_at_links(window.pin_links(contract, catalog), looker)
-        return window.look(contract, slice_, looker), links
-    except LakeLogicError:
-        return None  # not there yet, or not reachable from here: the contract is judged by what it declares
+        if slice_.pinned.files or slice_.pinned.table is not None:
+            source = window.look(contract, slice_, looker)
+    links: dict[str, SourceColumns] = {}
+    for link in contract.links:
+        with suppress(LakeLogicError):
+            alone = contract.model_copy(update={"links": (link,)})
+            links |= window.look_at_links(window.pin_links(alone, catalog), looker)
+    return source, links
 
 
 def lowered(loaded: Loaded, engine_name: str | None) -> str:

@@ -18,6 +18,7 @@ from lakelogic.ledger.store import Ledger, open_ledger
 from lakelogic.plan.compile import Compiled, compile_contract, load_checked
 from lakelogic.plan.explain import as_text
 from lakelogic.run.events import Sink
+from lakelogic.run.inspect import columns_now
 from lakelogic.run.job import Job
 from lakelogic.run.result import Result
 from lakelogic.run.sequence import run
@@ -135,8 +136,8 @@ class DataProcessor:
             return list(error.diagnostics)
 
     def compiled(self) -> Compiled:
-        """The plan as far as it is known without a look at the source."""
-        return compile_contract(self.loaded)
+        """The plan, with the columns of source and links as far as they can be seen now; no row is read."""
+        return compile_contract(self.loaded, *columns_now(self.loaded))
 
     def explain(self) -> str:
         """The plan as text."""
