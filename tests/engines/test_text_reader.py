@@ -231,6 +231,8 @@ def test_a_file_that_is_gone_and_options_that_cannot_be_are_errors(tmp_path):
     for options, said in (
         ({"encoding": "klingon"}, "no encoding `klingon`"),
         ({"encoding": "base64"}, "not an encoding of text"),
+        ({"encoding": "idna"}, "not an encoding of text"),
+        ({"encoding": "punycode"}, "not an encoding of text"),
         ({"quote_char": "<>"}, "one character"),
         ({"delimiter": '"'}, "cannot be"),
     ):

@@ -39,7 +39,8 @@ def _replaced(error: UnicodeError) -> tuple[str, int]:
     return _UNREADABLE, error.end
 
 
-codecs.register_error("lakelogic.unreadable", _replaced)
+_GO_ON = "lakelogic.unreadable"
+codecs.register_error(_GO_ON, _replaced)
 
 
 def encoding_of(options: Mapping[str, object]) -> str:
@@ -49,9 +50,18 @@ def encoding_of(options: Mapping[str, object]) -> str:
         known = codecs.lookup(written)
     except LookupError as error:
         raise UsageError(f"There is no encoding `{written}`.", hint="Say utf-8, latin-1, utf-16, cp1252, …") from error
-    if not known._is_text_encoding or known.incrementaldecoder is None:
+    if not known._is_text_encoding or known.incrementaldecoder is None or not _goes_on(written):
         raise UsageError(f"`{written}` is not an encoding of text.", hint="Say utf-8, latin-1, utf-16, cp1252, …")
     return "UTF-8" if known.name in ("utf-8", "utf-8-sig") else written
+
+
+def _goes_on(encoding: str) -> bool:
+    """Whether a decoder lets us go on behind bytes that mean nothing; those of host names do not."""
+    try:
+        codecs.getincrementaldecoder(encoding)(_GO_ON).decode(b"", final=True)
+    except UnicodeError:
+        return False
+    return True
 
 
 def packing_of(path: str, options: Mapping[str, object]) -> str:
@@ -182,7 +192,7 @@ class _AsUtf8(_Raw):
 
     def __init__(self, inner: BinaryIO, encoding: str) -> None:
         super().__init__(inner)
-        self._decoder = codecs.getincrementaldecoder(encoding)("lakelogic.unreadable")
+        self._decoder = codecs.getincrementaldecoder(encoding)(_GO_ON)
         self._ready = b""
         self._ended = False
 
