@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+import yaml
 from pydantic import ValidationError
 
 from lakelogic.contract.document import Contract
@@ -165,6 +166,22 @@ def test_a_dict_a_path_and_text_are_all_contracts(tmp_path: Path) -> None:
     assert again.contract is read_in[0].contract
     with pytest.raises(UsageError):
         load(again.contract, env="prod")
+
+
+def test_a_dict_of_another_reader_of_yaml_may_have_true_for_on() -> None:
+    written = yaml.safe_load(
+        """
+        source: {path: x.csv}
+        links: [{name: c, path: c.csv}]
+        transformations:
+          - deduplicate: {on: [a]}
+          - lookup: {field: v, reference: c, on: a, value: b}
+          - join: {reference: c, on: a}
+        """
+    )
+    assert True in written["transformations"][0]["deduplicate"]
+    steps = load(written).contract.transformations
+    assert [getattr(step, "on", None) for step in steps] == [("a",), "a", ("a",)]
 
 
 def test_a_dict_with_a_problem_names_the_path() -> None:

@@ -14,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Strict, model_valid
 from pydantic import Field as Key
 
 __all__ = [
+    "Dialect",
     "Duration",
     "Flag",
     "Free",
@@ -62,6 +63,11 @@ def _one_or_many(value: object) -> object:
 
 
 Text: TypeAlias = str
+Dialect: TypeAlias = Literal[
+    "spark", "athena", "bigquery", "clickhouse", "databricks", "doris", "dremio", "drill", "druid", "duckdb", "dune",
+    "exasol", "fabric", "hive", "materialize", "mysql", "oracle", "postgres", "presto", "redshift", "risingwave",
+    "snowflake", "spark2", "sqlite", "starrocks", "tableau", "teradata", "trino", "tsql",
+]  # fmt: skip
 Flag: TypeAlias = Annotated[bool, Strict()]
 Whole: TypeAlias = Annotated[int, Strict()]
 Number: TypeAlias = Annotated[Annotated[int, Strict()] | Annotated[float, Strict()], Mark("number")]

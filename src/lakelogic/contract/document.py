@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, PrivateAttr
 
-from lakelogic.contract.base import Free, Key, NamedList, Place, Section, Text, whole
+from lakelogic.contract.base import Dialect, Free, Key, NamedList, Place, Section, Text, whole
 from lakelogic.contract.fields import Model
 from lakelogic.contract.governance import (
     LAYERS,
@@ -51,7 +51,7 @@ class Contract(Section):
     info: Info = whole(Info, "What the dataset is called and what it is for.")
     metadata: dict[str, Free] = Key({}, description="Notes of your own.")
     extensions: dict[str, Free] = Key({}, description="Keys of other tools, under a name of theirs.")
-    dialect: Text = Key("spark", description="The grammar that SQL in the contract is written in.")
+    dialect: Dialect = Key("spark", description="The grammar that SQL in the contract is written in.")
     engine: Text | None = Key(None, description="The engine, unless the command names one.")
     dataset: Text | None = Key(None, description="The dataset's name; by default `{layer}_{system}_{entity}`.")
     primary_key: tuple[Text, ...] = Key((), description="The key; may also stand under `materialization`.")

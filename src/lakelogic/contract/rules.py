@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 from pydantic import BeforeValidator, Discriminator, Tag
 
 from lakelogic.contract.base import (
+    Dialect,
     Duration,
     Flag,
     Key,
@@ -37,7 +38,7 @@ class Rule(Tagged):
     phase: Phase | None = Key(None, description="Judge before or after the post steps; by default before.")
     nulls: Nulls = Key("fail", description="What a predicate that is NULL means.")
     label: Text | None = Key(None, description="A short word for the reason, kept in reports.")
-    dialect: Text | None = Key(None, description="The grammar the rule's SQL is written in.")
+    dialect: Dialect | None = Key(None, description="The grammar the rule's SQL is written in.")
 
 
 class SqlRule(Rule):

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Discriminator, Tag
 
-from lakelogic.contract.base import Flag, Key, Number, OneOrMany, Scalar, Section, Sql, Text, Verbatim
+from lakelogic.contract.base import Dialect, Flag, Key, Number, OneOrMany, Scalar, Section, Sql, Text, Verbatim
 from lakelogic.contract.tagged import Tagged, flatten
 
 Phase = Literal["pre", "post"]
@@ -17,7 +17,7 @@ class Step(Tagged):
     phase: Phase = Key("post", description="`pre`: before the schema and the rules; `post`: on good rows.")
     name: Text | None = Key(None, description="A name for reports.")
     engine: Text | None = Key(None, description="Pins the step to one engine.")
-    dialect: Text | None = Key(None, description="The grammar the step's SQL is written in.")
+    dialect: Dialect | None = Key(None, description="The grammar the step's SQL is written in.")
 
 
 class SqlStep(Step):

@@ -78,12 +78,17 @@ def plain(node: Node) -> Any:
     return {key: plain(entry.value) for key, entry in node.entries.items()}
 
 
-def planted(data: Any, spot: Spot = Spot()) -> Node:  # noqa: B008 — a frozen value
-    """Plain data as a tree; every node gets the same spot."""
+# Sections that have a key `on`, which other readers of YAML take for the boolean of YAML 1.1.
+_HAVE_ON = frozenset({"deduplicate", "lookup", "join", "notifications"})
+
+
+def planted(data: Any, spot: Spot = Spot(), under: str = "") -> Node:  # noqa: B008 — a frozen value
+    """Plain data as a tree; every node gets the same spot. `under` is the key that the data stands under."""
     if isinstance(data, Mapping):
-        return Branch({str(key): Entry(planted(value, spot), spot) for key, value in data.items()}, spot)
+        named = {"on" if key is True and under in _HAVE_ON else str(key): value for key, value in data.items()}
+        return Branch({key: Entry(planted(value, spot, key), spot) for key, value in named.items()}, spot)
     if isinstance(data, (list, tuple)):
-        return Items(tuple(planted(item, spot) for item in data), spot)
+        return Items(tuple(planted(item, spot, under) for item in data), spot)
     if data is None or isinstance(data, (str, int, float, bool)):
         return Leaf(data, spot, "" if data is None else str(data))
     return Leaf(str(data), spot, str(data))
