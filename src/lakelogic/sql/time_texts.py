@@ -9,8 +9,10 @@ _BLANKS = " \t\r\n"
 _DAY = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
 _IS_DAY = re.compile(_DAY)
 _IS_COMPACT = re.compile("([0-9]{4})([0-9]{2})([0-9]{2})")
-_IS_MOMENT = re.compile(
-    _DAY + r"[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,6}))?)?(Z|[+-][0-9]{2}(?::?[0-9]{2})?)?"
+_ZONE = r"(Z|[+-][0-9]{2}(?::?[0-9]{2})?)?"
+_IS_MOMENT = re.compile(_DAY + r"[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?" + _ZONE)
+_IS_COMPACT_MOMENT = re.compile(
+    r"([0-9]{4})([0-9]{2})([0-9]{2})T([0-9]{2})([0-9]{2})(?:([0-9]{2})(?:\.([0-9]{1,9}))?)?" + _ZONE
 )
 _MOST_EAST = timedelta(hours=18)
 
@@ -48,11 +50,12 @@ def _moment(text: str) -> tuple[datetime, timedelta | None] | None:
     day = read_date(text)
     if day is not None:
         return datetime(day.year, day.month, day.day), None  # noqa: DTZ001
-    match = _IS_MOMENT.fullmatch(text.strip(_BLANKS))
+    plain = text.strip(_BLANKS)
+    match = _IS_MOMENT.fullmatch(plain) or _IS_COMPACT_MOMENT.fullmatch(plain)
     if match is None:
         return None
     year, month, day_, hour, minute, second, fraction, zone = match.groups()
-    micros = int((fraction or "0").ljust(6, "0"))
+    micros = int((fraction or "0")[:6].ljust(6, "0"))  # what is finer is cut off
     try:
         clock = datetime(  # noqa: DTZ001
             int(year), int(month), int(day_), int(hour), int(minute), int(second or 0), micros

@@ -18,6 +18,9 @@ _YEAR = "(?:[1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
 _MIDDLE_YEAR = "(?:[1-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-8]|0[1-9][0-9]{2}|00[1-9][0-9]|000[2-9])"
 _DAY = "-[0-9]{2}-[0-9]{2}"
 _CLOCK = r"[T ](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?"
+# Rarer forms, which are brought into the usual one first: more than six decimals, and no signs between the parts.
+_FINE_CLOCK = r"[T ][0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{7,9}"
+_COMPACT_CLOCK = r"T[0-9]{4}(?:[0-9]{2}(?:\.[0-9]{1,9})?)?"
 _OFFSET = "(?:Z|[+-](?:(?:0[0-9]|1[0-7])(?::?[0-5][0-9])?|18(?::?00)?))?"
 _NOT_JSON = r"'(?i)nan|inf|,\s*[}\]]'"
 _FIRST, _LAST = "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"
@@ -67,16 +70,7 @@ def _from_text(sql: str, source: Type, to: Type) -> str | None:
     if to.kind == "date":
         return f"CASE WHEN {_matches(sql, _YEAR + _DAY)} THEN {try_cast(sql, to)} {_compact(sql, to)} END"
     if to.kind in ("timestamp", "timestamp_ntz"):
-        rest = f"{_DAY}(?:{_CLOCK}{_OFFSET if to.kind == 'timestamp' else ''})?"
-        zone = "+00" if to.kind == "timestamp" else ""
-        # DuckDB itself lets blanks stand around a day, but not around a time.
-        value = try_cast(f"trim({sql}, ' ' || chr(9) || chr(10) || chr(13))", to)
-        bounds = " AND ".join(cast(f"'{bound}{zone}'", to) for bound in (_FIRST, _LAST))
-        return (
-            f"CASE WHEN {_matches(sql, _MIDDLE_YEAR + rest)} THEN {value} "
-            f"WHEN {_matches(sql, _YEAR + rest)} THEN CASE WHEN {value} BETWEEN {bounds} THEN {value} END "
-            f"{_compact(sql, to)} END"
-        )
+        return _moment(sql, to)
     if to.kind == "binary":
         return f"encode({sql})"
     if to.kind == "json" and source.kind == "string":
@@ -84,6 +78,29 @@ def _from_text(sql: str, source: Type, to: Type) -> str | None:
         bare = rf"""regexp_replace({sql}, '"(?:[^"\\]|\\.)*"', '0', 'g')"""
         return f"CASE WHEN json_valid({sql}) AND NOT regexp_matches({bare}, {_NOT_JSON}) THEN {sql} END"
     return sql if to.is_text else None
+
+
+def _moment(sql: str, to: Type, *, is_usual: bool = False) -> str:
+    """Text as a time; `is_usual` when its rarer forms were brought into the usual one."""
+    offset = _OFFSET if to.kind == "timestamp" else ""
+    zone = "+00" if to.kind == "timestamp" else ""
+    rest = f"{_DAY}(?:{_CLOCK}{offset})?"
+    # DuckDB itself lets blanks stand around a day, but not around a time.
+    value = try_cast(f"trim({sql}, ' ' || chr(9) || chr(10) || chr(13))", to)
+    bounds = " AND ".join(cast(f"'{bound}{zone}'", to) for bound in (_FIRST, _LAST))
+    read = (
+        f"WHEN {_matches(sql, _MIDDLE_YEAR + rest)} THEN {value} "
+        f"WHEN {_matches(sql, _YEAR + rest)} THEN CASE WHEN {value} BETWEEN {bounds} THEN {value} END"
+    )
+    if is_usual:
+        return f"CASE {read} END"
+    dashed = (
+        f"regexp_replace({sql}, '([0-9]{{4}})([0-9]{{2}})([0-9]{{2}})T([0-9]{{2}})([0-9]{{2}})', '\\1-\\2-\\3T\\4:\\5')"
+    )
+    timed = f"regexp_replace({dashed}, '(T[0-9]{{2}}:[0-9]{{2}})([0-9]{{2}})', '\\1:\\2')"
+    usual = f"regexp_replace({timed}, '(\\.[0-9]{{6}})[0-9]+', '\\1')"
+    rare = f"(?:[0-9]{{8}}{_COMPACT_CLOCK}|[0-9]{{4}}{_DAY}{_FINE_CLOCK}){offset}"
+    return f"CASE {read} {_compact(sql, to)} WHEN {_matches(sql, rare)} THEN {_moment(usual, to, is_usual=True)} END"
 
 
 def _compact(sql: str, to: Type) -> str:

@@ -14,7 +14,8 @@ from lakelogic.sql.time_zones import Steps
 
 _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _COMPACT = r"\A[0-9]{8}\z"
-_CLOCK = r"[T ](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?"
+_CLOCK = r"[T ](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?"
+_COMPACT_MOMENT = r"\A[0-9]{8}T[0-9]{4}(?:[0-9]{2}|[.Z+-]|\z)"
 _OFFSET = "(?:Z|[+-](?:(?:0[0-9]|1[0-7])(?::?[0-5][0-9])?|18(?::?00)?))?"
 
 
@@ -39,15 +40,24 @@ def moments(with_offset: bool) -> Callable[[pl.Series], pl.Series]:
         seconds = seconds + _part(_only(timed, tail.str.starts_with(":")), 17)
         moment = _dashed(timed.str.slice(0, 10)).cast(pl.Int64) * DAY + seconds * SECOND
         if tail.str.contains(".", literal=True).any():
-            fraction = tail.str.extract(r"\.([0-9]+)").str.pad_end(6, "0").cast(pl.Int64)
+            # What is finer than microseconds is cut off.
+            fraction = tail.str.extract(r"\.([0-9]{1,6})").str.pad_end(6, "0").cast(pl.Int64)
             moment = moment + fraction.fill_null(0)
         if with_offset and tail.str.contains("[+-]").any():
             moment = moment - _offset(tail) * SECOND
+        if (compact := texts.str.contains(_COMPACT_MOMENT)).any():
+            moment = _first(moment, parse(_with_signs(_only(texts, compact))))
         if not is_timed.all():
             moment = _first(moment, days(_only(texts, ~is_timed)).cast(pl.Int64) * DAY)
         return _only(moment, moment.is_between(FIRST_DAY * DAY, (LAST_DAY + 1) * DAY - 1)).alias(texts.name)
 
     return parse
+
+
+def _with_signs(texts: pl.Series) -> pl.Series:
+    """`20240105T100000Z` as `2024-01-05T10:00:00Z`."""
+    texts = texts.str.replace(r"\A(....)(..)(..)T(..)(..)", "${1}-${2}-${3}T${4}:${5}")
+    return texts.str.replace(r"\A(.{16})([0-9]{2})", "${1}:${2}")
 
 
 def month_length(year: int, month: int) -> int:

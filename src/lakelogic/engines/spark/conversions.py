@@ -15,10 +15,11 @@ _FIRST_INSTANT = "TIMESTAMP_LTZ'0001-01-01 00:00:00Z'"
 _LAST_INSTANT = "TIMESTAMP_LTZ'9999-12-31 23:59:59.999999Z'"
 _ZONE = r"(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)"
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_CLOCK = r"[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?"
+_CLOCK = r"[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?"  # Spark cuts off what is finer than microseconds
 # Grammars of text, as constants of SQL.
 _IS_DAY = quoted(rf"^{_DAY}\z")
 _IS_COMPACT_DAY = quoted(r"^[0-9]{8}\z")
+_IS_COMPACT_MOMENT = quoted(rf"^[0-9]{{8}}T[0-9]{{4}}(?:[0-9]{{2}}(?:\.[0-9]{{1,9}})?)?{_ZONE}?\z")
 _IS_INSTANT = quoted(rf"^{_DAY}[T ]{_CLOCK}{_ZONE}?\z")
 _IS_WALL_CLOCK = quoted(rf"^{_DAY}(?:[T ]{_CLOCK})?\z")
 _ENDS_IN_ZONE = quoted(rf"{_ZONE}\z")
@@ -111,7 +112,29 @@ def _text_to_date(trimmed: str) -> str:
     )
 
 
+def _with_signs(trimmed: str, read: Callable[[str], str]) -> str:
+    """The branch for `20240105T100000Z`, which is read as `2024-01-05T10:00:00Z`."""
+    seconds = f"CASE WHEN substr({trimmed}, 14, 1) RLIKE '[0-9]' THEN ':' ELSE '' END"
+    clock = f"substr({trimmed}, 10, 2), ':', substr({trimmed}, 12, 2), {seconds}, substr({trimmed}, 14)"
+    written = f"concat({_dashed(trimmed)}, 'T', {clock})"
+    return (
+        f"WHEN {trimmed} RLIKE {_IS_COMPACT_MOMENT} "
+        f"THEN get(transform(array({written}), ll_t -> CASE {read('ll_t')} END), 0)"
+    )
+
+
 def _text_to_instant(trimmed: str) -> str:
+    return (
+        f"CASE WHEN {trimmed} < '0001' THEN NULL {_instant(trimmed)} "
+        f"WHEN {trimmed} RLIKE {_IS_DAY} "
+        f"THEN try_cast(concat({trimmed}, ' 00:00:00Z') AS TIMESTAMP_LTZ) "
+        f"WHEN {trimmed} RLIKE {_IS_COMPACT_DAY} "
+        f"THEN try_cast(concat({_dashed(trimmed)}, ' 00:00:00Z') AS TIMESTAMP_LTZ) "
+        f"{_with_signs(trimmed, _instant)} END"
+    )
+
+
+def _instant(trimmed: str) -> str:
     # Spark wants seconds before it reads a zone, and reads text without a zone in the session's own.
     full = (
         f"concat(substr({trimmed}, 1, 16), CASE WHEN substr({trimmed}, 17, 1) = ':' THEN '' ELSE ':00' END, "
@@ -119,22 +142,21 @@ def _text_to_instant(trimmed: str) -> str:
     )
     read = f"try_cast({full} AS TIMESTAMP_LTZ)"
     return (
-        f"CASE WHEN {trimmed} < '0001' THEN NULL "
         f"WHEN {trimmed} RLIKE {_IS_INSTANT} "
-        f"THEN CASE WHEN {read} BETWEEN {_FIRST_INSTANT} AND {_LAST_INSTANT} THEN {read} END "
-        f"WHEN {trimmed} RLIKE {_IS_DAY} "
-        f"THEN try_cast(concat({trimmed}, ' 00:00:00Z') AS TIMESTAMP_LTZ) "
-        f"WHEN {trimmed} RLIKE {_IS_COMPACT_DAY} "
-        f"THEN try_cast(concat({_dashed(trimmed)}, ' 00:00:00Z') AS TIMESTAMP_LTZ) END"
+        f"THEN CASE WHEN {read} BETWEEN {_FIRST_INSTANT} AND {_LAST_INSTANT} THEN {read} END"
     )
 
 
 def _text_to_wall_clock(trimmed: str) -> str:
     return (
-        f"CASE WHEN {trimmed} < '0001' THEN NULL "
-        f"WHEN {trimmed} RLIKE {_IS_WALL_CLOCK} THEN try_cast({trimmed} AS TIMESTAMP_NTZ) "
-        f"WHEN {trimmed} RLIKE {_IS_COMPACT_DAY} THEN try_cast({_dashed(trimmed)} AS TIMESTAMP_NTZ) END"
+        f"CASE WHEN {trimmed} < '0001' THEN NULL {_wall_clock(trimmed)} "
+        f"WHEN {trimmed} RLIKE {_IS_COMPACT_DAY} THEN try_cast({_dashed(trimmed)} AS TIMESTAMP_NTZ) "
+        f"{_with_signs(trimmed, _wall_clock)} END"
     )
+
+
+def _wall_clock(trimmed: str) -> str:
+    return f"WHEN {trimmed} RLIKE {_IS_WALL_CLOCK} THEN try_cast({trimmed} AS TIMESTAMP_NTZ)"
 
 
 def _to_text(value: str, source: Type) -> str:

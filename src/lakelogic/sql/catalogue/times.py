@@ -110,7 +110,8 @@ FUNCTIONS = (
     composed("current_timezone", "dates", "current_timezone()", "Always UTC.", ("current_timezone()", "UTC")),
     # text
     composed("to_date", "dates", "to_date(s); date(s); to_timestamp(s); timestamp(s)", "ISO text as a date or an instant, as CAST reads it.",
-       ("to_date('2024-02-29')", date(2024, 2, 29)), ("to_date('29/02/2024')", None), ("to_timestamp('2024-02-29T10:30:00+01:00')", _utc(2024, 2, 29, 9, 30)), ("date('2024-02-29 10:30')", None)),
+       ("to_date('2024-02-29')", date(2024, 2, 29)), ("to_date('29/02/2024')", None), ("to_timestamp('2024-02-29T10:30:00+01:00')", _utc(2024, 2, 29, 9, 30)), ("to_timestamp('20240229T103000Z')", _utc(2024, 2, 29, 10, 30)),
+       ("to_timestamp('2024-02-29T10:30:00.123456789Z')", _utc(2024, 2, 29, 10, 30, 0, 123456)), ("date('2024-02-29 10:30')", None)),
     scalar("parse_date", "dates", "to_date(s, pattern); try_to_date(s, pattern)",
        "Text as a date, by a constant pattern: Java's, or strftime's when it has a %. What does not match entirely is NULL; blanks around are passed over.",
        ("to_date('05/03/2024', 'dd/MM/yyyy')", date(2024, 3, 5)), ("to_date('30/02/2024', 'dd/MM/yyyy')", None), ("to_date('5 Mar 24', 'd MMM yy')", date(2024, 3, 5)),
