@@ -49,7 +49,7 @@ _AVAILABLE: frozenset[str] = _declared(
         "must_be_greater_than must_be_at_least must_be_at_most "
         "sql unique null_ratio row_count_between distinct_count mean_between sum_between reconcile",
         "quarantine": "enabled format target table location fail_on_quarantine max_ratio",
-        "materialization": "strategy primary_key sequence_by target_path format",
+        "materialization": "strategy primary_key sequence_by scd1 target_path format",
         "service_levels": "freshness_hours freshness completeness row_count on_breach",
     }
 )
@@ -122,7 +122,6 @@ _NOT_YET: dict[str, str] = {
     "materialization.unknown_member": "Leave it out.",
     "materialization.secondary_targets": "Write a second contract that reads the first one's table.",
     "materialization.fact": "Choose the strategy yourself.",
-    "materialization.scd1": "Use `strategy: merge`.",
     "materialization.scd2": "Use `strategy: merge`.",
     "service_levels.availability": "Leave it out.",
     "service_levels.anomaly": "Use `service_levels.row_count`.",

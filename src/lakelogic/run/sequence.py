@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from lakelogic import clock, names
 from lakelogic.engines.base import Engine, Frame
-from lakelogic.errors import DataError, LakeLogicError, SourceError, UnsupportedError
+from lakelogic.errors import DataError, GateClosed, LakeLogicError, SourceError, UnsupportedError
 from lakelogic.plan.compile import Compiled, SourceColumns, compile_contract
 from lakelogic.plan.fingerprint import fingerprint
 from lakelogic.plan.needs import needed_formats, needed_functions, needed_masks, needed_nodes
@@ -309,7 +309,11 @@ def _publish(run_: Run, commit: Commit, settled: Settled) -> Result:
         for reason in settled.closed:
             run_.events.tell("warning", f"Gate closed: {reason}")
         return finish(run_, settled, "gated", published=False, commit=commit)
-    commit.good(settled.prepared.compiled.plan, settled.staged.good, facts)
+    try:
+        commit.good(settled.prepared.compiled.plan, settled.staged, facts, engine=run_.job.engine, now=run_.started)
+    except GateClosed as closed:
+        run_.events.tell("warning", f"Gate closed: {closed.message}")
+        return finish(run_, replace(settled, closed=[closed.message]), "gated", published=False, commit=commit)
     run_.events.tell("wrote", f"Wrote {counts.good} valid rows to {commit.places.target}")
     faults.reach("after_good_commit")
     return finish(run_, settled, "succeeded", published=True, commit=commit)

@@ -1,0 +1,57 @@
+"""A strategy over the columns of a batch and its table: which query brings them together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from lakelogic import names
+from lakelogic.contract.document import Contract
+from lakelogic.plan.nodes import Plan
+from lakelogic.plan.strategies import merge
+from lakelogic.plan.strategies.frames import Meeting, Settlement
+from lakelogic.plan.strategies.settings import Strategy
+from lakelogic.sql.types import Type, from_arrow, to_arrow
+
+
+def good_types(plan: Plan) -> dict[str, Type]:
+    """The columns of the good rows, in the types that tables tell."""
+    chosen = (column for column in plan.columns if column.on_good and not column.name.startswith(names.INTERNAL))
+    return {column.name: from_arrow(to_arrow(column.type)) for column in chosen}
+
+
+def own_columns(strategy: Strategy, incoming: Mapping[str, Type]) -> dict[str, Type]:
+    """The columns that the table has beside those of the good rows."""
+    return merge.own_columns(strategy, incoming) if strategy.kind == "merge" else {}
+
+
+def meet(contract: Contract, strategy: Strategy, plan: Plan, stored: Mapping[str, Type], now: datetime) -> Settlement:
+    """How the good rows of a plan meet a table with these columns."""
+    incoming = good_types(plan)
+    spelled = {name.lower(): name for name in incoming}
+    lineage = contract.lineage
+    meeting = Meeting(
+        stored,
+        incoming,
+        tuple(spelled[key.lower()] for key in strategy.keys),
+        frozenset(name.lower() for name in stamp_names(contract)),
+        frozenset((lineage.created_at_column_name.lower(), lineage.created_by_column_name.lower())),
+        now,
+        any(column.name == names.DELETE for column in plan.columns),
+    )
+    return merge.settle(strategy, meeting)
+
+
+def stamp_names(contract: Contract) -> set[str]:
+    """The columns that say which run wrote a row; they do not make it another row."""
+    lineage = contract.lineage
+    return {
+        lineage.source_path_column_name,
+        lineage.timestamp_column_name,
+        lineage.run_id_column_name,
+        lineage.contract_name_column_name,
+        lineage.domain_column_name,
+        lineage.system_column_name,
+        lineage.created_at_column_name,
+        lineage.created_by_column_name,
+    }

@@ -1,0 +1,249 @@
+"""merge: rows of the batch find theirs in the table by key; also changes (CDC), deletions and facts that accumulate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lakelogic import names
+from lakelogic.plan.nodes import Join, Pairs
+from lakelogic.plan.state import both, either, holds, present
+from lakelogic.plan.strategies.frames import (
+    BROKEN,
+    CHANGE,
+    DELETE,
+    EFFECT,
+    HELD,
+    INCOMING,
+    NEW,
+    SCOPE,
+    WRITTEN,
+    Bench,
+    Meeting,
+    Settlement,
+    any_of,
+    choose,
+    differs,
+    negated,
+    nothing,
+)
+from lakelogic.plan.strategies.settings import Strategy
+from lakelogic.plan.strategies.surrogate import made_of
+from lakelogic.sql.expressions import FALSE, TRUE, Call, Column, Expression, Literal, call, convert, text
+from lakelogic.sql.types import BIGINT, BOOLEAN, DOUBLE, STRING, TIMESTAMP, Type
+
+THERE, COME = "~there", "~come"  # the table has a row, the batch has one
+
+
+def own_columns(strategy: Strategy, incoming: Mapping[str, Type]) -> dict[str, Type]:
+    """The columns that the table has beside those of the good rows."""
+    known = {name.lower() for name in incoming}
+    found: dict[str, Type] = {}
+    if strategy.surrogate is not None:
+        found[strategy.surrogate.column] = STRING
+    if strategy.may_delete and strategy.deletes.column is not None:
+        found[strategy.deletes.column] = _mark_type(strategy.deletes.value)
+        if strategy.deletes.time_column:
+            found[strategy.deletes.time_column] = TIMESTAMP
+        if strategy.deletes.reason_column:
+            found[strategy.deletes.reason_column] = STRING
+    return {name: type_ for name, type_ in found.items() if name.lower() not in known}
+
+
+def _mark_type(value: Any) -> Type:
+    if isinstance(value, bool):
+        return BOOLEAN
+    if isinstance(value, int):
+        return BIGINT
+    return DOUBLE if isinstance(value, float) else STRING
+
+
+def settle(strategy: Strategy, meeting: Meeting) -> Settlement:
+    """Every row of the table and of the batch, side by side by key."""
+    own = own_columns(strategy, meeting.incoming)
+    columns = {**meeting.stored}
+    for name, type_ in {**meeting.incoming, **own}.items():
+        columns.setdefault(name, type_)
+    read = {**meeting.incoming, **({DELETE: BOOLEAN} if meeting.has_deletes else {})}
+    bench = Bench({**columns, names.FILE: STRING})
+    opening = Pairs(
+        "merge",
+        TRUE,
+        INCOMING,
+        "full",
+        tuple((Column(key, columns[key]), key) for key in meeting.keys),
+        None,
+        tuple((name, NEW + name) for name in read),
+        THERE,
+        COME,
+    )
+    bench.columns |= {NEW + name: type_ for name, type_ in read.items()} | {THERE: BOOLEAN, COME: BOOLEAN}
+    merging = _Merging(strategy, meeting, bench, own)
+    merging.judge()
+    return Settlement(
+        columns,
+        opening,
+        tuple(bench.nodes),
+        {name: merging.value(name) for name in columns},
+        read,
+        () if strategy.reconcile is not None else meeting.keys,
+        beside=_beside(strategy, meeting),
+        own=frozenset(own),
+    )
+
+
+def _beside(strategy: Strategy, meeting: Meeting) -> dict[str, tuple[str, ...]]:
+    if strategy.reconcile is None:
+        return {}
+    scope = tuple(meeting.spelled(name) or name for name in strategy.reconcile.scope)
+    return {HELD: meeting.keys, **({SCOPE: scope} if scope else {})}
+
+
+class _Merging:
+    """The effect of every row, and the values it has afterwards."""
+
+    def __init__(self, strategy: Strategy, meeting: Meeting, bench: Bench, own: Mapping[str, Type]) -> None:
+        self.strategy = strategy
+        self.meeting = meeting
+        self.bench = bench
+        self.own = {name.lower() for name in own}
+        self.order = meeting.spelled(strategy.order) if strategy.order else None
+        self.milestones = {name.lower() for name in strategy.milestones}
+        self.soft = strategy.deletes.column if strategy.may_delete else None
+
+    def judge(self) -> None:
+        """Adds `~effect`, `~change`, `~written`."""
+        bench, there, come = self.bench, self.bench[THERE], self.bench[COME]
+        matched = both(there, come)
+        deletes = holds(bench[NEW + DELETE]) if self.meeting.has_deletes else FALSE
+        was_deleted = self._is_marked() if self.soft else FALSE
+        compared = [
+            name
+            for name in self.meeting.incoming
+            if name not in self.meeting.keys and name.lower() not in self.meeting.stamps and not self._is_mark(name)
+        ]
+        changed = any_of(differs(self._merged(name), bench[name]) for name in compared)
+        newer = call("not", call("same", bench[NEW + self.order], bench[self.order])) if self.order else FALSE
+        again = choose(both(was_deleted, newer), text("updated"), both(was_deleted), text("unchanged"), text("deleted"))
+        if was_deleted == FALSE:
+            again = text("deleted")
+        live = choose(either([changed, was_deleted]), text("updated"), text("unchanged"))
+        effect = choose(
+            negated(come), nothing(STRING),
+            both(negated(there), deletes) if deletes != FALSE else FALSE, text("ignored"),
+            negated(there), text("inserted"),
+            both(matched, self._is_older()) if self.order else FALSE, text("stale"),
+            deletes, again,
+            live,
+        )  # fmt: skip
+        bench.add("effect", {EFFECT: effect})
+        gone = self._lacking(was_deleted) if self.strategy.reconcile is not None else FALSE
+        now = bench[EFFECT]
+        changes = Call("in", (now, text("updated"), text("deleted")), BOOLEAN)
+        change = choose(gone, text("deleted"), both(there, holds(changes)), now, nothing(STRING))
+        bench.add("change", {CHANGE: change, BROKEN: FALSE})
+        lost: Expression = call("same", now, text("ignored"))
+        if self.strategy.may_delete and self.soft is None:
+            lost = either([lost, call("same", bench[CHANGE], text("deleted"))])
+        bench.add("written", {WRITTEN: negated(lost)})
+
+    def _is_older(self) -> Expression:
+        """The row of the batch is older than the table's; a row that does not tell is older than one that does."""
+        assert self.order is not None
+        new, old = self.bench[NEW + self.order], self.bench[self.order]
+        return either([holds(call("lt", new, old)), both(call("is_null", new), present(old))])
+
+    def _is_mark(self, name: str) -> bool:
+        marks = (self.soft, self.strategy.deletes.time_column, self.strategy.deletes.reason_column)
+        return self.soft is not None and name.lower() in {mark.lower() for mark in marks if mark}
+
+    def _marked(self) -> Column:
+        assert self.soft is not None
+        wanted = self.soft.lower()
+        return self.bench[next(name for name in self.bench.columns if name.lower() == wanted)]
+
+    def _is_marked(self) -> Expression:
+        """The table's row is deleted already."""
+        column = self._marked()
+        return both(self.bench[THERE], call("same", column, self._mark(column.type)))
+
+    def _mark(self, type_: Type) -> Expression:
+        value = self.strategy.deletes.value
+        return convert(Literal(value, _mark_type(value)), type_)
+
+    def _lacking(self, was_deleted: Expression) -> Expression:
+        """Rows of the table that a full snapshot lacks, within its scope; what is in quarantine is not lacking."""
+        assert self.strategy.reconcile is not None
+        bench = self.bench
+        take: tuple[tuple[str, str], ...] = ()
+        on = tuple((bench[key], key) for key in self.meeting.keys)
+        bench.nodes.append(Join("held", HELD, on, take, "~held"))
+        bench.columns["~held"] = BOOLEAN
+        lacking = [bench[THERE], negated(bench[COME]), negated(bench["~held"]), negated(was_deleted)]
+        if self.strategy.reconcile.scope:
+            scope = [self.meeting.spelled(name) or name for name in self.strategy.reconcile.scope]
+            bench.nodes.append(Join("scope", SCOPE, tuple((bench[name], name) for name in scope), take, "~inside"))
+            bench.columns["~inside"] = BOOLEAN
+            lacking.append(bench["~inside"])
+        return both(*lacking)
+
+    def _merged(self, name: str) -> Expression:
+        """The value of a live row of the batch; a milestone that was reached stays reached."""
+        new = self.bench[NEW + name]
+        if name.lower() in self.milestones:
+            return Call("coalesce", (new, self.bench[name]), new.type)
+        return new
+
+    def value(self, name: str) -> Expression:
+        """A column of the table afterwards."""
+        bench, strategy = self.bench, self.strategy
+        now, old = bench[EFFECT], bench[name]
+        written = holds(Call("in", (now, text("inserted"), text("updated")), BOOLEAN))
+        if self.meeting.has_deletes:
+            written = both(written, negated(holds(bench[NEW + DELETE])))
+        deleted = call("same", bench[CHANGE], text("deleted")) if strategy.may_delete else FALSE
+        if self._is_mark(name):
+            return self._marking(name, written, deleted)
+        if strategy.surrogate is not None and name == strategy.surrogate.column and name.lower() in self.own:
+            made = made_of(strategy.surrogate, [bench[NEW + key] for key in self.meeting.keys])
+            return choose(written, Call("coalesce", (old, made), STRING), old)
+        if name not in self.meeting.incoming:
+            return old
+        if name.lower() in self.meeting.created:
+            return choose(call("same", now, text("inserted")), bench[NEW + name], old)
+        touched = written
+        if self.meeting.has_deletes and (name == self.order or name.lower() in self.meeting.stamps):
+            # Whoever comes later than the deletion, but is older, must find out.
+            asked = holds(Call("in", (now, text("updated"), text("deleted")), BOOLEAN))
+            touched = either([written, asked])
+        if name == self.order or name.lower() in self.meeting.stamps or name in self.meeting.keys:
+            return choose(touched, bench[NEW + name], old)
+        return choose(touched, self._merged(name), old)
+
+    def _marking(self, name: str, written: Expression, deleted: Expression) -> Expression:
+        """The columns that tell a deleted row from a live one."""
+        bench, deletes, old = self.bench, self.strategy.deletes, self.bench[name]
+        is_own = name.lower() in self.own
+        live: Expression = nothing(old.type)
+        if not is_own:
+            live = bench[NEW + name]
+        elif self.soft is not None and name.lower() == self.soft.lower() and isinstance(deletes.value, bool):
+            live = Literal(not deletes.value, BOOLEAN)
+        if self.soft is not None and name.lower() == self.soft.lower():
+            mark = self._mark(old.type)
+        elif deletes.time_column and name.lower() == deletes.time_column.lower():
+            mark = convert(self._when(), old.type)
+        else:
+            told = text("snapshot_reconcile") if self.strategy.reconcile is not None else text("cdc")
+            if self.strategy.reconcile is not None and self.meeting.has_deletes:
+                told = choose(bench[COME], text("cdc"), told)  # type: ignore[assignment]
+            mark = convert(told, old.type)
+        return choose(deleted, mark, written, live, old)
+
+    def _when(self) -> Expression:
+        """When a row was deleted: as the change tells, or when the run began."""
+        now = Literal(self.meeting.now, TIMESTAMP)
+        at = self.meeting.spelled(self.strategy.deleted_at) if self.strategy.deleted_at else None
+        if at is None:
+            return now
+        return Call("coalesce", (convert(self.bench[NEW + at], TIMESTAMP), now), TIMESTAMP)

@@ -1,0 +1,165 @@
+"""Which strategy a contract means: as written, or as CDC, a kind of fact or a dimension imply it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from lakelogic.contract.document import Contract
+from lakelogic.contract.materialization import Deletion, Scd2
+
+Kind = Literal["append", "overwrite", "merge", "scd2", "periodic"]
+
+IS_DELETED = "_lakelogic_is_deleted"
+DELETE_VALUES = ("D", "d", "DELETE", "delete")
+
+_FACTS: dict[str, Kind] = {
+    "transaction": "append",
+    "factless": "append",
+    "periodic_snapshot": "periodic",
+    "accumulating_snapshot": "merge",
+    "aggregate": "merge",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Deletes:
+    """How a deleted row shows. Without `column` it is removed; otherwise it stays, and carries the mark."""
+
+    column: str | None = IS_DELETED
+    value: Any = True
+    time_column: str | None = None
+    reason_column: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Surrogate:
+    """A key of the table's own, made of the key (and, in a history, of the time of the change)."""
+
+    column: str
+    strategy: Literal["hash", "uuid"] = "hash"
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """How good rows meet their table, with everything settled."""
+
+    kind: Kind
+    keys: tuple[str, ...] = ()
+    order: str | None = None  # tells the newer of two rows of one key
+    operation: str | None = None  # cdc: the column that names the operation
+    delete_values: tuple[str, ...] = ()
+    deleted_at: str | None = None  # cdc: the column that tells when
+    deletes: Deletes = field(default_factory=Deletes)
+    reconcile: Deletion | None = None  # rows that a full snapshot lacks are deleted
+    surrogate: Surrogate | None = None
+    unknown: Mapping[str, Any] | None = None  # values of the row for keys that are not known
+    history: Scd2 | None = None
+    milestones: tuple[str, ...] = ()
+    scope: tuple[str, ...] = ()  # periodic: the columns that tell a snapshot from others
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether rows find theirs in the table by key."""
+        return self.kind in ("merge", "scd2")
+
+    @property
+    def looks_at_the_table(self) -> bool:
+        """Whether what is written depends on what the table holds."""
+        return self.kind in ("merge", "scd2", "periodic")
+
+    @property
+    def may_delete(self) -> bool:
+        """Whether rows of the table can be deleted."""
+        return self.operation is not None or self.reconcile is not None
+
+
+def strategy_of(contract: Contract) -> Strategy:
+    """The strategy of a contract. What is written beats what CDC implies."""
+    settings, source = contract.materialization, contract.source
+    cdc = source.load_mode == "cdc"
+    kind = _kind(contract)
+    if kind not in ("merge", "scd2"):
+        scope = settings.partition_by or ((settings.reprocess_date_column,) if settings.reprocess_date_column else ())
+        return Strategy(kind, contract.key, scope=scope if kind == "periodic" else ())
+    reconcile = settings.deletion
+    if settings.strategy == "snapshot_reconcile":
+        reconcile = reconcile or Deletion.model_validate({})
+    history = (settings.scd2 or Scd2.model_validate({})) if kind == "scd2" else None
+    order = settings.sequence_by or (source.cdc_timestamp_field if cdc else None)
+    if history is not None:
+        order = history.timestamp_field or order
+    return Strategy(
+        kind,
+        contract.key,
+        order=order,
+        operation=source.cdc_op_field if cdc else None,
+        delete_values=(source.cdc_delete_values or DELETE_VALUES) if cdc else (),
+        deleted_at=source.cdc_timestamp_field if cdc else None,
+        deletes=_deletes(contract),
+        reconcile=reconcile,
+        surrogate=_surrogate(contract, history),
+        unknown=_unknown(contract, history),
+        history=history,
+        milestones=_milestones(contract),
+    )
+
+
+def _kind(contract: Contract) -> Kind:
+    settings = contract.materialization
+    if settings.fact is not None:
+        return _FACTS[settings.fact.type]
+    if "strategy" in settings.model_fields_set:
+        return "merge" if settings.strategy == "snapshot_reconcile" else settings.strategy
+    if settings.scd2 is not None:
+        return "scd2"
+    if settings.scd1 is not None or settings.deletion is not None or contract.source.load_mode == "cdc":
+        return "merge"
+    return settings.strategy if settings.strategy != "snapshot_reconcile" else "merge"
+
+
+def implied_by_fact(contract: Contract) -> Kind | None:
+    """The way of writing that a kind of fact has."""
+    fact = contract.materialization.fact
+    return None if fact is None else _FACTS[fact.type]
+
+
+def _deletes(contract: Contract) -> Deletes:
+    settings, root = contract.materialization, contract.soft_deletes
+    if root is not None and not root.enabled:
+        return Deletes(column=None, value=None)
+    column = settings.soft_delete_column or (root.column if root else None) or IS_DELETED
+    value = True if settings.soft_delete_value is None else settings.soft_delete_value
+    return Deletes(
+        column,
+        value,
+        settings.soft_delete_time_column or (root.time_column if root else None),
+        settings.soft_delete_reason_column or (root.reason_column if root else None),
+    )
+
+
+def _surrogate(contract: Contract, history: Scd2 | None) -> Surrogate | None:
+    if history is not None:
+        return Surrogate(history.surrogate_key, history.surrogate_key_strategy)
+    single = contract.materialization.scd1
+    if single is None or single.surrogate_key is None:
+        return None
+    return Surrogate(single.surrogate_key, single.surrogate_key_strategy)
+
+
+def _unknown(contract: Contract, history: Scd2 | None) -> Mapping[str, Any] | None:
+    """What is said of the unknown member; an empty mapping is one of defaults only."""
+    settings = contract.materialization
+    own = history.unknown_member if history is not None else (settings.scd1.unknown_member if settings.scd1 else None)
+    found = own if own is not None else settings.unknown_member
+    if found is None or found is False:
+        return None
+    return dict(found) if isinstance(found, Mapping) else {}
+
+
+def _milestones(contract: Contract) -> tuple[str, ...]:
+    fact = contract.materialization.fact
+    if fact is None or fact.type != "accumulating_snapshot":
+        return ()
+    return fact.milestone_dates or tuple(f.name for f in contract.model.fields if f.milestone)

@@ -1,0 +1,270 @@
+"""Settle a batch with its table: look, count what will happen, stage what changes, commit it in one piece.
+
+Two passes of the run's own engine over the staged good rows and the data files that have a part in it. The first counts
+effects by file; the second stages the new rows and the files in which something changes. Files that stay as they are
+are not written again. What was worked out holds only for the version that was looked at: when somebody else was
+faster, it is worked out again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lakelogic import names
+from lakelogic.engines.base import DataFile, Engine, Frame, Pinned
+from lakelogic.errors import CommitConflict, GateClosed, ReconcileError, TableError
+from lakelogic.plan.nodes import Assignment, Landed, Link, Read, Rollup
+from lakelogic.plan.strategies.frames import (
+    BROKEN,
+    CHANGE,
+    COUNT,
+    EFFECT,
+    HELD,
+    INCOMING,
+    WRITTEN,
+    Settlement,
+    finding,
+)
+from lakelogic.privacy.keys import Keys
+from lakelogic.sql.expressions import TRUE, Column
+from lakelogic.sql.types import Type, to_arrow
+from lakelogic.tables.base import PLAIN, CommitInfo, Committed, Layout, StagedFile, TableFormat, TableState
+
+ATTEMPTS = 5
+_DEFECT = "Nothing was published. This is a defect: keep the input and the table and report it."
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The staged rows of a run, and where files for the table may be staged."""
+
+    good: tuple[DataFile, ...]
+    bad: tuple[DataFile, ...]
+    place: str
+
+    @property
+    def rows(self) -> int:
+        """How many good rows there are."""
+        return sum(file.rows for file in self.good)
+
+
+@dataclass(frozen=True, slots=True)
+class Worked:
+    """What was worked out against one version of the table."""
+
+    removed: tuple[str, ...] = ()
+    files: tuple[StagedFile, ...] = ()
+    applied: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """A file that goes into the table beside the batch, and its rows."""
+
+    file: StagedFile
+    name: str
+
+
+@dataclass(slots=True)
+class Settling:
+    """One batch and one table, with what is needed to bring them together."""
+
+    engine: Engine
+    tables: TableFormat
+    location: str
+    batch: Batch
+    settlement: Callable[[TableState | None], Settlement]  # how they meet, given the table as it is
+    keys: tuple[str, ...] = ()
+    layout: Layout = PLAIN
+    refuse: Callable[[Mapping[str, int], TableState | None], str | None] | None = None  # why it must not be published
+    extra: Callable[[TableState | None, Settlement, str], Extra | None] | None = None
+
+    def commit(self, info: Callable[[Mapping[str, int]], CommitInfo]) -> tuple[Committed, Mapping[str, int]]:
+        """Work it out and commit, again where the table has moved on; the application transaction makes it once."""
+        conflict: CommitConflict | None = None
+        for attempt in range(ATTEMPTS):
+            state = self.tables.state(self.location)
+            blank = info({})
+            if state is not None and state.transactions.get(blank.app_id, 0) >= blank.n:
+                return Committed(state.version, skipped=True), {}
+            settlement = self.settlement(state)
+            worked = self.work_out(state, settlement, f"{self.batch.place}-table{attempt}")
+            schema = pa.schema([(name, to_arrow(type_)) for name, type_ in settlement.columns.items()])
+            try:
+                done = self.tables.replace(
+                    self.location,
+                    worked.removed,
+                    worked.files,
+                    schema,
+                    info(worked.applied),
+                    based_on=None if state is None else state.version,
+                    layout=self.layout,
+                )
+            except CommitConflict as lost:
+                conflict = lost
+                continue
+            return done, worked.applied
+        assert conflict is not None
+        raise conflict
+
+    def work_out(self, state: TableState | None, settlement: Settlement, place: str) -> Worked:
+        """Both passes over one version of the table; raises before anything is visible when rows do not add up."""
+        files = self._files(state, settlement)
+        counted = self._count(files, state, settlement)
+        applied = counted.applied(self.batch.rows)
+        self._refuse(counted, files, settlement)
+        if self.refuse is not None and (reason := self.refuse(applied, state)):
+            raise GateClosed(reason)
+        staged: tuple[StagedFile, ...] = ()
+        if counted.expected:
+            frame = self._open(files, state, settlement)
+            lowered = self.engine.lower(frame, (settlement.staging(counted.changed),), self._links(settlement))
+            made = self.engine.stage(lowered, settlement.published, (), Keys(), place)
+            staged = tuple(StagedFile(file.path, file.rows, file.size) for file in made.good)
+            if (rows := sum(file.rows for file in staged)) != counted.expected:
+                raise ReconcileError(
+                    f"{counted.expected} rows were to be staged for the table, and {rows} were.", hint=_DEFECT
+                )
+        more = self.extra(state, settlement, place) if self.extra is not None else None
+        if more is not None:
+            staged = (*staged, more.file)
+            applied = {**applied, more.name: more.file.rows}
+        return Worked(counted.changed, staged, applied)
+
+    def _files(self, state: TableState | None, settlement: Settlement) -> tuple[str, ...]:
+        """The data files of the table that have a part in it: those that hold a key of the batch."""
+        if state is None or not state.files:
+            return ()
+        if not settlement.keys or len(state.files) == 1:
+            return state.files
+        if not self.batch.rows:
+            return ()
+        keys = {key: settlement.columns[key] for key in settlement.keys}
+        frame = self.engine.scan(self._read("current", keys, state), Pinned(state.files))
+        incoming = self._link(INCOMING, keys, self.batch.good)
+        found = self.engine.collect(self.engine.lower(frame, (finding(keys),), {INCOMING: incoming}))
+        holding = set(found.column(names.FILE).to_pylist())
+        return tuple(file for file in state.files if file in holding)
+
+    def _read(self, name: str, columns: Mapping[str, Type], state: TableState | None = None) -> Read:
+        parts = {"constants": state.parts} if state is not None and state.parts else {}
+        return Read(name, "parquet", tuple(Landed(column, type_) for column, type_ in columns.items()), parts)
+
+    def _open(self, files: Sequence[str], state: TableState | None, settlement: Settlement) -> Frame:
+        return self.engine.scan(self._read("current", settlement.columns, state), Pinned(tuple(files)))
+
+    def _link(
+        self, name: str, columns: Mapping[str, Type], files: Sequence[DataFile], *, distinct: bool = False
+    ) -> Frame:
+        rollup = Rollup("distinct", TRUE, tuple(Assignment(c, Column(c, type_)) for c, type_ in columns.items()), ())
+        link = Link(self._read(name, columns), (rollup,) if distinct else (), None)
+        return self.engine.link(link, Pinned(tuple(file.path for file in files)))
+
+    def _links(self, settlement: Settlement) -> dict[str, Frame]:
+        links = {INCOMING: self._link(INCOMING, settlement.incoming, self.batch.good)}
+        for name, columns in settlement.beside.items():
+            kinds = {column: settlement.columns[column] for column in columns}
+            files = self.batch.bad if name == HELD else self.batch.good
+            links[name] = self._link(name, kinds, files, distinct=True)
+        return links
+
+    def _count(self, files: Sequence[str], state: TableState | None, settlement: Settlement) -> Counted:
+        frame = self._open(files, state, settlement)
+        lowered = self.engine.lower(frame, (settlement.counting(),), self._links(settlement))
+        return Counted([row for row in self.engine.collect(lowered).to_pylist() if row[COUNT]])
+
+    def _refuse(self, counted: Counted, files: Sequence[str], settlement: Settlement) -> None:
+        """Every row of the batch has one effect, every row of the files is there once; otherwise nothing is done."""
+        read = counted.by_file()
+        differing = [file for file in files if read.get(file, 0) != pq.read_metadata(file).num_rows]
+        if counted.incoming != self.batch.rows or differing:
+            if self.keys and (repeated := self._repeated(files, settlement)):
+                raise TableError(
+                    f"The table holds {repeated} key{'s' if repeated != 1 else ''} of ({', '.join(self.keys)}) more "
+                    "than once; rows of the batch would not find theirs.",
+                    where=self.location,
+                    hint="Nothing was published. Remove the duplicates, or write to a new target_path.",
+                )
+            told = f"; {len(differing)} files of the table were not read as they are" if differing else ""
+            raise ReconcileError(
+                f"{self.batch.rows} good rows met the table, and {counted.incoming} are accounted for{told}.",
+                hint=_DEFECT,
+            )
+        if counted.wrong:
+            raise ReconcileError(
+                f"{counted.wrong} rows of the table would not fit together: versions of one key overlap, or more than "
+                "one is current.",
+                where=self.location,
+                hint="Nothing was published. Look for versions that overlap in the table as it is.",
+            )
+
+    def _repeated(self, files: Sequence[str], settlement: Settlement) -> int:
+        if not files:
+            return 0
+        keys = [(key, to_arrow(settlement.columns[key])) for key in self.keys]
+        return self.engine.duplicates(self.engine.open(files, keys), self.keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What the first pass found: so many rows of each file, effect and change."""
+
+    rows: Sequence[Mapping[str, Any]]
+
+    @property
+    def incoming(self) -> int:
+        """Rows of the batch that have an effect."""
+        return sum(row[COUNT] for row in self.rows if row[EFFECT] is not None)
+
+    @property
+    def wrong(self) -> int:
+        """Rows that would break what the strategy promises."""
+        return sum(row[COUNT] for row in self.rows if row[BROKEN])
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """Files in which something changes."""
+        return tuple(sorted({row[names.FILE] for row in self.rows if row[CHANGE] is not None}))
+
+    @property
+    def expected(self) -> int:
+        """Rows that the second pass must stage."""
+        changed = set(self.changed)
+        return sum(
+            row[COUNT] for row in self.rows if row[WRITTEN] and (row[names.FILE] is None or row[names.FILE] in changed)
+        )
+
+    def by_file(self) -> Counter[str]:
+        """Rows of each file of the table."""
+        found: Counter[str] = Counter()
+        for row in self.rows:
+            if row[names.FILE] is not None:
+                found[row[names.FILE]] += row[COUNT]
+        return found
+
+    def applied(self, rows: int) -> dict[str, int]:
+        """What becomes of the rows of the batch, by effect, and of the table: files and rows that come and go."""
+        effects: Counter[str] = Counter()
+        for row in self.rows:
+            if row[EFFECT] is not None:
+                effects[row[EFFECT]] += row[COUNT]
+        told = {name: effects[name] for name in EFFECTS if effects[name]}
+        closed = sum(row[COUNT] for row in self.rows if row[CHANGE] == "closed")
+        lacking = sum(row[COUNT] for row in self.rows if row[CHANGE] == "deleted" and row[EFFECT] is None)
+        table = {
+            "rows": rows,
+            "added_rows": sum(r[COUNT] for r in self.rows if r[WRITTEN] and r[names.FILE] is None),
+            "removed_rows": sum(r[COUNT] for r in self.rows if not r[WRITTEN] and r[names.FILE] is not None),
+            "rewritten_files": len(self.changed),
+        }
+        told |= {name: count for name, count in (("closed", closed), ("missing", lacking)) if count}
+        return {**told, **table}
+
+
+EFFECTS = ("inserted", "updated", "unchanged", "deleted", "stale", "ignored", "replaced")
