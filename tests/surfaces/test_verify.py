@@ -98,6 +98,45 @@ def test_a_difference_is_shown_with_its_row_and_column(orders: Path, monkeypatch
     assert int(told["difference"]["values"]["polars"]) == int(told["difference"]["values"]["duckdb"]) + 1
 
 
+def test_engines_that_lose_a_row_alike_earn_no_certificate(orders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from lakelogic.engines.duckdb.session import DuckDBEngine
+    from lakelogic.engines.polars.session import PolarsEngine
+
+    def short_of_one(engine: Any) -> None:
+        collect = engine.collect
+
+        def wrong(self: Any, frame: Any, limit: int | None = None) -> Any:
+            table = collect(self, frame, limit)
+            return table.slice(1) if "ll_side" in table.column_names else table
+
+        monkeypatch.setattr(engine, "collect", wrong)
+
+    short_of_one(DuckDBEngine)
+    short_of_one(PolarsEngine)
+    result = call("verify", "contract.yaml", "--engines", "duckdb,polars", "--rows", "60", "--json")
+    told = json.loads(result.stdout)
+    assert (result.exit_code, told["status"], told["difference"]["what"]) == (1, "differs", "failed")
+    assert "60 were read, 59 are accounted for" in told["difference"]["values"]["polars"]
+
+
+def test_half_of_the_made_up_rows_have_sound_documents(workspace: Path) -> None:
+    Path("nested.yaml").write_text(
+        """
+source: {path: in.csv}
+model:
+  fields:
+    - {name: id, type: int}
+    - {name: v, type: json}
+    - {name: s, type: "struct<a:int,b:array<string>>"}
+    - {name: m, type: "map<string,decimal(10,2)>"}
+materialization: {target_path: a.b.rows}
+"""
+    )
+    result = call("verify", "nested.yaml", "--engines", "duckdb,polars", "--rows", "200", "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["certificate"]["good"] >= 90
+
+
 def test_a_broken_contract_is_exit_2(workspace: Path) -> None:
     (workspace / "bad.yaml").write_text("source: {path: a.csv}\nmodel: {fields: [{name: id, tpye: int}]}\n")
     result = call("verify", "bad.yaml", "--engines", "duckdb,polars")

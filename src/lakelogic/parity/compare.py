@@ -14,7 +14,7 @@ from lakelogic.parity.outcome import Outcome, Row
 class Difference:
     """What engines disagree about. `values` holds what each engine says, as text."""
 
-    what: str  # types, good, bad, side, lost, refused, failed
+    what: str  # types, good, bad, rows, lost, copies, refused, failed
     values: dict[str, str]
     column: str | None = None
     row: dict[str, str] | None = None
@@ -35,6 +35,7 @@ _WORDS = {
     "bad": "Different values of a bad row in",
     "rows": "Rows that only one engine has",
     "lost": "Different numbers of rows lost by steps",
+    "copies": "Different numbers of rows made by steps",
     "refused": "Not refused alike",
     "failed": "An engine failed",
 }
@@ -64,7 +65,8 @@ def _between(one: Outcome, two: Outcome, key: str | None) -> Difference:
         found = _in_rows(side, one, two, key)
         if found is not None:
             return found
-    return Difference("lost", {o.engine: str(dict(sorted(o.lost.items()))) for o in (one, two)})
+    what = "lost" if one.lost != two.lost else "copies"
+    return Difference(what, {o.engine: str(dict(sorted(getattr(o, what).items()))) for o in (one, two)})
 
 
 def _in_rows(side: str, one: Outcome, two: Outcome, key: str | None) -> Difference | None:

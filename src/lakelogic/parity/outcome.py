@@ -13,13 +13,14 @@ import pyarrow as pa
 
 from lakelogic import names
 from lakelogic.contract.load import Loaded
-from lakelogic.engines.base import Engine, Pinned
-from lakelogic.errors import LakeLogicError
+from lakelogic.engines.base import DataFile, Engine, Pinned, Staged
+from lakelogic.errors import LakeLogicError, ReconcileError
 from lakelogic.parity.canonical import canonical
 from lakelogic.plan.compile import Compiled, SourceColumns, compile_contract
 from lakelogic.plan.nodes import Plan, Read
 from lakelogic.plan.publish import Stamps
 from lakelogic.run.quarantine import Decoder
+from lakelogic.run.reconcile import reconcile
 from lakelogic.run.sequence import require
 from lakelogic.sql.types import from_arrow
 
@@ -33,7 +34,7 @@ Row = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one engine made of a contract: rows of both sides and lost rows by fate, or why it refused.
+    """What one engine made of a contract: rows of both sides, lost rows and copies by step, or why it refused.
 
     A row is a tuple of (column, value) texts, so that two outcomes are equal exactly when they mean the same.
     """
@@ -43,6 +44,7 @@ class Outcome:
     good: tuple[Row, ...] = ()
     bad: tuple[Row, ...] = ()
     lost: Mapping[int, int] = field(default_factory=dict)
+    copies: Mapping[int, int] = field(default_factory=dict)
     refused: str | None = None
     failed: str | None = None
 
@@ -50,12 +52,13 @@ class Outcome:
     def digest(self) -> str:
         """The same for the same result, whatever the order of rows and whichever the engine."""
         parts = [repr(self.types), *map(repr, self.good), "bad", *map(repr, self.bad), repr(sorted(self.lost.items()))]
+        parts.append(repr(sorted(self.copies.items())))
         return hashlib.sha256("\n".join([*parts, self.refused or ""]).encode()).hexdigest()[:16]
 
     @property
     def result(self) -> tuple[object, ...]:
         """Everything that must be the same on every engine."""
-        return (self.refused, self.failed, self.types, self.good, self.bad, dict(self.lost))
+        return (self.refused, self.failed, self.types, self.good, self.bad, dict(self.lost), dict(self.copies))
 
 
 def landed(table: pa.Table) -> SourceColumns:
@@ -91,7 +94,10 @@ def evaluate(engine: Engine, plan: Plan, table: pa.Table, links: Mapping[str, Pi
         raise
     except BaseException as error:  # noqa: BLE001 - any failure of an engine, a panic too, is a difference to report
         return Outcome(engine.name, failed=f"{type(error).__name__}: {_first_line(error)}")
-    return _outcome(engine.name, plan, found)
+    try:
+        return _outcome(engine.name, plan, found, table.num_rows)
+    except ReconcileError as error:
+        return Outcome(engine.name, failed=error.message)
 
 
 def _first_line(error: BaseException) -> str:
@@ -99,7 +105,7 @@ def _first_line(error: BaseException) -> str:
     return text.splitlines()[0][:400] if text else ""
 
 
-def _outcome(engine: str, plan: Plan, found: pa.Table) -> Outcome:
+def _outcome(engine: str, plan: Plan, found: pa.Table, read: int) -> Outcome:
     own = (names.FATE, names.COPY, names.SIDE)
     types = tuple((f.name, str(from_arrow(f.type))) for f in found.schema if f.name not in own)
     texts = {name: canonical(found.column(name)) for name in found.column_names if name not in (names.FATE, names.SIDE)}
@@ -119,7 +125,23 @@ def _outcome(engine: str, plan: Plan, found: pa.Table) -> Outcome:
             bad.append((*told, (names.ERRORS, repr(reasons[row]))))
         else:
             lost[int(fates[row] or 0)] += 1
-    return Outcome(engine, types, tuple(sorted(good)), tuple(sorted(bad)), dict(lost))
+    copies = Counter(int(number) for number in found.column(names.COPY).to_pylist() if number)
+    staged = Staged(_rows(len(good)), _rows(len(bad)), read, lost, copies)
+    reconcile(plan, staged, _by_verdict(plan, found, sides), lambda: read)
+    return Outcome(engine, types, tuple(sorted(good)), tuple(sorted(bad)), dict(lost), dict(copies))
+
+
+def _rows(count: int) -> tuple[DataFile, ...]:
+    return (DataFile("memory", count, 0),)
+
+
+def _by_verdict(plan: Plan, found: pa.Table, sides: Sequence[str | None]) -> Counter[str]:
+    """Bad rows by the verdict that made them bad."""
+    verdicts = {reason.column for reason in plan.reasons if reason.severity == "error"}
+    columns = {name: found.column(name).to_pylist() for name in verdicts}
+    return Counter(
+        name for row, side in enumerate(sides) if side == names.BAD_SIDE for name, bits in columns.items() if bits[row]
+    )
 
 
 def _reasons(plan: Plan, found: pa.Table) -> list[list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import struct
 from collections.abc import Sequence
@@ -9,7 +10,8 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from lakelogic.sql.types import INTEGER_BITS, Type
+from lakelogic.parity.canonical import plain
+from lakelogic.sql.types import INTEGER_BITS, Type, to_arrow
 
 _EDGE_DATES = (
     date(1, 1, 1), date(1, 12, 31), date(1582, 10, 4), date(1582, 10, 15), date(1899, 12, 31), date(1900, 2, 28),
@@ -55,6 +57,12 @@ _ALMOST_TIMES = (
     "2024-13-01", "2024-00-10", "2024-01-05 10", "2024-01-05T10:00:00-0530", "2024-01-05T10:00:00+14:00",
     " 2024-01-05 ", "2024-01-05\n", "9999-12-31T23:59:59.999999-01:00", "0001-01-01T00:00:00+01:00", "5/1/2024",
     "10:30:00", "2024-03-31T02:30:00", "2024-01-05 10:00:00 Europe/Berlin", "2024-W01-1", "2024-060",
+)  # fmt: skip
+
+_ODD_DOCUMENTS = (
+    "", "nan", "[1,]", "[NaN]", '{"a":01}', '{"a":1,}', '{"a":.5}', '{"a":"\\ud800"}', '{"a":"\\ud83d\\ude00"}',
+    '{"a":"\t"}', "{'a': 1}", "/* a */ {}", '{"a":1e400}', '{"a":-0}', '{"A":1}', '{"a":1,"a":2}', "[[[]]]", '{"":1}',
+    "\ufeff{}", '{"a":"\\u0000"}', '{"a":{"b":[]}}', '{"a":"7"}', '{"a":7.0}', '{"a":true}',
 )  # fmt: skip
 
 
@@ -138,18 +146,36 @@ def almost(type_: Type, chance: random.Random) -> str | None:
     if chance.random() < 0.08:
         return None
     draw = chance.random()
-    if draw < 0.35:
-        from lakelogic.parity.canonical import plain
-
+    if draw < 0.35 and not type_.is_nested:
         made = value(type_, chance, nulls=0.0)
         shown = plain(made)
         text = shown if isinstance(shown, str) else str(shown).lower() if isinstance(made, bool) else str(shown)
         return chance.choice(("", "", " ", "\t")) + text + chance.choice(("", "", " ", "\n"))
+    if type_.is_nested or type_.kind == "json":
+        return document(type_, chance) if draw < 0.8 else _almost_document(type_, chance)
     if type_.is_number or type_.kind == "boolean":
         return chance.choice(_ALMOST_NUMBERS) if draw < 0.9 else _text(type_, chance)
     if type_.kind in ("date", "timestamp", "timestamp_ntz"):
         return chance.choice(_ALMOST_TIMES) if draw < 0.9 else _text(type_, chance)
     return _text(type_, chance)
+
+
+def document(type_: Type, chance: random.Random) -> str:
+    """JSON text that converts to an array, map, struct or document, in one of the ways that JSON is written."""
+    if type_.kind == "json":
+        return _json(type_, chance)
+    data = plain(value(type_, chance, nulls=0.0), to_arrow(type_))
+    if type_.kind == "struct" and chance.random() < 0.4:
+        data = {name: item for name, item in data.items() if item is not None} | {"~unknown": [1, None]}
+    between = chance.choice(((",", ":"), (", ", ": "), (" ,", " :\n")))
+    shown = json.dumps(data, ensure_ascii=chance.random() < 0.5, separators=between)
+    return chance.choice(("", "", " ", "\n")) + shown + chance.choice(("", "", " ", "\t"))
+
+
+def _almost_document(type_: Type, chance: random.Random) -> str:
+    sound = document(type_, chance)
+    broken = (sound[:-1], sound + ",", sound + sound, sound.replace('"', "'"), f"[{sound}]", f'"{sound}"')
+    return chance.choice((*broken, *_ODD_DOCUMENTS))
 
 
 def _date(_: Type, chance: random.Random) -> date:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import random
 import shutil
@@ -153,7 +154,10 @@ def made_rows(
         field = declared_fields.get(column.name.lower())
         accepted = list(field.accepted_values) if field is not None else []
         near = _of_type([*accepted, *constants], column.type)
-        usual = _of_type(accepted or _ordinary(meant, chance), column.type) or [None]
+        ordinary = accepted or _ordinary(meant, chance)
+        if column.type.is_text and meant.is_nested:
+            ordinary = [json.dumps(plain(one, to_arrow(meant)), ensure_ascii=False) for one in ordinary]
+        usual = _of_type(ordinary, column.type) or [None]
         usual = [one for one in usual if _within(one, field)] or usual
         made = [
             chance.choice(usual if quiet else near or usual) if quiet or (near and chance.random() < 0.4)
@@ -201,9 +205,7 @@ def _within(one: Any, field: Field | None) -> bool:
 
 
 def _hostile(landed: Type, meant: Type, chance: random.Random) -> Any:
-    if landed.is_text and not meant.is_nested:
-        return almost(meant, chance)
-    return value(landed, chance)
+    return almost(meant, chance) if landed.is_text else value(landed, chance)
 
 
 def _constants(plan: Plan) -> list[Any]:
