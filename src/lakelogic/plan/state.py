@@ -15,6 +15,7 @@ from lakelogic.errors import Diagnostic, Where
 from lakelogic.plan.nodes import NO_COPY, Assignment, Fate, Keep, Link, Mask, Node, Opening, Reason, RowWise
 from lakelogic.plan.taints import Taint, changed, equated, taint_of, together
 from lakelogic.sql.bind import Binder, BoundAggregate, BoundWindow, Scope, condition
+from lakelogic.sql.depth import balanced
 from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Literal, call, convert
 from lakelogic.sql.parse import column_tree, parse_expression
 from lakelogic.sql.problems import NO_COLUMN, Problem, SqlProblems
@@ -28,20 +29,12 @@ Loss = OneOf["filtered", "deduplicated"]
 def both(*parts: Expression) -> Expression:
     """AND over parts, without the ones that are plainly TRUE."""
     kept = [part for part in parts if part != TRUE]
-    if not kept:
-        return TRUE
-    result = kept[0]
-    for part in kept[1:]:
-        result = call("and", result, part)
-    return result
+    return balanced("and", kept) if kept else TRUE
 
 
 def either(parts: list[Expression]) -> Expression:
     """OR over at least one part."""
-    result = parts[0]
-    for part in parts[1:]:
-        result = call("or", result, part)
-    return result
+    return balanced("or", parts)
 
 
 def holds(predicate: Expression) -> Expression:

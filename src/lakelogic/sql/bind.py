@@ -14,6 +14,7 @@ from lakelogic.sql.arguments import case, cast, one_of, refuse
 from lakelogic.sql.catalogue.aggregates import AGGREGATES, REFUSED_AGGREGATES, Settled, result_type, settle
 from lakelogic.sql.catalogue.numbers import arithmetic
 from lakelogic.sql.coerce import common, number, unify
+from lakelogic.sql.depth import balanced, chain
 from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, convert
 from lakelogic.sql.forms import nested, strings, times
 from lakelogic.sql.forms.windows import over_window
@@ -147,6 +148,8 @@ class Binder:
         return self._bind(tree)
 
     def _bind(self, tree: exp.Expression) -> Expression:
+        while isinstance(tree, exp.Paren):
+            tree = tree.this
         handler = _HANDLERS.get(type(tree))
         try:
             if handler is not None:
@@ -256,11 +259,7 @@ class Binder:
 
     def _connect(self, tree: exp.Expression) -> Expression:
         function = "and" if isinstance(tree, exp.And) else "or"
-        sides = (
-            condition(self._bind(tree.this), function.upper()),
-            condition(self._bind(tree.expression), function.upper()),
-        )
-        return call(function, *sides)
+        return balanced(function, [condition(self._bind(part), function.upper()) for part in chain(tree)])
 
     def _not(self, tree: exp.Expression) -> Expression:
         return call("not", condition(self._bind(tree.this), "NOT"))
@@ -435,7 +434,7 @@ class Binder:
         return settle(name, [self._bind(argument) for argument in listed], distinct=distinct)
 
     def _concat(self, tree: exp.Expression) -> Expression:
-        parts = [self._bind(tree.this), self._bind(tree.expression)]
+        parts = [self._bind(part) for part in chain(tree)]
         if any(part.type.kind == "array" for part in parts):
             return SIGNATURES["concat"][2](parts)
         return Call("concat", tuple(convert(part, STRING) if not part.type.is_text else part for part in parts), STRING)
@@ -507,7 +506,6 @@ _HANDLERS: dict[type, Callable[[Binder, exp.Expression], Expression]] = {
     exp.Literal: Binder._literal,
     exp.Null: lambda _, __: Literal(None, NULL),
     exp.Boolean: lambda _, tree: Literal(bool(tree.this), BOOLEAN),
-    exp.Paren: lambda binder, tree: binder._bind(tree.this),
     exp.Neg: Binder._negate,
     exp.And: Binder._connect,
     exp.Or: Binder._connect,

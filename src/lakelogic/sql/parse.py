@@ -10,6 +10,7 @@ from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
 
+from lakelogic.sql.depth import refuse_too_deep, room
 from lakelogic.sql.problems import FORBIDDEN, NOT_YET, UNREADABLE, Problem, SqlProblems
 
 
@@ -57,14 +58,17 @@ def _read(text: str, dialect: str) -> exp.Expression:
     try:
         if dialect not in ("spark", "spark2", "databricks"):
             # Written in another grammar: say the same in Spark's, then read that.
-            text = sqlglot.transpile(text, read=_null_last(dialect), write=_null_last("spark"))[0]
-        trees = [tree for tree in sqlglot.parse(text, dialect=ContractSQL) if tree is not None]
+            with room():
+                text = sqlglot.transpile(text, read=_null_last(dialect), write=_null_last("spark"))[0]
+        with room():
+            trees = [tree for tree in sqlglot.parse(text, dialect=ContractSQL) if tree is not None]
     except SqlglotError as error:
         raise SqlProblems([_unreadable(error)]) from error
     except ValueError as error:
         raise SqlProblems([Problem(UNREADABLE, f"The SQL cannot be read: {error}.")]) from error
     if len(trees) != 1:
         raise SqlProblems([Problem(FORBIDDEN, "There is more than one statement.", "write one; remove the `;`")])
+    refuse_too_deep(cast(exp.Expression, trees[0]))
     return cast(exp.Expression, trees[0])
 
 
@@ -127,8 +131,9 @@ def is_select(text: str) -> bool:
         return first in _STATEMENTS
     # `(SELECT …) UNION …` is a statement, `(SELECT max(x) FROM t) AS y` and `(a + b) AS c` are expressions.
     try:
-        tree = sqlglot.parse_one(text, dialect=ContractSQL)
-    except SqlglotError:
+        with room():
+            tree = sqlglot.parse_one(text, dialect=ContractSQL)
+    except (SqlglotError, SqlProblems):
         return False
     return isinstance(tree, exp.SetOperation) or (isinstance(tree, exp.Subquery) and not tree.alias)
 
