@@ -7,6 +7,7 @@ only the others are touched one by one.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from decimal import Context, Decimal, InvalidOperation, Overflow
 from typing import Any
@@ -27,6 +28,21 @@ def each(function: Callable[[Any], Any], to: Any) -> Callable[[pl.Series], pl.Se
         return pl.Series(values.name, found, dtype=to)
 
     return apply
+
+
+# An escaped backslash is passed by, so that what follows it is not taken for an escape.
+_ESCAPE = re.compile(r"\\\\|\\u[0-9a-f]{4}")
+
+
+def capital_escapes(values: pl.Series) -> pl.Series:
+    """JSON whose escapes have capital letters: Polars writes small ones."""
+    if not values.str.contains("\\u00", literal=True).any():
+        return values
+    return each(lambda text: _ESCAPE.sub(_capital, text), pl.String)(values)
+
+
+def _capital(escape: re.Match[str]) -> str:
+    return escape[0] if escape[0] == "\\\\" else "\\u" + escape[0][2:].upper()
 
 
 def each_of(args: Sequence[pl.Expr], function: Callable[..., Any], to: Any) -> pl.Expr:

@@ -187,7 +187,8 @@ def _entries_where(call: Call, args: Args) -> pl.Expr:
 
 def _row_json(call: Call, args: Args) -> pl.Expr:
     names = [str(_constant(call, index)) for index in range(0, len(args), 2)]
-    return pl.struct(value.alias(name) for name, value in zip(names, args[1::2], strict=True)).struct.json_encode()
+    row = pl.struct(value.alias(name) for name, value in zip(names, args[1::2], strict=True))
+    return by_batch(row.struct.json_encode(), by_value.capital_escapes, pl.String)
 
 
 BUILDERS: dict[str, Builder] = {

@@ -13,7 +13,7 @@ from lakelogic.engines.patterns import rust_regex
 from lakelogic.engines.polars.by_value import each, each_of
 from lakelogic.engines.polars.convert import by_batch
 from lakelogic.engines.polars.literals import dtype
-from lakelogic.sql.expressions import Call, Literal
+from lakelogic.sql.expressions import Call, Literal, columns_of
 from lakelogic.sql.patterns import parse, plain_text, replacement
 
 Args: TypeAlias = Sequence[pl.Expr]
@@ -91,9 +91,10 @@ def _replace(call: Call, args: Args) -> pl.Expr:
     if isinstance(old, Literal) and isinstance(old.value, str):
         if old.value == "":
             return pl.when(args[2].is_not_null()).then(args[0])
-        return pl.when(args[2].is_not_null()).then(
-            args[0].str.replace_all(old.value, args[2].fill_null(""), literal=True)
-        )
+        # Polars replaces a constant by a constant, or a column by anything.
+        if columns_of(call.args[0]) or not columns_of(call.args[2]):
+            new = args[2].fill_null("")
+            return pl.when(args[2].is_not_null()).then(args[0].str.replace_all(old.value, new, literal=True))
     return each_of(args, lambda text, one, two: text.replace(one, two) if one else text, pl.String)
 
 
