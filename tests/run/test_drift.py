@@ -309,3 +309,9 @@ def test_unknown_fields_that_make_rows_bad_are_no_columns_of_the_table(
     assert [(row["id"], row["zz"]) for row in quarantined()] == [(2, "x")]
     assert recorded()["source"] == {"added": {"zz": "string"}}
     assert result.counts.quarantined == 1
+
+
+def test_a_file_without_content_says_nothing_about_its_columns(tried: Tried) -> None:
+    found = tried({"model": {"fields": [{"name": "id", "type": "int"}]}, "lineage": {"enabled": False}}, "")
+    assert found.result.report["schema_drift"] == {}
+    assert found.result.sides.engine.collect(found.result.good).column_names == ["id"]

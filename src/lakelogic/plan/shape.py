@@ -13,9 +13,9 @@ from lakelogic.plan.codes import BAD_TYPE, RESERVED
 from lakelogic.plan.nodes import Landed, Mask
 from lakelogic.plan.state import Flag, State, Trouble, either, present
 from lakelogic.plan.taints import Taint
-from lakelogic.sql.arguments import cast
+from lakelogic.sql.arguments import cast, castable
 from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, convert, text
-from lakelogic.sql.problems import NO_COLUMN, SqlProblems
+from lakelogic.sql.problems import BAD_TYPES, NO_COLUMN, SqlProblems
 from lakelogic.sql.types import STRING, TYPE_NAMES, Type, parse_type
 
 _RESERVED = names.RESERVED
@@ -131,10 +131,12 @@ def conform(
     missing: frozenset[str],
     defaults: Mapping[str, Expression] | None = None,
     options: Options | None = None,
+    places: Mapping[str, int] | None = None,
 ) -> tuple[dict[str, Expression], list[Flag], list[tuple[Expression, str, Expression]]]:
     """Give each field its declared type, and its default where it has no value.
 
-    `options` say how the source writes values, where these are still as they landed.
+    `options` say how the source writes values, where these are still as they landed; `places` where each field stands
+    in the model.
 
     Returns for each field the condition under which its cast failed, the flags for that, and the original
     texts as (condition, field, text).
@@ -159,7 +161,13 @@ def conform(
         try:
             converted = cast(value if options is None else written.value_of(value, field.name, type_, options), type_)
         except SqlProblems as trouble:
-            state.trouble.sql(trouble.problems, "model.fields")
+            if castable(value.type, type_):
+                state.trouble.sql(trouble.problems, "model.fields")
+                continue
+            message = f"`{field.name}` is {value.type} here, and {value.type} cannot be cast to {type_}."
+            hint = f"declare it as {value.type}, and make a {type_} of it by a step"
+            path = f"model.fields[{places[field.name]}].type" if places else "model.fields"
+            state.trouble.add(BAD_TYPES, message, path, hint)
             continue
         if default is not None:
             converted = Call("case", (call("is_null", value), default, converted), type_)

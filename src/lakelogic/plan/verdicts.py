@@ -17,7 +17,7 @@ from lakelogic.plan.state import Flag, Snapshot, State, both, present
 from lakelogic.plan.unique import Uniqueness, judge_unique
 from lakelogic.sql.arguments import cast
 from lakelogic.sql.expressions import Column, Expression, Literal, call, convert, text
-from lakelogic.sql.problems import SqlProblems
+from lakelogic.sql.problems import NO_COLUMN, SqlProblems
 from lakelogic.sql.types import STRING, Type
 
 
@@ -82,7 +82,7 @@ class Before:
 
 
 def judge_before(
-    state: State, contract: Contract, types: dict[str, Type], unknown: Sequence[str], later: set[str]
+    state: State, contract: Contract, types: dict[str, Type], unknown: Sequence[str], later: Mapping[str, str]
 ) -> Before:
     """Schema, required fields, constraints and pre rules: the first verdict."""
     silence = judge.Silence()
@@ -116,7 +116,13 @@ def judge_before(
         if (value := default_of(state, f, types[f.name], f"model.fields[{index[f.name]}].default")) is not None
     }
     _, cast_flags, originals = shape.conform(
-        state, fields, types, missing=frozenset(missing), defaults=defaults, options=contract.source.options
+        state,
+        fields,
+        types,
+        missing=frozenset(missing),
+        defaults=defaults,
+        options=contract.source.options,
+        places=index,
     )
     for flag, (condition, name, _) in zip(cast_flags, originals, strict=True):
         silence.over(state.scope[name], condition)
@@ -129,17 +135,20 @@ def judge_before(
         if (value := landed.get(f.name)) is not None and not value.type.is_text and value.type != types[f.name]
     )
     state.originals += originals
-    before = Before(landed=LandedDrift(strangers, tuple(needed), other))
+    # Files without content say nothing about their columns.
+    before = Before(landed=LandedDrift(strangers, tuple(needed) if landed else (), other))
     chosen: list[tuple[str, Rule]] = []
     for path, rule in all_rules(contract):
         if _phase(state, rule, later) == "pre":
             chosen.append((path, rule))
         else:
             before.waiting.append((path, rule))
+    told = len(state.trouble.found)
     flags += _rule_flags(state, chosen, silence)
     if flags:
         state.judge(flags)
     _judge_groups(state, contract, fields, chosen)
+    _name_the_maker(state, told, later)
     before.settled = dict(state.scope)
     return before
 
@@ -164,7 +173,9 @@ def judge_after(state: State, contract: Contract, types: dict[str, Type], before
         and (value := default_of(state, f, types[f.name], f"model.fields[{index[f.name]}].default")) is not None
     }
     if changed:
-        _, cast_flags, originals = shape.conform(state, changed, types, missing=frozenset(), defaults=defaults)
+        _, cast_flags, originals = shape.conform(
+            state, changed, types, missing=frozenset(), defaults=defaults, places=index
+        )
         for flag, (condition, name, _) in zip(cast_flags, originals, strict=True):
             silence.over(state.scope[name], condition)
             flags.append(flag)
@@ -223,7 +234,16 @@ def _model_flags(state: State, contract: Contract, fields: Sequence[Field], sile
     return flags
 
 
-def _phase(state: State, rule: Rule, later: set[str]) -> str:
+def _name_the_maker(state: State, told: int, later: Mapping[str, str]) -> None:
+    """A pre rule that misses a column which a post step makes: the step is named."""
+    for place, found in enumerate(state.trouble.found[told:], told):
+        name = found.message.removeprefix("There is no column `").removesuffix("`.")
+        if found.code == NO_COLUMN and (maker := later.get(name.lower())) is not None:
+            hint = f"the post step `{maker}` makes it: leave out `phase: pre`, or give that step `phase: pre`"
+            state.trouble.found[place] = replace(found, hint=hint)
+
+
+def _phase(state: State, rule: Rule, later: Mapping[str, str]) -> str:
     if rule.phase is not None:
         return rule.phase
     return "pre" if not later or judge.reads_only_known(state, rule) else "post"
