@@ -20,7 +20,7 @@ HOMES = {
     "duckdb": ("engines/duckdb/",),
     "deltalake": ("tables/",),
     "pyiceberg": ("tables/",),
-    "sqlalchemy": ("ledger/", "connectors/"),
+    "sqlalchemy": ("ledger/", "connectors/", "tables/iceberg_catalog.py"),
     "cryptography": ("privacy/",),
     "fastapi": ("api/",),
     "click": ("cli/",),

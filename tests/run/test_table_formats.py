@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from lakelogic import DataProcessor
@@ -12,7 +13,7 @@ from lakelogic.actions.preview import preview
 from lakelogic.run import faults
 from lakelogic.tables.kinds import kind_of
 
-FORMATS = ["delta", "parquet"]
+FORMATS = ["delta", "parquet", "iceberg"]
 ORDERS = {
     "source": {"path": "landing/*.csv", "load_mode": "incremental"},
     "model": {"fields": [{"name": "id", "type": "int", "required": True}, {"name": "country", "type": "string"}]},
@@ -121,3 +122,24 @@ def test_a_type_that_grows_is_rewritten(duckdb_engine: Any, landing: Path, form:
     document["model"] = {"fields": [{"name": "id", "type": "bigint", "required": True}, ORDERS["model"]["fields"][1]]}
     run(duckdb_engine, document)
     assert rows() == [(1, "NL"), (2**40, "BE")]
+
+
+@pytest.mark.parametrize("written", [{"type": "iceberg"}, {"format": "iceberg"}])
+def test_an_iceberg_table_of_somebody_else_is_a_source_and_a_link(
+    engine: Any, landing: Path, written: dict[str, str]
+) -> None:
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    theirs = SqlCatalog("theirs", uri=f"sqlite:///{landing}/theirs.db", warehouse=str(landing))
+    theirs.create_namespace("crm")
+    rows_ = pa.table({"id": pa.array([1, 2, None], pa.int32()), "country": ["NL", "BE", "FR"]})
+    theirs.create_table("crm.people", rows_.schema, location=str(landing / "people")).append(rows_)
+    document = {
+        **orders("delta"),
+        "source": {"path": "landing/people", **written},
+        "links": [{"name": "all", "path": "landing/people", "format": "iceberg"}],
+        "transformations": [{"sql": "SELECT s.* FROM source s JOIN all a ON s.id = a.id"}],
+    }
+    result = run(engine, document)
+    assert rows() == [(1, "NL"), (2, "BE")]
+    assert (result.counts.source, result.counts.quarantined) == (3, 1)

@@ -17,7 +17,7 @@ from lakelogic.tables.base import CommitInfo, StagedFile, TableFormat
 from lakelogic.tables.kinds import kind_of
 from lakelogic.tables.registry import load
 
-FORMATS = ["delta", "parquet"]
+FORMATS = ["delta", "parquet", "iceberg"]
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
 APP = "lakelogic:shop:good"
 

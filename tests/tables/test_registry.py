@@ -16,9 +16,9 @@ def test_delta_is_found_by_name():
 
 
 def test_an_unknown_format_says_what_there_is():
-    with pytest.raises(UnsupportedError, match="`iceberg` is not available yet") as error:
-        registry.load("iceberg")
-    assert error.value.hint == "Available: delta, parquet."
+    with pytest.raises(UnsupportedError, match="`csv` is not available yet") as error:
+        registry.load("csv")
+    assert error.value.hint == "Available: delta, iceberg, parquet."
 
 
 def test_a_missing_package_is_answered_with_its_pip_line(monkeypatch):

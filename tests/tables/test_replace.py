@@ -17,7 +17,7 @@ SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
 APP = "lakelogic:shop:good"
 
 
-@pytest.fixture(params=["delta", "parquet"])
+@pytest.fixture(params=["delta", "parquet", "iceberg"])
 def tables(request: pytest.FixtureRequest) -> TableFormat:
     return load(request.param)
 

@@ -139,9 +139,9 @@ _NOT_YET: dict[str, str] = {
 }
 
 # Of a closed set, the values that have their effect; for others, the reason why and what to do instead.
-_FORMATS = ("csv", "tsv", "json", "ndjson", "parquet", "delta")
+_FORMATS = ("csv", "tsv", "json", "ndjson", "parquet", "delta", "iceberg")
 _AVAILABLE_VALUES: dict[str, tuple[tuple[str, ...], str]] = {
-    "source.type": (("landing", "table", "delta"), "Land the rows as files, or read a Delta table."),
+    "source.type": (("landing", "table", "delta", "iceberg"), "Land the rows as files, or read a table."),
     "source.format": (_FORMATS, "Convert the files to CSV, JSON or Parquet."),
     "source.load_mode": (("full", "incremental"), "Use `load_mode: incremental` with `strategy: merge`."),
     "source.watermark_strategy": (("pipeline_log",), "Use `pipeline_log`: the ledger knows what was read."),
@@ -150,7 +150,7 @@ _AVAILABLE_VALUES: dict[str, tuple[tuple[str, ...], str]] = {
     "links[].format": (_FORMATS, "Convert the files to CSV, JSON or Parquet."),
     "links[].type": (("landing", "table", *_FORMATS), "Convert the files to CSV, JSON or Parquet."),
     "materialization.strategy": (("append", "overwrite", "merge"), "Use `merge`, `append` or `overwrite`."),
-    "materialization.format": (("delta", "parquet"), "Use `delta` or `parquet`."),
+    "materialization.format": (("delta", "iceberg", "parquet"), "Use `delta`, `iceberg` or `parquet`."),
     "quarantine.format": (("delta",), "Bad rows are kept as a Delta table, whatever the format of the target."),
 }
 

@@ -20,6 +20,7 @@ from lakelogic.plan.datasets import Checks, checks
 from lakelogic.plan.evolve import LandedDrift
 from lakelogic.plan.links import known_links
 from lakelogic.plan.masked import check_masks
+from lakelogic.plan.naming import step_name
 from lakelogic.plan.nodes import Landed, Order, Plan, Read, RowWise
 from lakelogic.plan.questions import Asker
 from lakelogic.plan.spelling import as_stored
@@ -93,7 +94,11 @@ def compile_contract(
     for index, step in enumerate(contract.transformations):
         if step.phase == "pre" and type(step) in steps.COMPILE:
             _apply(state, step, index, reserved)
-    later = set().union(*(steps.makes(step, state.known_links) for _, step in post)) if post else set()
+    later = {
+        name: step_name(step, f"transformations[{index}]")
+        for index, step in post
+        for name in steps.makes(step, state.known_links)
+    }
     verdicts.show_declared(state, contract, types, landed=True)
     before = verdicts.judge_before(state, contract, types, unknown, later)
     for index, step in post:
@@ -106,7 +111,7 @@ def compile_contract(
     rows = publish.Rows()
     rows.landed = [(name, value) for name, value in landed_scope.items() if name not in state.preserved]
     rows.is_text = is_text
-    rows.is_table = assumed.format == "delta"
+    rows.is_table = assumed.format in ("delta", "iceberg")
     personal = any(f.pii or f.phi or f.sensitive or f.masking for f in contract.model.fields)
     rows.has_raw = not personal or can_encrypt
     rows.encrypts_raw = personal and can_encrypt
@@ -186,7 +191,7 @@ def _links(state: State, contract: Contract, links: Mapping[str, SourceColumns] 
 
 def _check_settings(contract: Contract, trouble: Trouble) -> None:
     source = contract.source
-    if source.load_mode == "incremental" and source.path and source.resolved_type in ("table", "delta"):
+    if source.load_mode == "incremental" and source.path and source.resolved_type in ("table", "delta", "iceberg"):
         message = "load_mode incremental over a table is not available yet."
         trouble.add(NOT_YET, message, "source.load_mode", "leave it out: a table that is unchanged is not read again")
 

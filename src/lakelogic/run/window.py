@@ -23,6 +23,7 @@ from lakelogic.tables.registry import load as load_tables
 
 _TEXT = ("csv", "tsv")
 _JSON = ("json", "ndjson")
+_TABLES = ("delta", "iceberg")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +91,12 @@ def pin_source(contract: Contract, catalog: LocalCatalog, seen: set[tuple[str, i
     """The input of this run: a table at its newest version, or files; incremental leaves out files seen before."""
     path = source_path(contract)
     kind = contract.source.resolved_type
-    if kind in ("table", "delta"):
+    if kind in ("table", *_TABLES):
         return pin_table(path, catalog)
     if contract.source.resolved_format is None and _folder_of_table(path, catalog) is not None:
         return pin_table(path, catalog)
     file_format = source_format(contract)
-    if file_format == "delta":
+    if file_format in _TABLES:
         return pin_table(path, catalog)
     files = list_files(path, file_format=file_format, pattern=contract.source.pattern, base=catalog.base)
     if contract.source.load_mode == "incremental":
@@ -187,7 +188,7 @@ def pin_links(contract: Contract, catalog: LocalCatalog) -> dict[str, Slice]:
         if not place:
             raise UsageError(f"The link `{link.name}` has neither path nor table.", hint="Add path: or table:.")
         file_format = link.resolved_format
-        if link.table or file_format == "delta":
+        if link.table or file_format in _TABLES:
             found = pin_table(place, catalog)
         elif file_format is None:
             raise UsageError(f"The format of the link `{link.name}` cannot be told.", hint="Add format: csv.")

@@ -10,7 +10,7 @@ from lakelogic.tables.base import TableFormat
 
 GROUP = "lakelogic.tables"
 # Formats of ours whose package is an extra: format → (module, extra).
-_EXTRAS = {"delta": ("deltalake", "delta")}
+_EXTRAS = {"delta": ("deltalake", "delta"), "iceberg": ("pyiceberg", "iceberg")}
 
 
 def names() -> tuple[str, ...]:
