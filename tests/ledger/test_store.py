@@ -65,6 +65,7 @@ def test_a_run_comes_back_as_it_was_told(ledger):
         estimated_cost=0.01,
         cost_currency="EUR",
         lakelogic_version="0.1.0",
+        account={"read": 4, "good": 2},
     )
     ledger.record(run)
     found = ledger.run(run.run_id)

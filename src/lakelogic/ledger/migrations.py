@@ -100,6 +100,7 @@ MIGRATIONS: tuple[Migration, ...] = (
             """,
         ),
     ),
+    Migration(3, "the whole account of a run", ("ALTER TABLE runs ADD COLUMN account {json}",)),
 )
 
 NEWEST = MIGRATIONS[-1].number

@@ -72,6 +72,7 @@ class RunRecord:
     estimated_cost: float | None = None
     cost_currency: str | None = None
     lakelogic_version: str | None = None
+    account: Json = None
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:
@@ -97,6 +98,7 @@ RUN_COLUMNS: Final[Mapping[str, Kind]] = {
     "service_levels": "json", "schema_drift": "json", "files": "integer", "bytes_read": "integer",
     "bytes_written": "integer", "target": "text", "target_version": "integer", "quarantine_target": "text",
     "quarantine_version": "integer", "estimated_cost": "double", "cost_currency": "text", "lakelogic_version": "text",
+    "account": "json",
 }  # fmt: skip
 
 
