@@ -30,7 +30,7 @@ def contract(formats: dict[str, str]) -> dict[str, Any]:
     ("field", "pattern", "says", "hint"),
     [
         ("bron", "dd/MM/yyyy", "The model has no field `bron`.", "did you mean `Born`?"),
-        ("name", "dd/MM/yyyy", "`name` is a string, which has no pattern.", "date, timestamp and timestamp_ntz"),
+        ("name", "dd/MM/yyyy", "`name` is string, which has no pattern.", "date, timestamp and timestamp_ntz"),
         ("Born", "DD/MM/YYYY", "`DD` in the pattern `DD/MM/YYYY` is not portable.", None),
         ("seen", "YYYY-MM-dd", "`YYYY` in the pattern", "the calendar year is `yyyy`"),
         ("seen", "%d/%m", "has no year", "%Y"),

@@ -58,6 +58,23 @@ def test_a_closed_gate_is_exit_1_with_the_reason(home: Path) -> None:
     assert told(result)["reasons"] == ["50.0% of the rows are quarantined, at most 10.0% may be"]
 
 
+def test_where_steps_make_rows_the_lines_tell_what_was_read_and_what_was_judged(workspace: Path) -> None:
+    written(
+        in_csv="id,tags\n1,x;y\n2,z;w\n",
+        e_yaml="""
+source: {path: in.csv}
+transformations:
+  - {phase: pre, split: {field: tags, delimiter: ";"}}
+  - {phase: pre, explode: {field: tags}}
+quality: {row_rules: [{sql: "tags = 'x'"}]}
+materialization: {target_path: x.silver.rows}
+""",
+    )
+    result = call("run", "e.yaml", "--engine", "duckdb")
+    assert "3 records quarantined in 'rows'. Total: 2 read, 4 judged" in result.stdout
+    assert "Total: 2 read, 4 judged | Good: 1 | Quarantine: 3" in result.stdout
+
+
 @pytest.fixture
 def unforeseen(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: Any, **__: Any) -> None:

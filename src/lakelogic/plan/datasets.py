@@ -13,9 +13,10 @@ from lakelogic.contract.document import Contract
 from lakelogic.plan.codes import NO_LINK
 from lakelogic.plan.nodes import Landed, Link, Measure, Published, Read, Severity
 from lakelogic.plan.questions import Asker, Question
+from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.plan.state import Trouble
 from lakelogic.sql.expressions import Column, Expression, call, convert
-from lakelogic.sql.problems import BAD_TYPES, NO_COLUMN, nearest
+from lakelogic.sql.problems import BAD_TYPES, NO_COLUMN, nearest, nearest_or_all
 from lakelogic.sql.types import DOUBLE, decimal
 
 Relation = Literal["=", "<", "<=", ">", ">="]
@@ -137,8 +138,8 @@ def checks(contract: Contract, columns: tuple[Published, ...], asker: Asker) -> 
             check, needed = made
             found.append(check)
             measures |= {measure.name: measure for measure in needed}
-    strategy = contract.materialization.strategy
-    if contract.key and strategy in ("append", "overwrite") and all(key.lower() in good for key in contract.key):
+    strategy = strategy_of(contract)
+    if contract.key and not strategy.is_keyed and all(key.lower() in good for key in contract.key):
         keys = tuple(good[key.lower()].name for key in contract.key)
         if not any(check.unique == keys and check.limits == NONE for check in found):
             found.append(Check("primary_key_unique", "error", "no duplicates", limits=NONE, unique=keys))
@@ -224,7 +225,7 @@ Made = tuple[Check, list[Measure]]
 def _column(rule: Any, name: str, path: str, good: Good, trouble: Trouble) -> Column | None:
     found = good.get(name.lower())
     if found is None:
-        hint = nearest(name, [column.name for column in good.values()])
+        hint = nearest_or_all(name, [c.name for c in good.values() if not c.name.startswith("~")])
         message, unsure = f"There is no column `{name}` in the published rows.", not trouble.landed_is_known
         trouble.add(NO_COLUMN, message, f"{path}.{rule.kind}", hint, warning=unsure)
         return None

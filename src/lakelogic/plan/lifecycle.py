@@ -19,7 +19,7 @@ from lakelogic.sql.coerce import unify
 from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Literal, call, columns_of, text
 from lakelogic.sql.lambdas import lambda_of
 from lakelogic.sql.nested import field, struct_of
-from lakelogic.sql.problems import NO_COLUMN, SqlProblems, nearest
+from lakelogic.sql.problems import NO_COLUMN, SqlProblems, nearest, nearest_or_all
 from lakelogic.sql.types import BIGINT, BOOLEAN, DATE, TIMESTAMP, Type, array
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -89,7 +89,7 @@ def within(state: State, rule: LifecycleWindow, path: str) -> tuple[Expression, 
 def _column(state: State, link: KnownLink, name: str, path: str) -> Landed | None:
     found = next((column for column in link.columns if column.name.lower() == name.lower()), None)
     if found is None:
-        hint = nearest(name, [column.name for column in link.columns])
+        hint = nearest_or_all(name, [column.name for column in link.columns], "it has")
         state.trouble.add(NO_COLUMN, f"The link `{link.name}` has no column `{name}`.", path, hint)
     return found
 

@@ -12,7 +12,7 @@ from lakelogic.sql.bind import Binder, condition, scope_of
 from lakelogic.sql.coerce import unify
 from lakelogic.sql.expressions import Column, Expression, Literal, call, columns_of
 from lakelogic.sql.parse import parse_expression
-from lakelogic.sql.problems import NO_COLUMN, SqlProblems, nearest
+from lakelogic.sql.problems import NO_COLUMN, SqlProblems, nearest, nearest_or_all
 from lakelogic.sql.types import BIGINT, BOOLEAN
 
 
@@ -56,7 +56,7 @@ def known_links(
         if only:
             missing = only - {column.name.lower() for column in columns}
             for column in sorted(missing):
-                hint = nearest(column, [found.name for found in columns])
+                hint = nearest_or_all(column, [found.name for found in columns], "it has")
                 state.trouble.add(
                     NO_COLUMN, f"The link `{name}` has no column `{column}`.", f"links[{index}].columns", hint
                 )
@@ -98,7 +98,7 @@ def match(
     for wish in (*(key for _, key in on), *take):
         found_column = spelled.get(wish.lower())
         if found_column is None:
-            near = nearest(wish, [column.name for column in link.columns])
+            near = nearest_or_all(wish, [column.name for column in link.columns], "it has")
             state.trouble.add(NO_COLUMN, f"The link `{reference}` has no column `{wish}`.", path, near)
             return None
         wanted[found_column.name] = found_column

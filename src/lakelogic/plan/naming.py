@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from lakelogic.plan.state import State
-from lakelogic.sql.problems import NO_COLUMN, nearest
+from lakelogic.sql.problems import NO_COLUMN, nearest_or_all
 
 
 def step_name(step: Any, path: str) -> str:
@@ -23,7 +23,7 @@ def known(state: State, names: Iterable[str], path: str) -> list[str] | None:
     for name in names:
         spelled = state.spelled(name)
         if spelled is None:
-            hint = nearest(name, list(state.visible))
+            hint = nearest_or_all(name, list(state.visible))
             unsure = not state.trouble.landed_is_known
             state.trouble.add(NO_COLUMN, f"There is no column `{name}`.", path, hint, warning=unsure)
             missing = True

@@ -12,7 +12,7 @@ from lakelogic import names
 from lakelogic.sql.arguments import refuse
 from lakelogic.sql.bind import Binder
 from lakelogic.sql.expressions import Expression, columns_of
-from lakelogic.sql.problems import BAD_ARGUMENTS, NO_COLUMN, Problem, SqlProblems, nearest
+from lakelogic.sql.problems import BAD_ARGUMENTS, NO_COLUMN, Problem, SqlProblems, nearest_or_all
 
 if TYPE_CHECKING:
     from lakelogic.plan.tables import Tables
@@ -103,7 +103,7 @@ def _star(star: exp.Star, table: str, known: Tables, binder: Binder) -> list[Ite
     left_out = {column.name.lower() for column in (star.args.get("except_") or star.args.get("except") or [])}
     folded = {name.lower() for name in columns}
     for name in sorted(left_out - folded - names.RESERVED):
-        raise refuse(NO_COLUMN, f"There is no column `{name}` to leave out.", nearest(name, list(columns)))
+        raise refuse(NO_COLUMN, f"There is no column `{name}` to leave out.", nearest_or_all(name, list(columns)))
     if star.args.get("rename"):
         raise refuse(BAD_ARGUMENTS, "`* RENAME` is not portable.", "write `* EXCEPT (a), a AS b`")
     values = {name: value for name, value in columns.items() if name.lower() not in left_out}
@@ -111,7 +111,9 @@ def _star(star: exp.Star, table: str, known: Tables, binder: Binder) -> list[Ite
         spelled = next((name for name in values if name.lower() == change.alias.lower()), None)
         if spelled is None:
             raise refuse(
-                NO_COLUMN, f"There is no column `{change.alias}` to replace.", nearest(change.alias, list(values))
+                NO_COLUMN,
+                f"There is no column `{change.alias}` to replace.",
+                nearest_or_all(change.alias, list(values)),
             )
         values[spelled] = binder.part(change.this)
     return [Item(name, value) for name, value in values.items()]

@@ -20,7 +20,7 @@ from lakelogic.sql.coerce import in_one_column, unify
 from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, convert, replace_columns, text
 from lakelogic.sql.lambdas import lambda_of
 from lakelogic.sql.nested import array_of, field, struct_of
-from lakelogic.sql.problems import NO_COLUMN, SqlProblems, nearest
+from lakelogic.sql.problems import NO_COLUMN, SqlProblems, nearest, nearest_or_all
 from lakelogic.sql.types import DATE, DOUBLE, STRING, TIMESTAMP, Type, array
 
 # explode and ranges of dates
@@ -230,7 +230,7 @@ def join(state: State, step: Any, path: str, name: str) -> None:
     ]
     for column in (*keys, *wanted):
         if column.lower() not in spelled:
-            near = nearest(column, list(other.columns))
+            near = nearest_or_all(column, list(other.columns), "it has")
             state.trouble.add(NO_COLUMN, f"The link `{step.reference}` has no column `{column}`.", here, near)
             return
     if (unused := _without_field(step, wanted)) is not None:

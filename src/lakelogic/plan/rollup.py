@@ -10,7 +10,7 @@ from lakelogic.plan.state import State
 from lakelogic.sql.bind import BoundAggregate, aggregate_type
 from lakelogic.sql.expressions import Column, Expression, columns_of, convert, replace_columns
 from lakelogic.sql.nested import array_of
-from lakelogic.sql.problems import NO_COLUMN, nearest
+from lakelogic.sql.problems import NO_COLUMN, nearest_or_all
 from lakelogic.sql.types import STRING
 
 
@@ -20,7 +20,7 @@ def rollup(state: State, step: Any, path: str) -> None:
     for name in step.group_by:
         spelled = state.spelled(name)
         if spelled is None:
-            hint = nearest(name, list(state.scope))
+            hint = nearest_or_all(name, list(state.visible))
             unsure = not state.trouble.landed_is_known
             at = f"{path}.rollup.group_by"
             state.trouble.add(NO_COLUMN, f"There is no column `{name}`.", at, hint, warning=unsure)

@@ -42,7 +42,7 @@ def check(contract: Contract, types: dict[str, Type], trouble: Trouble) -> None:
             continue
         if types[name].kind not in _PARSE:
             hint = "patterns are for date, timestamp and timestamp_ntz"
-            trouble.add(BAD_PATTERN, f"`{name}` is a {types[name]}, which has no pattern.", path, hint)
+            trouble.add(BAD_PATTERN, f"`{name}` is {types[name]}, which has no pattern.", path, hint)
             continue
         try:
             read_pattern(written, "parse", zoned=types[name].kind != "timestamp_ntz")

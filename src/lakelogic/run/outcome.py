@@ -120,7 +120,7 @@ def finish(run_: Run, settled: Settled, status: str, *, published: bool, commit:
         faults.reach("after_ledger")
     run_.events.tell(
         "complete",
-        f"Run complete [layer={contract.layer or '-'}] | Total: {counts.source} | Good: {counts.good} | "
+        f"Run complete [layer={contract.layer or '-'}] | Total: {counts.total} | Good: {counts.good} | "
         f"Quarantine: {counts.quarantined} | Ratio: {counts.quarantine_ratio:.1%}",
         status=status,
     )

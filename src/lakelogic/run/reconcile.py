@@ -32,6 +32,11 @@ class Counts:
         return self.good + self.quarantined
 
     @property
+    def total(self) -> str:
+        """How many rows there were, for people; where steps made more rows than were read, both numbers."""
+        return f"{self.source} read, {self.judged} judged" if self.judged > self.source else str(self.source)
+
+    @property
     def quarantine_ratio(self) -> float:
         """Quarantined rows as a share of those that reached a verdict."""
         return self.quarantined / self.judged if self.judged else 0.0

@@ -274,7 +274,7 @@ def _recount(run_: Run, read: Read) -> int | None:
 def _refuse_bad_rows(run_: Run, counts: Counts) -> None:
     if not run_.job.loaded.contract.quarantine.enabled and counts.quarantined:
         raise DataError(
-            f"{counts.quarantined} of {counts.source} rows are bad, and quarantine.enabled is false.",
+            f"{counts.quarantined} of {max(counts.source, counts.judged)} rows are bad, and quarantine.enabled is false.",
             hint="Nothing was written. Mend the rows, or let them be quarantined.",
         )
 
@@ -285,7 +285,7 @@ def _publish(run_: Run, commit: Commit, settled: Settled) -> Result:
     if counts.quarantined:
         run_.events.tell(
             "alert",
-            f"LakeLogic Alert: {counts.quarantined} records quarantined in '{contract.entity}'. Total: {counts.source}",
+            f"LakeLogic Alert: {counts.quarantined} records quarantined in '{contract.entity}'. Total: {counts.total}",
             quarantined=counts.quarantined,
         )
     run_.events.tell("phase", "committing", phase="commit")

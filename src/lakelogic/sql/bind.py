@@ -102,7 +102,7 @@ def condition(value: Expression, what: str) -> Expression:
         return value
     if value.type.kind == "null":
         return Literal(None, BOOLEAN)
-    raise refuse(BAD_TYPES, f"{what} must be a condition, not a {value.type}.", "compare it: x = …, x IS NOT NULL")
+    raise refuse(BAD_TYPES, f"{what} must be a condition, not {value.type}.", "compare it: x = …, x IS NOT NULL")
 
 
 class Binder:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -40,6 +41,13 @@ class SqlProblems(Exception):
     def __init__(self, problems: list[Problem]) -> None:
         super().__init__("; ".join(problem.message for problem in problems))
         self.problems = problems
+
+
+def nearest_or_all(name: str, choices: Sequence[str], what: str = "the columns here are") -> str:
+    """A did-you-mean hint, or what there is to choose from."""
+    shown = [f"`{choice}`" for choice in choices[:12]]
+    more = ", …" if len(choices) > len(shown) else ""
+    return nearest(name, list(choices)) or f"{what} {', '.join(shown) or 'none'}{more}"
 
 
 def nearest(name: str, choices: list[str]) -> str | None:

@@ -212,7 +212,7 @@ def _condition(name: str, args: list[Expression]) -> tuple[Expression, tuple[Exp
         return Literal(None, BOOLEAN), ()
     if value.type.kind != "boolean":
         raise refuse(
-            BAD_TYPES, f"{name} must be given a condition, not a {value.type}.", "compare it: x = …, x IS NOT NULL"
+            BAD_TYPES, f"{name} must be given a condition, not {value.type}.", "compare it: x = …, x IS NOT NULL"
         )
     return value, ()
 

@@ -87,7 +87,7 @@ def _decode(a: Args) -> Expression:
 
 def _if(a: Args) -> Expression:
     if a[0].type.kind not in ("boolean", "null"):
-        raise refuse(BAD_TYPES, f"iff's first argument must be a condition, not a {a[0].type}.", "compare it: x = …")
+        raise refuse(BAD_TYPES, f"iff's first argument must be a condition, not {a[0].type}.", "compare it: x = …")
     return case([(convert(a[0], BOOLEAN), a[1])], a[2])
 
 

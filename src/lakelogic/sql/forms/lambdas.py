@@ -48,7 +48,7 @@ def _condition(found: Lambda, name: str) -> Lambda:
     if found.type.kind == "null":
         return Lambda(found.parameters, Literal(None, BOOLEAN))
     if found.type.kind != "boolean":
-        raise refuse(BAD_TYPES, f"The function in `{name}` must be a condition, not a {found.type}.")
+        raise refuse(BAD_TYPES, f"The function in `{name}` must be a condition, not {found.type}.")
     return found
 
 
