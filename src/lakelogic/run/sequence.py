@@ -274,7 +274,8 @@ def _recount(run_: Run, read: Read) -> int | None:
 def _refuse_bad_rows(run_: Run, counts: Counts) -> None:
     if not run_.job.loaded.contract.quarantine.enabled and counts.quarantined:
         raise DataError(
-            f"{counts.quarantined} of {max(counts.source, counts.judged)} rows are bad, and quarantine.enabled is false.",
+            f"{counts.quarantined} of {max(counts.source, counts.judged)} rows are bad, "
+            "and quarantine.enabled is false.",
             hint="Nothing was written. Mend the rows, or let them be quarantined.",
         )
 
