@@ -25,7 +25,8 @@ from lakelogic.ledger.store import Ledger, open_ledger
 from lakelogic.plan.compile import compile_contract, load_checked
 from lakelogic.privacy.keys import load_keys
 from lakelogic.privacy.masks import reveal_text
-from lakelogic.run.places import places
+from lakelogic.run.events import Sink
+from lakelogic.run.places import QUARANTINE_FORMAT, places
 from lakelogic.run.queue import ACTIVE, STATES, Chosen, Queue, Stamped
 from lakelogic.tables.kinds import kind_of
 from lakelogic.tables.registry import load as load_tables
@@ -75,8 +76,7 @@ def find(request: Request, catalog: LocalCatalog | None = None) -> Place:
         loaded = load_checked(request.what, env=request.env, overrides=request.overrides)
         contract = loaded.contract
         where = places(contract, catalog)
-        tables = load_tables(contract.materialization.format)
-        queue = Queue(tables, where.quarantine_location, Stamped.by(contract))
+        queue = Queue(load_tables(QUARANTINE_FORMAT), where.quarantine_location, Stamped.by(contract))
         return Place(contract.dataset_name, where.quarantine, queue, loaded)
     with ledger_here(catalog) as ledger:
         run = next((run for run in ledger.runs(request.what, limit=20) if run.quarantine_target), None)
@@ -284,3 +284,40 @@ def _text(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.hex()
     return str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayReport:
+    """What became of rows that were judged again."""
+
+    status: str
+    exit_code: int
+    chosen: int
+    passed: int
+    failed: int
+    left_out: Mapping[str, int]
+    reasons: tuple[str, ...]
+    report: Mapping[str, Any]
+
+
+def replay_rows(request: Request, engine: str | None = None, sinks: tuple[Sink, ...] = ()) -> ReplayReport:
+    """Judge rows again, as they landed, by the contract as it is now; publish what passes."""
+    from lakelogic.actions.run import EXIT_BY_STATUS
+    from lakelogic.run.processor import DataProcessor
+
+    place = find(request)
+    if place.loaded is None:
+        raise UsageError("A replay needs the contract.", hint="Name the contract's file instead of the dataset.")
+    with DataProcessor(request.what, engine, env=request.env, overrides=request.overrides, sinks=sinks) as processor:
+        done = processor.replay(request.chosen)
+    result = done.result
+    return ReplayReport(
+        done.status,
+        EXIT_BY_STATUS[done.status],
+        done.chosen,
+        done.passed,
+        done.failed,
+        dict(done.left_out),
+        result.reasons if result else (),
+        result.report if result else {},
+    )

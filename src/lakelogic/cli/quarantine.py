@@ -147,6 +147,31 @@ def export(what: str, file: str, state: str, as_json: bool, **options: Any) -> i
     return 0
 
 
+@quarantine.command("replay")
+@click.argument("contract", type=click.Path())
+@click.option("--engine", help="spark, duckdb or polars (or LAKELOGIC_ENGINE).")
+@choosing
+@guarded
+def replay(contract: str, engine: str | None, as_json: bool, **options: Any) -> int:
+    """Judge waiting rows again, as they landed, by the CONTRACT as it is now; what passes is published."""
+    from lakelogic.actions.quarantine import replay_rows
+
+    console = Console(as_json)
+    done = replay_rows(request_of(contract, options, "active"), engine, console.sinks())
+    console.clear()
+    if as_json:
+        outcome = {"chosen": done.chosen, "passed": done.passed, "failed": done.failed, "left_out": done.left_out}
+        outcome |= {"status": done.status, "exit_code": done.exit_code, "reasons": list(done.reasons)}
+        console.json({**done.report, **outcome})
+    else:
+        for reason in done.reasons:
+            console.warn(f"Not published: {reason}" if done.status == "gated" else reason)
+        left = sum(done.left_out.values())
+        beside = f", {left} cannot be replayed" if left else ""
+        console.print(f"{done.chosen} rows: {done.passed} passed, {done.failed} failed again{beside}")
+    return done.exit_code
+
+
 def _at(value: Any) -> str:
     return str(value)[:19].replace("T", " ") if value is not None else ""
 

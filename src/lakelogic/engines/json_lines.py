@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple, NoReturn
 
 import pyarrow as pa
 
-from lakelogic.engines.text_reader import Builder, Part, local_path, positions
+from lakelogic.engines.text_reader import Builder, Part, local_path, positions, schema
 from lakelogic.names import landed_name
 from lakelogic.plan.nodes import Read
 from lakelogic.sql.arrays import integers, strings
@@ -280,6 +280,12 @@ def _settled(row: Row) -> dict[str, Any]:
     value = row.value or _NOTHING
     last = {landed_name(key).lower(): key for key, _ in _pairs(row.text)}
     return {key: value[key] for key in last.values()}
+
+
+def batch_of_texts(read: Read, texts: Sequence[str]) -> pa.RecordBatch:
+    """Objects that were kept as text, as rows once more; `~number` counts them from 1."""
+    rows = [Row(at, text, *_parse(text)) for at, text in enumerate(texts, 1)]
+    return _batch(read, Builder(read, "", schema(read)), rows)
 
 
 def _batch(read: Read, builder: Builder, rows: list[Row]) -> pa.RecordBatch:

@@ -173,6 +173,10 @@ class Commit:
                 hint=f"Nothing was read. {hint}",
             )
 
+    def info(self, side: str, facts: Mapping[str, Any]) -> CommitInfo:
+        """Who commits what to a side of this batch."""
+        return self._info(side, facts)
+
     def _info(self, side: str, facts: Mapping[str, Any]) -> CommitInfo:
         metadata = {"batch_id": self.batch_id, "fingerprint": self.fingerprint, "facts": json.dumps(facts, default=str)}
         return CommitInfo(application(self.progress, side), self.n, metadata)
@@ -189,7 +193,7 @@ def committer(
 ) -> Commit:
     """A commit for one batch; tables that would be damaged by writing are refused here, before anything is staged."""
     tables = load_tables(contract.materialization.format)
-    tables.check(where.target_location, removes=contract.materialization.strategy != "append")
+    tables.check(where.target_location, removes=strategy_of(contract).kind != "append")
     load_tables(QUARANTINE_FORMAT).check(where.quarantine_location)
     return Commit(tables, ledger, contract, where, progress, batch_id, fingerprint, attempt)
 

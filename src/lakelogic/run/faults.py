@@ -23,11 +23,12 @@ POINTS = (
     "after_gates",
     "after_quarantine_commit",
     "after_good_commit",
+    "after_settling",
     "after_ledger",
 )
 KINDS = ("kill", "raise", "lose", "stall")
 # Where somebody else was asked to do something, and the answer can get lost.
-ANSWERS = ("after_quarantine_commit", "after_good_commit", "after_ledger")
+ANSWERS = ("after_quarantine_commit", "after_good_commit", "after_settling", "after_ledger")
 
 Watcher = Callable[[str], None]
 _watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)

@@ -76,15 +76,8 @@ def _plain(value: Any) -> Any:
 
 def closed(contract: Contract, counts: Counts, outcomes: Sequence[Outcome]) -> list[str]:
     """Why publication is withheld, one sentence per reason; nothing when the gate is open."""
-    reasons = []
-    quality = contract.quality
-    if quality.fail_pipeline_on_dataset_error:
-        reasons += [
-            f"dataset rule `{o.name}` failed: {o.value if o.value is not None else 'no value'}, expected {o.expected}"
-            for o in outcomes
-            if not o.passed and o.severity == "error"
-        ]
-    bound = quality.max_quarantine_ratio
+    reasons = closed_by_rules(contract, outcomes)
+    bound = contract.quality.max_quarantine_ratio
     if bound is None:
         bound = contract.quarantine.max_ratio
     if bound is not None and counts.quarantine_ratio > float(bound):
@@ -92,3 +85,14 @@ def closed(contract: Contract, counts: Counts, outcomes: Sequence[Outcome]) -> l
     if contract.quarantine.fail_on_quarantine and counts.quarantined:
         reasons.append(f"{counts.quarantined} rows are quarantined and the contract allows none")
     return reasons
+
+
+def closed_by_rules(contract: Contract, outcomes: Sequence[Outcome]) -> list[str]:
+    """Why dataset rules withhold publication."""
+    if not contract.quality.fail_pipeline_on_dataset_error:
+        return []
+    return [
+        f"dataset rule `{o.name}` failed: {o.value if o.value is not None else 'no value'}, expected {o.expected}"
+        for o in outcomes
+        if not o.passed and o.severity == "error"
+    ]

@@ -53,6 +53,7 @@ class Run:
     places: Places | None = None
     keys: Keys = field(default_factory=Keys)
     drift: dict[str, Any] = field(default_factory=dict)  # how source and table differ from the contract
+    note: str | None = None  # what kind of run this is, where it is no plain one
 
     @property
     def progress(self) -> str:

@@ -95,7 +95,7 @@ def finish(run_: Run, settled: Settled, status: str, *, published: bool, commit:
     row_rules = _row_rules(plan, settled)
     record = replace(
         _record(run_, status),
-        reason="; ".join(reasons) or None,
+        reason="; ".join(reasons) or run_.note,
         counts_source=counts.source,
         counts_good=counts.good,
         counts_quarantined=counts.quarantined,

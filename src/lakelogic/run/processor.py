@@ -20,6 +20,8 @@ from lakelogic.plan.explain import as_text
 from lakelogic.run.events import Sink
 from lakelogic.run.inspect import columns_now
 from lakelogic.run.job import Job
+from lakelogic.run.queue import Chosen
+from lakelogic.run.replay import Replayed, replay
 from lakelogic.run.result import Result
 from lakelogic.run.sequence import run
 
@@ -127,6 +129,16 @@ class DataProcessor:
                 ledger.close()
         self.last_report, self.last_result = result.report, result
         return result
+
+    def replay(self, chosen: Chosen | None = None) -> Replayed:
+        """Judge quarantined rows again, as they landed, by the contract as it is now: all, or those chosen."""
+        with open_ledger(self._catalog.ledger_url()) as ledger:
+            job = Job(self.loaded, self.engine, self._catalog, ledger, pipeline_run_id=self._pipeline_run_id)
+            job.sinks = self._sinks
+            done = replay(job, chosen or Chosen())
+        if done.result is not None:
+            self.last_report, self.last_result = done.result.report, done.result
+        return done
 
     def validate(self) -> list[Diagnostic]:
         """Everything that is wrong or doubtful about the contract; nothing is read."""

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from lakelogic import names
 from lakelogic.engines.base import DataFile
-from lakelogic.plan.nodes import Plan, Published, Reason
+from lakelogic.plan.nodes import Plan, Published, Reason, RowWise
 from lakelogic.plan.publish import BAD_PREFIX
 from lakelogic.privacy.keys import Keys
 from lakelogic.privacy.masks import reveal_text
@@ -30,6 +30,16 @@ _TEXTS = pa.list_(pa.string())
 _INTERNAL = (names.FILE, names.NUMBER, names.BROKEN, names.RAW_ROW, names.ORIGINALS)
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A row of the quarantine that is judged again: what stays the same about it, however often it fails."""
+
+    row_id: str
+    raw: str | None
+    batch_id: str | None
+    line: int | None = None
+
+
 @dataclass(slots=True)
 class BadSide:
     """What the quarantine table will get, and what was counted on the way."""
@@ -40,6 +50,7 @@ class BadSide:
     already_there: int = 0
     failures: Counter[str] = field(default_factory=Counter)
     by_verdict: Counter[str] = field(default_factory=Counter)
+    ids: set[str] = field(default_factory=set)
 
 
 def quarantine_schema(plan: Plan, stored: pa.Schema | None = None) -> pa.Schema:
@@ -94,9 +105,10 @@ def _is_internal(column: Published, plan: Plan) -> bool:
 class Decoder:
     """Turns verdict bits into reasons; equal verdicts are worked out once."""
 
-    def __init__(self, reasons: Sequence[Reason]) -> None:
+    def __init__(self, reasons: Sequence[Reason], of_parts: frozenset[str] = frozenset()) -> None:
         self.columns = list(dict.fromkeys(reason.column for reason in reasons))
         self._reasons = reasons
+        self._of_parts = of_parts
         self._known: dict[tuple[int, ...], list[Reason]] = {}
 
     def of(self, bits: tuple[int, ...]) -> list[Reason]:
@@ -107,6 +119,22 @@ class Decoder:
             found = [r for r in self._reasons if bits[place[r.column]] >> r.bit & 1]
             self._known[bits] = found
         return found
+
+    def is_part(self, reasons: Sequence[Reason]) -> bool:
+        """Whether what failed is not the landed row as a whole."""
+        return bool(reasons) and all(reason.column in self._of_parts for reason in reasons)
+
+
+def _of_parts(plan: Plan) -> frozenset[str]:
+    """The verdicts over rows that are no longer one landed row each: copies of it, pairs, groups."""
+    found: set[str] = set()
+    for number, account in enumerate(plan.accounts):
+        whole = number == 0
+        for node in account.nodes:
+            if isinstance(node, RowWise):
+                whole = whole and node.label != "copy"
+                found |= set() if whole else {assignment.name for assignment in node.columns}
+    return frozenset(found)
 
 
 def build(
@@ -119,10 +147,14 @@ def build(
     contract_version: str,
     known_ids: frozenset[str] = frozenset(),
     stored: pa.Schema | None = None,
+    origins: Sequence[Origin] | None = None,
 ) -> BadSide:
-    """Write the staged bad rows again as rows of the quarantine table, under that table's own root."""
+    """Write the staged bad rows again as rows of the quarantine table, under that table's own root.
+
+    With `origins` these rows were there before: `~number` says which of them a row is, and it keeps its identity.
+    """
     side = BadSide(quarantine_schema(plan, stored))
-    decoder = Decoder(plan.reasons)
+    decoder = Decoder(plan.reasons, _of_parts(plan))
     occurrences: Counter[tuple[str, str]] = Counter()
     folder = Path(place)
     shutil.rmtree(folder, ignore_errors=True)
@@ -130,13 +162,14 @@ def build(
     path = folder / "part-00000.parquet"
     written = 0
     for batch in _batches(staged):
-        table = _decoded(batch, plan, decoder, side, occurrences, keys, batch_id, contract_version)
+        table = _decoded(batch, plan, decoder, side, occurrences, keys, batch_id, contract_version, origins)
         if known_ids:
             fresh = [row_id not in known_ids for row_id in table.column(names.ROW_ID).to_pylist()]
             side.already_there += fresh.count(False)
             table = table.filter(flags(fresh))
         if table.num_rows == 0:
             continue
+        side.ids.update(table.column(names.ROW_ID).to_pylist())
         if writer is None:
             folder.mkdir(parents=True, exist_ok=True)
             writer = pq.ParquetWriter(path, side.schema, compression="zstd")
@@ -163,6 +196,7 @@ def _decoded(
     keys: Keys,
     batch_id: str,
     contract_version: str,
+    origins: Sequence[Origin] | None,
 ) -> pa.Table:
     rows = batch.num_rows
     side.rows += rows
@@ -174,6 +208,7 @@ def _decoded(
     broken = given[names.BROKEN].to_pylist()
     files = [file or "" for file in given[names.FILE].to_pylist()]
     raws = given[names.RAW_ROW].to_pylist()
+    batches: list[str | None] = [batch_id] * rows
     errors, categories, rules, ids, places = [], [], [], [], []
     for row in range(rows):
         found = decoder.of(bits[row])
@@ -183,10 +218,21 @@ def _decoded(
         errors.append([_reason_text(reason, broken[row]) for reason in hard])
         categories.append(list(dict.fromkeys(reason.category for reason in hard)))
         rules.append([reason.label or reason.rule for reason in hard])
-        clear = _canonical(reveal_text(raws[row], keys) if raws[row] is not None else _row_text(given, row, plan))
-        occurrences[files[row], clear] += 1
-        ids.append(_row_id(files[row], clear, occurrences[files[row], clear]))
-        places.append(given[names.NUMBER][row].as_py() if broken[row] is not None else None)
+        line = given[names.NUMBER][row].as_py() if broken[row] is not None else None
+        if origins is not None:
+            origin = origins[given[names.NUMBER][row].as_py() - 1]
+            raws[row], batches[row], line = origin.raw, origin.batch_id, origin.line
+            occurrences["", origin.row_id] += 1
+            copy = occurrences["", origin.row_id]
+            ids.append(origin.row_id if copy == 1 else _row_id("", origin.row_id, copy))
+        else:
+            clear = _canonical(reveal_text(raws[row], keys) if raws[row] is not None else _row_text(given, row, plan))
+            occurrences[files[row], clear] += 1
+            ids.append(_row_id(files[row], clear, occurrences[files[row], clear]))
+        places.append(line)
+        if decoder.is_part(hard):
+            # Its other parts may be good and published: what landed must not be judged again for this one.
+            raws[row] = None
     columns: dict[str, Any] = {
         names.ERRORS: lists(errors),
         names.CATEGORIES: lists(categories),
@@ -195,7 +241,7 @@ def _decoded(
         names.ROW_ID: strings(ids),
         names.LINE: whole_numbers(places),
         names.RAW: strings(raws),
-        names.BATCH_ID: strings([batch_id] * rows),
+        names.BATCH_ID: strings(batches),
         names.CONTRACT_VERSION: strings([contract_version] * rows),
         names.STATE: strings(["active"] * rows),
     }

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lakelogic import names
+from lakelogic import clock, names
 from lakelogic.contract.document import Contract
 from lakelogic.errors import CommitConflict
 from lakelogic.sql.arrays import flags
@@ -146,7 +146,7 @@ class Queue:
                     return None, 0
                 assert schema is not None
                 return self.tables.append(self.location, added, schema, info), 0
-            whole = _united(state.schema, schema) if schema is not None else state.schema
+            whole = _united(_united(state.schema, schema or pa.schema([])), SETTLED)
             rewritten = self._rewritten(state, f"{place}/{attempt}", meant, edit, whole)
             try:
                 if not rewritten.removed:
@@ -155,11 +155,14 @@ class Queue:
                     assert schema is not None
                     return self.tables.append(self.location, added, schema, info), 0
                 self.tables.check(self.location, removes=True)
+                if added:
+                    beside = parquet.reader([file.path for file in added], whole).read_all()
+                    rewritten.put(beside, Path(place) / str(attempt) / "added.parquet")
                 done = self.tables.replace(
                     self.location,
                     rewritten.removed,
-                    [*rewritten.files, *added],
-                    rewritten.schema,
+                    rewritten.files,
+                    whole,
                     info,
                     based_on=state.version,
                 )
@@ -178,7 +181,7 @@ class Queue:
         edit: Callable[[pa.Table, list[bool]], pa.Table],
         schema: pa.Schema,
     ) -> _Rewritten:
-        found = _Rewritten(schema)
+        found = _Rewritten()
         for number, path in enumerate(state.files):
             chosen = [meant(row) for row in self.light([path])]
             if not any(chosen):
@@ -186,21 +189,21 @@ class Queue:
             found.rows += chosen.count(True)
             found.removed.append(path)
             edited = edit(parquet.reader([path], schema).read_all(), chosen)
-            found.schema = edited.schema
-            if edited.num_rows:
-                file = Path(place) / f"part-{number:05}.parquet"
-                file.parent.mkdir(parents=True, exist_ok=True)
-                pq.write_table(edited, file, compression="zstd")
-                found.files.append(StagedFile(str(file), edited.num_rows, file.stat().st_size))
+            found.put(edited, Path(place) / f"part-{number:05}.parquet")
         return found
 
 
 @dataclass(slots=True)
 class _Rewritten:
-    schema: pa.Schema
     removed: list[str] = field(default_factory=list)
     files: list[StagedFile] = field(default_factory=list)
     rows: int = 0
+
+    def put(self, table: pa.Table, file: Path) -> None:
+        if table.num_rows:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            pq.write_table(table, file, compression="zstd")
+            self.files.append(StagedFile(str(file), table.num_rows, file.stat().st_size))
 
 
 def _united(kept: pa.Schema, new: pa.Schema) -> pa.Schema:
@@ -227,7 +230,6 @@ def put(values: Mapping[str, Any]) -> Callable[[pa.Table, list[bool]], pa.Table]
     """An edit that gives columns a value in the rows that are meant."""
 
     def edit(table: pa.Table, chosen: list[bool]) -> pa.Table:
-        table = _with_settled(table)
         for name, value in values.items():
             at = table.schema.get_field_index(name)
             kind = table.schema.field(at).type
@@ -239,14 +241,33 @@ def put(values: Mapping[str, Any]) -> Callable[[pa.Table, list[bool]], pa.Table]
     return edit
 
 
-def _with_settled(table: pa.Table) -> pa.Table:
-    for wanted in SETTLED:
-        if wanted.name not in table.schema.names:
-            table = table.append_column(wanted, pa.nulls(table.num_rows, wanted.type))
-    return table
-
-
 def facts_of(metadata: Mapping[str, str] | None) -> dict[str, Any]:
     """What a commit of ours says about itself."""
     found: dict[str, Any] = json.loads((metadata or {}).get("facts", "{}"))
     return found
+
+
+def claim_of(batch_id: str, n: int) -> str:
+    """What stands on rows that a batch is about to publish under its number."""
+    return f"{batch_id}:{n}"
+
+
+def let_go(queue: Queue, progress: str, commit: Mapping[str, str], n: int, place: str) -> int:
+    """Take the rows out of the queue that a good commit has published; how many.
+
+    These are the rows that it claimed, and those of the sources that it read again and did not find bad: what the
+    commit says of itself is enough, so whoever comes after a crash can do this too. Doing it twice changes nothing.
+    """
+    facts, batch_id = facts_of(commit), str(commit.get("batch_id"))
+    mark, sources = claim_of(batch_id, n), frozenset(facts.get("reread", ()))
+    source = queue.stamped.source
+
+    def meant(row: Mapping[str, Any]) -> bool:
+        if row[names.STATE] != ACTIVE:
+            return False
+        return row[names.CLAIM] == mark or (row[source] in sources and row[names.BATCH_ID] != batch_id)
+
+    run_id = str(facts.get("run_id"))
+    info = CommitInfo(f"lakelogic:{progress}:queue", n, {"batch_id": batch_id, "facts": json.dumps({"run_id": run_id})})
+    _, count = queue.change(info, place, meant, settle(REPLAYED, run_id, clock.now(), None))
+    return count

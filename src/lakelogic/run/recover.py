@@ -11,7 +11,8 @@ from lakelogic import clock, names
 from lakelogic.ledger.records import InputFile, RunRecord
 from lakelogic.run.commit import application
 from lakelogic.run.events import Events
-from lakelogic.run.places import Places
+from lakelogic.run.places import QUARANTINE_FORMAT, Places
+from lakelogic.run.queue import Queue, Stamped, let_go
 from lakelogic.tables.base import TableFormat
 from lakelogic.tables.registry import load as load_tables
 from lakelogic.version import VERSION
@@ -54,11 +55,18 @@ def _finish_intent(job: Any, where: Places, progress: str, events: Events, table
     if found is None or found.get("batch_id") != intent.batch_id:
         events.tell("note", f"An earlier run of {progress} stopped before it published; its rows are read again")
         return
+    _let_go(job, where, progress, found, intent.n)
     _record(job, where, progress, found)
     events.tell("note", f"An earlier run of {progress} had published before it stopped; the ledger now says so")
 
 
 def _fill_ledger(job: Any, where: Places, progress: str, events: Events, tables: TableFormat) -> None:
+    state = tables.state(where.target_location)
+    newest = state.transactions.get(application(progress, "good")) if state else None
+    if newest is not None and (
+        last := tables.find_commit(where.target_location, application(progress, "good"), newest)
+    ):
+        _let_go(job, where, progress, last, newest)
     commits = tables.commits(where.target_location, application(progress, "good"))
     for found in reversed(commits):
         _record(job, where, progress, found)
@@ -66,6 +74,14 @@ def _fill_ledger(job: Any, where: Places, progress: str, events: Events, tables:
         events.tell(
             "note", f"The ledger knew nothing of {progress}; {len(commits)} commits of its table were read back"
         )
+
+
+def _let_go(job: Any, where: Places, progress: str, commit: Mapping[str, str], n: int) -> None:
+    """What a good commit published leaves the queue, where its run did not live to see to it."""
+    contract = job.loaded.contract
+    queue = Queue(load_tables(QUARANTINE_FORMAT), where.quarantine_location, Stamped.by(contract))
+    attempt = names.new_run_id(clock.now())
+    let_go(queue, progress, commit, n, where.quarantine_staging(commit["batch_id"], attempt))
 
 
 def _record(job: Any, where: Places, progress: str, commit: Mapping[str, str]) -> None:

@@ -21,6 +21,7 @@ from lakelogic.run import faults, gates, leases, quarantine, window
 from lakelogic.run.commit import Commit, committer, stored_names
 from lakelogic.run.events import Events, logging_sink
 from lakelogic.run.job import Job, Prepared, Run, Settled
+from lakelogic.run.landed import landed_facts
 from lakelogic.run.measures import measure
 from lakelogic.run.outcome import finish, nothing_new, record_failure
 from lakelogic.run.places import places
@@ -155,6 +156,18 @@ def _prepare(run_: Run) -> Prepared:
         run_.drift["source"] = differing
     _refuse_unknown(run_, compiled)
     require(plan, engine)
+    links = link_frames(run_, plan)
+    if job.data is not None:
+        frame = adopted
+    else:
+        assert run_.slice is not None
+        frame = engine.scan(plan.read, run_.slice.pinned)
+    return Prepared(compiled, engine.lower(frame, plan.accounts, links), plan.read)
+
+
+def link_frames(run_: Run, plan: Plan) -> dict[str, Frame]:
+    """The links that a plan joins; a key that must be unique and is not stops the run."""
+    engine = run_.job.engine
     links = {name: engine.link(link, run_.links[link.reference].pinned) for name, link in plan.links.items()}
     for name, link in plan.links.items():
         if link.is_checked and (found := engine.duplicates(links[name], link.key)):
@@ -162,12 +175,7 @@ def _prepare(run_: Run) -> Prepared:
                 f"The link `{link.reference}` has {found} key{'s' if found != 1 else ''} that occur more than once.",
                 hint="A lookup or join must find at most one row; deduplicate the reference first.",
             )
-    if job.data is not None:
-        frame = adopted
-    else:
-        assert run_.slice is not None
-        frame = engine.scan(plan.read, run_.slice.pinned)
-    return Prepared(compiled, engine.lower(frame, plan.accounts, links), plan.read)
+    return links
 
 
 def _refuse_unknown(run_: Run, compiled: Compiled) -> None:
@@ -296,6 +304,7 @@ def _publish(run_: Run, commit: Commit, settled: Settled) -> Result:
         "contract_version": contract.contract_version,
         "input": run_.identity,
         "engine": run_.job.engine.name,
+        "landed": landed_facts(settled.prepared.compiled.plan),
     }
     if counts.quarantined:
         done = commit.quarantine(settled.bad, facts)
@@ -317,4 +326,5 @@ def _publish(run_: Run, commit: Commit, settled: Settled) -> Result:
         return finish(run_, replace(settled, closed=[closed.message]), "gated", published=False, commit=commit)
     run_.events.tell("wrote", f"Wrote {counts.good} valid rows to {commit.places.target}")
     faults.reach("after_good_commit")
+    faults.reach("after_settling")
     return finish(run_, settled, "succeeded", published=True, commit=commit)

@@ -1,0 +1,241 @@
+"""Replay: the current contract over quarantined rows as they landed, each exactly once.
+
+A row leaves a place only after it stands in the next, and every step can be found again in the tables:
+
+1. *Quarantine.* Rows that fail again get their new reasons; rows that pass are **claimed** by this batch. They wait on.
+2. *Good.* The rows that passed, by the contract's strategy, in one commit of this batch.
+3. *Quarantine.* Rows with the claim of a batch that the target has seen become `replayed`.
+4. *Ledger.*
+
+A claim whose batch never came to the target means nothing: its rows are still active. Between 2 and 3 a row stands in
+both places; whoever comes next (a replay, or any run of the dataset) goes on with 3 before it does anything else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+
+from lakelogic import clock, names
+from lakelogic.contract.document import Contract
+from lakelogic.errors import GateClosed, LakeLogicError, UnsupportedError
+from lakelogic.plan.compile import compile_contract
+from lakelogic.plan.datasets import ROWS
+from lakelogic.plan.fingerprint import fingerprint
+from lakelogic.plan.nodes import Read
+from lakelogic.plan.publish import Stamps
+from lakelogic.plan.strategies.settings import strategy_of
+from lakelogic.privacy.keys import load_keys
+from lakelogic.run import faults, gates, leases, quarantine, window
+from lakelogic.run.commit import Commit, application, committer, stored_names
+from lakelogic.run.events import Events, logging_sink
+from lakelogic.run.job import Job, Prepared, Run, Settled
+from lakelogic.run.landed import LandedRows, gathers, landed_facts, landed_rows, lead_back
+from lakelogic.run.measures import measure
+from lakelogic.run.outcome import finish, record_failure
+from lakelogic.run.places import QUARANTINE_FORMAT, places
+from lakelogic.run.queue import ACTIVE, Chosen, Queue, Stamped, claim, claim_of, drop, let_go
+from lakelogic.run.reconcile import reconcile
+from lakelogic.run.recover import recover
+from lakelogic.run.result import Result
+from lakelogic.run.sequence import link_frames, require
+from lakelogic.tables.registry import load as load_tables
+
+
+@dataclass(slots=True)
+class Replayed:
+    """What became of the rows that were chosen."""
+
+    chosen: int = 0
+    passed: int = 0
+    failed: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)  # why rows could not be replayed
+    result: Result | None = None  # None where there was nothing to replay
+
+    @property
+    def status(self) -> str:
+        """Of the run that it was; `no_new_data` where there was none."""
+        return self.result.status if self.result else "no_new_data"
+
+
+def replay(job: Job, chosen: Chosen) -> Replayed:
+    """Judge the chosen rows of a contract's quarantine again, publish what passes, and keep what does not."""
+    contract = job.loaded.contract
+    assert job.ledger is not None
+    started = clock.now()
+    events = Events(contract.dataset_name, (logging_sink, *job.sinks))
+    run_ = Run(job, names.new_run_id(started), started, events, fingerprint(job.loaded))
+    try:
+        compile_contract(job.loaded)
+        run_.keys = load_keys({f.masking for f in contract.model.fields if f.masking}, job.environ)
+        run_.places = places(contract, job.catalog, job.target)
+        lease = leases.acquire(job.ledger, run_.places.target_location, run_.run_id)
+        try:
+            faults.reach("after_lease")
+            recover(job, run_.places, run_.progress, run_.events)
+            return _replay(run_, chosen, leases.keeper(job.ledger, lease))
+        finally:
+            job.ledger.release(lease)
+    except LakeLogicError as error:
+        events.tell("failed", f"{contract.dataset_name}: {error.message}", code=error.code)
+        record_failure(run_, error)
+        raise
+
+
+def _replay(run_: Run, chosen: Chosen, keep_lease: Callable[[], None]) -> Replayed:
+    job, contract = run_.job, run_.job.loaded.contract
+    assert run_.places is not None
+    queue = Queue(load_tables(QUARANTINE_FORMAT), run_.places.quarantine_location, Stamped.by(contract))
+    waiting = replace(chosen, states=(ACTIVE,))
+    rows = queue.rows(lambda row: waiting.keeps(row, queue.stamped, run_.started)).to_pylist()
+    landed = landed_rows(contract, queue, application(run_.progress, "bad"), rows, run_.keys, job.engine)
+    done = Replayed(chosen=len(rows), left_out=landed.left_out)
+    for why, count in landed.left_out.items():
+        run_.events.tell("note", f"{count} rows cannot be replayed and stay: {why}")
+    if not landed.origins:
+        run_.events.tell("complete", f"Nothing to replay in {run_.places.quarantine}")
+        return done
+    run_.note = f"replay of {len(landed.origins)} quarantined rows"
+    run_.events.tell("started", f"Run {run_.run_id}: {run_.note} of {contract.dataset_name} on {job.engine.name}")
+    run_.links = window.pin_links(contract, job.catalog)
+    ids = sorted(origin.row_id for origin in landed.origins)
+    digest = hashlib.sha256("\n".join(ids).encode()).hexdigest()
+    links = {name: found.identity() for name, found in sorted(run_.links.items())}
+    run_.identity = {"replay": {"rows": len(ids), "digest": digest}, **({"links": links} if links else {})}
+    run_.batch_id = window.batch_id(contract.dataset_name, run_.fingerprint, run_.identity)
+    return _evaluate(run_, queue, landed, done, keep_lease)
+
+
+def _prepare(run_: Run, landed: LandedRows) -> Prepared:
+    job, contract, engine = run_.job, run_.job.loaded.contract, run_.job.engine
+    assert run_.places is not None
+    compiled = compile_contract(
+        job.loaded,
+        landed.source,
+        window.look_at_links(run_.links, engine),
+        stamps=Stamps(run_.run_id, job.pipeline_run_id, run_.started, "quarantine"),
+        can_encrypt=bool(run_.keys.encryption),
+        stored=stored_names(contract, run_.places),
+    )
+    if step := gathers(compiled.plan):
+        raise UnsupportedError(
+            f"`{contract.dataset_name}` makes one row of several (`{step}`): some of them alone would make other rows.",
+            hint="Run the contract over its source again instead.",
+        )
+    plan = lead_back(compiled.plan, contract.lineage.source_path_column_name)
+    # How many rows a batch must have says nothing about a part of one.
+    rules = tuple(check for check in compiled.checks.checks if check.measure != ROWS.name or check.over)
+    compiled = replace(compiled, plan=plan, checks=replace(compiled.checks, checks=rules))
+    require(plan, engine)
+    frame, _ = engine.adopt(landed.table, Read("source", "parquet", ()))
+    return Prepared(compiled, engine.lower(frame, plan.accounts, link_frames(run_, plan)), plan.read)
+
+
+def _evaluate(run_: Run, queue: Queue, landed: LandedRows, done: Replayed, keep_lease: Callable[[], None]) -> Replayed:
+    job, engine = run_.job, run_.job.engine
+    contract = _adding(job.loaded.contract)
+    assert run_.places is not None
+    assert run_.batch_id is not None
+    prepared = _prepare(run_, landed)
+    plan = prepared.compiled.plan
+    commit = committer(job.ledger, contract, run_.places, run_.progress, run_.batch_id, run_.fingerprint, run_.run_id)
+    if evolved := commit.compare(plan).as_dict():
+        run_.drift["table"] = evolved
+    commit.refuse_changes()
+    commit.begin(run_.identity, engine.name)
+    faults.reach("after_intent")
+    staged = engine.stage(prepared.frame, plan.columns, plan.masks, run_.keys, commit.staging)
+    faults.reach("after_stage")
+    keep_lease()
+    bad = quarantine.build(
+        plan,
+        staged.bad,
+        commit.quarantine_staging,
+        run_.keys,
+        batch_id=run_.batch_id,
+        contract_version=contract.contract_version,
+        stored=commit.quarantine_columns(),
+        origins=landed.origins,
+    )
+    faults.reach("after_quarantine_stage")
+    counts = reconcile(plan, staged, bad.by_verdict, lambda: len(landed.origins))
+    measured, outcomes = measure(contract, prepared.compiled, engine, staged, run_.links, writes=True)
+    closed = gates.closed_by_rules(contract, outcomes)
+    faults.reach("after_gates")
+    settled = Settled(prepared, staged, bad, counts, measured, outcomes, closed)
+    done.failed = len({origin.row_id for origin in landed.origins} & bad.ids)
+    done.passed = len(landed.origins) - done.failed
+    done.result = _publish(run_, queue, commit, settled, landed)
+    return done
+
+
+def _adding(contract: Contract) -> Contract:
+    """The contract, which adds rows to a table that it otherwise replaces: these rows are a part of a batch."""
+    strategy = strategy_of(contract)
+    if strategy.reconcile is not None:
+        raise UnsupportedError(
+            f"`{contract.dataset_name}` deletes what a snapshot lacks, and quarantined rows alone are no snapshot.",
+            hint="Run the contract over its source again instead.",
+        )
+    if strategy.kind not in ("overwrite", "periodic"):
+        return contract
+    changed = contract.materialization.model_copy(update={"strategy": "append", "fact": None})
+    return contract.model_copy(update={"materialization": changed})
+
+
+def _publish(run_: Run, queue: Queue, commit: Commit, settled: Settled, landed: LandedRows) -> Result:
+    counts, bad = settled.counts, settled.bad
+    facts = {
+        "run_id": run_.run_id,
+        "counts": counts.as_dict(),
+        "contract_version": run_.job.loaded.contract.contract_version,
+        "input": run_.identity,
+        "engine": run_.job.engine.name,
+        "landed": landed_facts(settled.prepared.compiled.plan),
+        "replay": True,
+    }
+    first = {origin.row_id for origin in landed.origins}
+    passed = frozenset() if settled.closed else frozenset(first - bad.ids)
+    mark = claim_of(commit.batch_id, commit.n)
+    done, _ = queue.change(
+        commit.info("bad", facts),
+        f"{commit.quarantine_staging}/edited",
+        lambda row: row[names.ROW_ID] in passed or row[names.ROW_ID] in bad.ids,
+        lambda table, chosen: _judged(table, chosen, passed, mark),
+        bad.files,
+        bad.schema,
+    )
+    commit.quarantine_version = done.version if done else None
+    if bad.ids:
+        run_.events.tell("wrote", f"{len(first & bad.ids)} rows failed again and stay in {commit.places.quarantine}")
+    faults.reach("after_quarantine_commit")
+    if settled.closed:
+        return _withheld(run_, commit, settled)
+    try:
+        commit.good(settled.prepared.compiled.plan, settled.staged, facts, engine=run_.job.engine, now=run_.started)
+    except GateClosed as error:
+        return _withheld(run_, commit, replace(settled, closed=[error.message]))
+    run_.events.tell("wrote", f"Wrote {counts.good} valid rows to {commit.places.target}")
+    faults.reach("after_good_commit")
+    info = commit.info("good", facts)
+    let_go(queue, run_.progress, info.metadata, commit.n, f"{commit.quarantine_staging}/left")
+    faults.reach("after_settling")
+    return finish(run_, settled, "succeeded", published=True, commit=commit)
+
+
+def _withheld(run_: Run, commit: Commit, settled: Settled) -> Result:
+    for reason in settled.closed:
+        run_.events.tell("warning", f"Gate closed: {reason}; the rows that passed wait on in quarantine")
+    return finish(run_, settled, "gated", published=False, commit=commit)
+
+
+def _judged(table: pa.Table, chosen: list[bool], passed: frozenset[str], mark: str) -> pa.Table:
+    """Rows that passed are claimed; the others are left out, their new version comes beside them."""
+    ids = table.column(names.ROW_ID).to_pylist()
+    claimed = [one and row_id in passed for one, row_id in zip(chosen, ids, strict=True)]
+    dropped = [one and row_id not in passed for one, row_id in zip(chosen, ids, strict=True)]
+    return drop(claim(mark)(table, claimed), dropped)
