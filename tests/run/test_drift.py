@@ -160,7 +160,6 @@ def test_types_grow_and_columns_come_under_compatible(engine: Any, workspace: Pa
     ("policy", "fields", "says"),
     [
         ("compatible", {"id": "int", "n": "string"}, "`n` is int there and string in the contract"),
-        ("compatible", {"id": "int"}, "`n` (int) is gone"),
         ("append", {"id": "int", "n": "bigint"}, "`n` is int there and bigint in the contract"),
         ("merge", {"id": "int", "n": "double"}, "`n` is int there and double in the contract"),
         ("allow", {"id": "int", "n": "date"}, "`n` is int there and date in the contract"),
@@ -188,7 +187,7 @@ def test_a_new_required_field_is_not_compatible_with_rows_that_are_there(duckdb_
         run(duckdb_engine, document)
 
 
-@pytest.mark.parametrize("policy", ["append", "merge", "allow"])
+@pytest.mark.parametrize("policy", ["compatible", "append", "merge", "allow"])
 def test_a_column_that_is_gone_stays_as_null(duckdb_engine: Any, workspace: Path, policy: str) -> None:
     land("a.csv", "id,n\n1,1\n")
     run(duckdb_engine, contract({"id": "int", "n": "int"}))
@@ -196,6 +195,33 @@ def test_a_column_that_is_gone_stays_as_null(duckdb_engine: Any, workspace: Path
     result = run(duckdb_engine, contract({"id": "int"}, {"evolution": policy}))
     assert table() == [{"id": 1, "n": 1}, {"id": 2, "n": None}]
     assert result.report["schema_drift"] == {"table": {"missing": {"n": "int"}}}
+
+
+@pytest.mark.parametrize("strategy", ["append", "merge"])
+@pytest.mark.parametrize("policy", ["compatible", "append", "allow", "overwrite"])
+def test_a_narrower_type_goes_into_the_wider_column(engine: Any, workspace: Path, policy: str, strategy: str) -> None:
+    wide = {"id": "int", "n": "bigint", "d": "decimal(10,2)", "f": "double"}
+    narrow = {"id": "int", "n": "smallint", "d": "decimal(4,1)", "f": "int"}
+    land("a.csv", "id,n,d,f\n1,5000000000,1.25,0.5\n")
+    run(engine, contract(wide, {"evolution": policy}, strategy))
+    land("b.csv", "id,n,d,f\n2,7,1.5,3\nx,8,2.5,4\n")
+    result = run(engine, contract(narrow, {"evolution": policy}, strategy))
+    from decimal import Decimal
+
+    assert table() == [
+        {"id": 1, "n": 5000000000, "d": Decimal("1.25"), "f": 0.5},
+        {"id": 2, "n": 7, "d": Decimal("1.50"), "f": 3.0},
+    ]
+    assert result.counts.quarantined == 1
+    assert recorded() is None
+
+
+def test_a_narrower_type_stops_under_strict(duckdb_engine: Any, workspace: Path) -> None:
+    land("a.csv", "id,n\n1,1\n")
+    run(duckdb_engine, contract({"id": "int", "n": "bigint"}))
+    land("b.csv", "id,n\n2,2\n")
+    with pytest.raises(DataError, match="`n` is bigint there and int in the contract"):
+        run(duckdb_engine, contract({"id": "int", "n": "int"}, "strict"))
 
 
 def test_overwrite_replaces_the_columns_with_the_rows(engine: Any, workspace: Path) -> None:

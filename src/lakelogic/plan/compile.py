@@ -57,14 +57,14 @@ def compile_contract(
     *,
     stamps: publish.Stamps | None = None,
     can_encrypt: bool = False,
-    stored: Sequence[str] = (),
+    stored: Mapping[str, Type | None] | tuple[()] = (),
 ) -> Compiled:
     """Compile a contract; raises CompileError with every problem found.
 
     Without `source` nothing of the landed columns is known: fields of the model are taken to land as text,
     and a column that nobody declares is only a warning. `can_encrypt` says whether the process holds a key
     for the landed row that quarantine keeps of contracts with personal data. `stored` are the columns of the table
-    that good rows go to: a column that differs from one of them only in case goes into that one.
+    that good rows go to: a column that differs from one of them only in case, or has a narrower type, goes into that one.
     """
     contract = loaded.contract
     stamps = stamps or publish.Stamps("run", None, datetime(1970, 1, 1, tzinfo=UTC), "source")
@@ -118,7 +118,7 @@ def compile_contract(
     good = _good_columns(state, contract, types, before)
     if is_text:
         verdicts.show_lines(state, landed_scope)
-    made = as_stored(publish.publish(state, contract, good, stamps, rows), stored)
+    made = as_stored(publish.publish(state, contract, good, stamps, rows), stored or {})
     asker = Asker(contract.dataset_name, stamps.at, trouble, contract.dialect, state.known_links, state.unread_links)
     dataset_rules = checks(contract, made.columns, asker)
     check_masks(contract, {mask.column.lower(): mask.strategy for mask in made.masks}, dataset_rules, trouble)

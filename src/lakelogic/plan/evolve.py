@@ -122,7 +122,6 @@ def decide(policy: Evolution, strategy: Strategy, found: Changes, *, required: S
         refused += [
             f"`{name}` is new and required, and rows that are there have none" for name in added if name in required
         ]
-        refused += [f"`{name}` ({found.missing[name]}) is gone" for name in missing]
     for change in found.changed:
         told = f"`{change.name}` is {change.old} there and {change.new} in the contract"
         if policy in ("strict", "append", "merge"):

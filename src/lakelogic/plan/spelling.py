@@ -1,16 +1,23 @@
-"""Published columns in the spelling of the table they go to: a name that comes in another case is the same column."""
+"""Published columns as the table that they go to has them: in its spelling, and in its type where that is wider."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import replace
 
-from lakelogic.plan.nodes import Assignment
+from lakelogic.plan.evolve import widens
+from lakelogic.plan.nodes import Assignment, Published
 from lakelogic.plan.publish import BAD_PREFIX, Columns
+from lakelogic.sql.expressions import convert
+from lakelogic.sql.types import Type
 
 
-def as_stored(made: Columns, stored: Iterable[str]) -> Columns:
-    """The staged columns, masks and projections, called as the table calls them."""
+def as_stored(made: Columns, stored: Mapping[str, Type | None]) -> Columns:
+    """The staged columns, masks and projections, called and typed as in the table.
+
+    A name that comes in another case is the same column. A type of `stored` that holds every value of the published one
+    takes its place; None leaves the type as it is, for the policy to judge.
+    """
     known = {name.lower(): name for name in stored}
 
     def spelled(name: str) -> str:
@@ -18,17 +25,27 @@ def as_stored(made: Columns, stored: Iterable[str]) -> Columns:
         own = name.removeprefix(prefix)
         return prefix + known.get(own.lower(), own)
 
-    if all(spelled(column.name) == column.name for column in made.columns):
+    def fitted(column: Published) -> Published:
+        name = spelled(column.name)
+        wide = stored.get(name) if column.on_good else None
+        return replace(column, name=name, type=wide if wide and widens(column.type, wide) else column.type)
+
+    columns = tuple(fitted(column) for column in made.columns)
+    if columns == made.columns:
         return made
+    types = {column.name: column.type for column in columns}
     return Columns(
-        tuple(replace(column, name=spelled(column.name)) for column in made.columns),
+        columns,
         tuple(replace(mask, column=spelled(mask.column)) for mask in made.masks),
         tuple(
             replace(
                 account,
                 publish=replace(
                     account.publish,
-                    values=tuple(Assignment(spelled(one.name), one.value) for one in account.publish.values),
+                    values=tuple(
+                        Assignment(spelled(one.name), convert(one.value, types[spelled(one.name)]))
+                        for one in account.publish.values
+                    ),
                 ),
             )
             for account in made.accounts

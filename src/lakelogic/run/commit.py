@@ -22,7 +22,7 @@ from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.run.good import settle_good
 from lakelogic.run.places import QUARANTINE_FORMAT, Places
 from lakelogic.run.quarantine import BadSide, known_row_ids
-from lakelogic.sql.types import from_arrow, to_arrow
+from lakelogic.sql.types import Type, from_arrow, to_arrow
 from lakelogic.tables.base import CommitInfo, Committed, StagedFile, TableFormat
 from lakelogic.tables.registry import load as load_tables
 
@@ -198,13 +198,19 @@ def committer(
     return Commit(tables, ledger, contract, where, progress, batch_id, fingerprint, attempt)
 
 
-def stored_names(contract: Contract, where: Places) -> tuple[str, ...]:
-    """The columns of the target as they are spelled there; none where there is no table, or all are replaced."""
+def stored_names(contract: Contract, where: Places) -> dict[str, Type | None]:
+    """The columns of the target as they are spelled there; none where there is no table, or all are replaced.
+
+    With their types, unless a difference of types is the policy's business or the rows replace all others.
+    """
     settings = contract.materialization
     if settings.strategy == "overwrite" and contract.schema_policy.evolution == "overwrite":
-        return ()
+        return {}
     state = load_tables(settings.format).state(where.target_location)
-    return () if state is None else tuple(state.schema.names)
+    if state is None:
+        return {}
+    open_ = settings.strategy != "overwrite" and contract.schema_policy.evolution != "strict"
+    return {field.name: from_arrow(field.type) if open_ else None for field in state.schema}
 
 
 def good_schema(plan: Plan) -> pa.Schema:
