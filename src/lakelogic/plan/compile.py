@@ -64,7 +64,7 @@ def compile_contract(
     Without `source` nothing of the landed columns is known: fields of the model are taken to land as text,
     and a column that nobody declares is only a warning. `can_encrypt` says whether the process holds a key
     for the landed row that quarantine keeps of contracts with personal data. `stored` are the columns of the table
-    that good rows go to: a column that differs from one of them only in case, or has a narrower type, goes into that one.
+    that good rows go to: a column that differs from one of them only in case, or has a narrower type, goes into it.
     """
     contract = loaded.contract
     stamps = stamps or publish.Stamps("run", None, datetime(1970, 1, 1, tzinfo=UTC), "source")
