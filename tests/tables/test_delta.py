@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from deltalake import DeltaTable, Schema
 
 from lakelogic.errors import CommitConflict, FeatureRefused, TableError, UnsupportedError
 from lakelogic.tables import delta
-from lakelogic.tables.base import CommitInfo, StagedFile, TableFormat
+from lakelogic.tables.base import CommitInfo, Layout, StagedFile, TableFormat
 from lakelogic.tables.delta import DeltaTables
 
 SCHEMA = pa.schema([("id", pa.int64()), ("email", pa.string())])
@@ -507,12 +508,23 @@ def test_a_not_null_column_refuses_files_with_nulls(tmp_path, stage):
         tables.append(str(root), [stage(root, with_null)], SCHEMA, commit(2))
 
 
-def test_a_partitioned_table_is_read_and_not_written(tmp_path, stage):
+def test_a_partition_of_empty_text_is_refused_because_readers_would_find_null(tmp_path, stage):
     root = tmp_path / "t"
     create(root, {}, partition_by=["email"])
-    assert tables.state(str(root)).files == ()
-    with pytest.raises(UnsupportedError, match="partitioned by email"):
-        tables.append(str(root), [stage(root, rows((1, "a")))], SCHEMA, commit(2))
+    staged = stage(root, rows((1, "")))
+    with pytest.raises(TableError, match="cannot keep an empty text"):
+        tables.append(str(root), [replace(staged, partition={"email": ""})], SCHEMA, commit(2))
+    assert tables.state(str(root)).rows == 0
+
+
+def test_properties_are_set_where_they_oblige_nobody(tmp_path, stage):
+    root = str(tmp_path / "t")
+    layout = Layout(properties={"delta.logRetentionDuration": "interval 10 days"})
+    tables.check(root, layout=layout)
+    tables.append(root, [stage(root, rows((1, "a")))], SCHEMA, commit(1), layout=layout)
+    assert DeltaTable(root).metadata().configuration == {"delta.logRetentionDuration": "interval 10 days"}
+    with pytest.raises(UnsupportedError, match=r"cannot set delta\.enableChangeDataFeed"):
+        tables.check(root, layout=Layout(properties={"delta.enableChangeDataFeed": "true"}))
 
 
 def edit(root: Path, kind: str, change: dict[str, object]) -> None:

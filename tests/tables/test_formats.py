@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lakelogic.errors import LakeLogicError, TableError
-from lakelogic.tables.base import CommitInfo, StagedFile, TableFormat
+from lakelogic.tables.base import CommitInfo, Layout, StagedFile, TableFormat
 from lakelogic.tables.kinds import kind_of
 from lakelogic.tables.registry import load
 
@@ -237,3 +237,58 @@ def test_a_table_of_another_format_is_left_alone(tables: TableFormat, root: str,
     with pytest.raises(TableError, match=f"a table of the format `{other}`"):
         tables.check(root)
     assert rows(load(other), root) == [(1, "a")]
+
+
+SALES = pa.schema([("id", pa.int64()), ("day", pa.date32()), ("shop", pa.int32())])
+BY_DAY = Layout(partition_by=("day", "shop"))
+FIRST, SECOND = date(2026, 1, 1), date(2026, 1, 2)
+
+
+def sale(root: str, folder: str, number: int, day: date | None, shop: int | None) -> StagedFile:
+    staged = stage(root, folder, (number, day, shop), schema=SALES)
+    return StagedFile(staged.path, staged.rows, staged.size, {"day": day, "shop": shop})
+
+
+def test_partitions_are_kept_typed_for_every_file(tables: TableFormat, root: str) -> None:
+    files = [sale(root, "batch-1/a", 1, FIRST, 7), sale(root, "batch-1/b", 2, None, None)]
+    tables.append(root, files, SALES, CommitInfo(APP, 1), layout=BY_DAY)
+    tables.append(root, [sale(root, "batch-2", 3, SECOND, -7)], SALES, CommitInfo(APP, 2))
+    state = tables.state(root)
+    assert state is not None
+    assert state.partition_by == ("day", "shop")
+    assert state.parts == {
+        files[0].path: {"day": FIRST, "shop": 7},
+        files[1].path: {"day": None, "shop": None},
+        f"{root}/batch-2/part-0.parquet": {"day": SECOND, "shop": -7},
+    }
+    assert rows(tables, root) == [(1, FIRST, 7), (2, None, None), (3, SECOND, -7)]
+
+
+def test_files_of_a_partition_are_replaced_and_others_stay(tables: TableFormat, root: str) -> None:
+    files = [sale(root, "batch-1/a", 1, FIRST, 7), sale(root, "batch-1/b", 2, SECOND, 7)]
+    done = tables.append(root, files, SALES, CommitInfo(APP, 1), layout=BY_DAY)
+    new = [sale(root, "batch-2", 3, FIRST, 7)]
+    tables.replace(root, [files[0].path], new, SALES, CommitInfo(APP, 2), based_on=done.version)
+    assert rows(tables, root) == [(2, SECOND, 7), (3, FIRST, 7)]
+    tables.overwrite(root, [sale(root, "batch-3", 4, None, 1)], SALES, CommitInfo(APP, 3))
+    state = tables.state(root)
+    assert state is not None
+    assert (state.partition_by, rows(tables, root)) == (("day", "shop"), [(4, None, 1)])
+
+
+def test_a_table_keeps_the_partitions_it_was_made_with(tables: TableFormat, root: str) -> None:
+    tables.append(root, [sale(root, "batch-1", 1, FIRST, 7)], SALES, CommitInfo(APP, 1), layout=BY_DAY)
+    tables.check(root, layout=Layout())
+    with pytest.raises(TableError, match="partitioned by day, shop, the contract says shop"):
+        tables.check(root, layout=Layout(partition_by=("shop",)))
+    with pytest.raises(TableError, match="staged by no partition; the table is partitioned by day, shop"):
+        tables.append(root, [stage(root, "batch-2", (2, FIRST, 7), schema=SALES)], SALES, CommitInfo(APP, 2))
+    assert rows(tables, root) == [(1, FIRST, 7)]
+
+
+def test_columns_without_a_plain_text_are_no_partitions(tables: TableFormat, root: str) -> None:
+    with pytest.raises(LakeLogicError, match="cannot be partitioned by `double`: it is double"):
+        tables.append(root, [], EVERY, CommitInfo(APP, 1), layout=Layout(partition_by=("double",)))
+    with pytest.raises(LakeLogicError, match="no column `nowhere` to partition by"):
+        tables.append(root, [], EVERY, CommitInfo(APP, 1), layout=Layout(partition_by=("nowhere",)))
+    assert tables.state(root) is None

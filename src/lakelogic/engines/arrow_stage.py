@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,8 @@ from typing import Any
 import pyarrow as pa
 
 from lakelogic.engines.arrow_input import conform
-from lakelogic.engines.base import DataFile, Staged
+from lakelogic.engines.arrow_order import arranged
+from lakelogic.engines.base import AS_IT_COMES, DataFile, Order, Staged
 from lakelogic.errors import EngineError
 from lakelogic.names import BAD_SIDE, COPY, FATE, GOOD_SIDE, SIDE
 from lakelogic.plan.nodes import Mask, Published
@@ -26,59 +27,90 @@ from lakelogic.sql.types import to_arrow
 MOST_ROWS = 1_000_000
 MOST_BYTES = 128 << 20
 FEW_ROWS = 1_000
+MOST_OPEN = 64  # files of different partitions at the same time
+
+
+class _File:
+    """An open file."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        from pyarrow import parquet
+
+        self.path, self.rows = path, 0
+        self._writer = parquet.ParquetWriter(
+            path,
+            schema,
+            compression="zstd",
+            coerce_timestamps="us",
+            allow_truncated_timestamps=False,
+            write_statistics=True,
+        )
+
+    def write(self, batch: pa.RecordBatch) -> bool:
+        """Append rows; whether the file is full now."""
+        self._writer.write_batch(batch)
+        self.rows += batch.num_rows
+        return self.rows >= MOST_ROWS or self.path.stat().st_size >= MOST_BYTES
+
+    def close(self, partition: Mapping[str, Any]) -> DataFile:
+        """Finish the file."""
+        self._writer.close()
+        return DataFile(str(self.path), self.rows, self.path.stat().st_size, partition)
 
 
 class _Side:
-    """The files of one side: opened when the first row comes, rolled over when they are full."""
+    """The files of one side: opened when the first row of a partition comes, rolled over when they are full."""
 
-    def __init__(self, folder: Path, columns: Sequence[Published]) -> None:
+    def __init__(self, folder: Path, columns: Sequence[Published], order: Order = AS_IT_COMES) -> None:
         self._folder = folder
         self._columns = tuple(columns)
         self._schema = pa.schema([pa.field(column.name, to_arrow(column.type)) for column in columns])
-        self._writer: Any = None
-        self._path = folder
-        self._rows = 0
+        self._order = order
+        self._open: dict[tuple[Any, ...], _File] = {}
+        self._number = 0
         self.files: list[DataFile] = []
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Append rows; the batch has at least the columns of this side, masked."""
-        from pyarrow import parquet
-
         arrays = [conform(batch.column(column.name), column.type) for column in self._columns]
-        if self._writer is None:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            self._path = self._folder / f"part-{len(self.files):05d}.parquet"
-            self._writer = parquet.ParquetWriter(
-                self._path,
-                self._schema,
-                compression="zstd",
-                coerce_timestamps="us",
-                allow_truncated_timestamps=False,
-                write_statistics=True,
-            )
-        self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
-        self._rows += batch.num_rows
-        if self._rows >= MOST_ROWS or self._path.stat().st_size >= MOST_BYTES:
-            self.close()
+        rows = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+        for partition, part in arranged(rows, self._order):
+            if partition not in self._open:
+                self._begin(partition)
+            if self._open[partition].write(part):
+                self._finish(partition)
 
     def close(self) -> None:
-        """Finish the open file."""
-        if self._writer is None:
-            return
-        self._writer.close()
-        self.files.append(DataFile(str(self._path), self._rows, self._path.stat().st_size))
-        self._writer, self._rows = None, 0
+        """Finish the open files."""
+        for partition in list(self._open):
+            self._finish(partition)
+
+    def _begin(self, partition: tuple[Any, ...]) -> None:
+        if len(self._open) >= MOST_OPEN:
+            self._finish(next(iter(self._open)))
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._open[partition] = _File(self._folder / f"part-{self._number:05d}.parquet", self._schema)
+        self._number += 1
+
+    def _finish(self, partition: tuple[Any, ...]) -> None:
+        values = dict(zip(self._order.partition_by, partition, strict=True))
+        self.files.append(self._open.pop(partition).close(values))
 
 
 def stage(
-    batches: Iterable[pa.RecordBatch], columns: Sequence[Published], masks: Sequence[Mask], keys: Keys, place: str
+    batches: Iterable[pa.RecordBatch],
+    columns: Sequence[Published],
+    masks: Sequence[Mask],
+    keys: Keys,
+    place: str,
+    order: Order = AS_IT_COMES,
 ) -> Staged:
     """Write both sides under `place`; what a crashed attempt left there is removed first. `scanned` is left open."""
     root = Path(place).absolute()
     if root.exists():
         shutil.rmtree(root)
     root.mkdir(parents=True)
-    good = _Side(root / f"{SIDE}={GOOD_SIDE}", [column for column in columns if column.on_good])
+    good = _Side(root / f"{SIDE}={GOOD_SIDE}", [column for column in columns if column.on_good], order)
     bad = _Side(root / f"{SIDE}={BAD_SIDE}", [column for column in columns if column.on_bad])
     fates: Counter[int] = Counter()
     copies: Counter[int] = Counter()

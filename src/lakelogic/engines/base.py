@@ -34,6 +34,22 @@ class DataFile:
     path: str
     rows: int
     size: int
+    partition: Mapping[str, Any] = field(default_factory=dict)  # where it was asked for: column → its one value here
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """How good rows are laid out in staged files.
+
+    Each file holds one value of every `partition_by` column. Within what is written at once (a batch, a task), rows
+    are sorted by `cluster_by`, so that rows alike lie together; across files there is no order.
+    """
+
+    partition_by: tuple[str, ...] = ()
+    cluster_by: tuple[str, ...] = ()
+
+
+AS_IT_COMES = Order()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +124,19 @@ class Engine(Protocol):
         ...
 
     def stage(
-        self, frame: Frame, columns: Sequence[Published], masks: Sequence[Mask], keys: Keys, place: str
+        self,
+        frame: Frame,
+        columns: Sequence[Published],
+        masks: Sequence[Mask],
+        keys: Keys,
+        place: str,
+        order: Order = AS_IT_COMES,
     ) -> Staged:
         """Evaluate once: mask, then write both sides as Parquet under `place`, in `ll_side=good` and `ll_side=bad`.
 
         Good files hold at least the columns with `on_good`, bad files at least those with `on_bad`, with the
-        types of `sql.types.to_arrow`. Rows without a side are counted by fate and not written.
+        types of `sql.types.to_arrow`. Rows without a side are counted by fate and not written. `order` says how good
+        rows are laid out; columns that files are parted by stay in the files.
         """
         ...
 

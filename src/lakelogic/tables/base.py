@@ -73,8 +73,10 @@ class TableFormat(Protocol):
 
     name: str
 
-    def check(self, location: str, *, removes: bool = False) -> None:
-        """Refuse a table that writing (or, with `removes`, replacing rows) would damage; asked before staging."""
+    def check(self, location: str, *, removes: bool = False, layout: Layout = PLAIN) -> None:
+        """Refuse a table that writing (or, with `removes`, replacing rows) would damage, and a layout that the format
+        does not know or that the table does not have; asked before staging.
+        """
         ...
 
     def find_commit(self, location: str, app_id: str, n: int) -> Mapping[str, str] | None:

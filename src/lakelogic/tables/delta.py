@@ -7,7 +7,7 @@ A commit carries an application transaction (`app_id`, n): delta-rs lets only on
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,9 @@ from deltalake.transaction import AddAction, CommitProperties, RemoveAction, cre
 from lakelogic import clock
 from lakelogic.errors import CommitConflict, TableError, UnsupportedError
 from lakelogic.sql.types import from_arrow, to_arrow
-from lakelogic.storage import parquet
-from lakelogic.tables import columns
+from lakelogic.tables import columns, partitions, rows
 from lakelogic.tables.base import PLAIN, CommitInfo, Committed, Layout, StagedFile, TableState
-from lakelogic.tables.delta_features import refuse_reading, refuse_writing
+from lakelogic.tables.delta_features import refuse_properties, refuse_reading, refuse_writing
 from lakelogic.tables.delta_files import DeltaFile, read_footers
 from lakelogic.tables.delta_log import USER_METADATA, Transactions, commit_text, entries, newest_metadata
 from lakelogic.tables.delta_merge import merge_rows, refuse_keys, source
@@ -38,13 +37,16 @@ class DeltaTables:
 
     name = "delta"
 
-    def check(self, location: str, *, removes: bool = False) -> None:
+    def check(self, location: str, *, removes: bool = False, layout: Layout = PLAIN) -> None:
         """Refuse, before anything is staged, a table that we would misread or damage; no table is fine."""
-        table = open_table(root_of(location))
+        root = root_of(location)
+        table = open_table(root)
+        refuse_properties(layout.properties, root)
         if table is None:
-            refuse_other_kinds(root_of(location), self.name)
+            refuse_other_kinds(root, self.name)
         else:
             refuse_writing(table, location, removes=removes)
+            partitions.refuse_layout(root, layout, table.metadata().partition_columns)
 
     def state(self, location: str, version: int | None = None) -> TableState | None:
         """The table at a version (newest without one); None where there is no table."""
@@ -53,9 +55,9 @@ class DeltaTables:
         if table is None:
             return None
         refuse_reading(table, location)
-        partitions = {f"partition.{name}": name for name in table.metadata().partition_columns}
+        parted = {f"partition.{name}": name for name in table.metadata().partition_columns}
         listed = pa.table(table.get_add_actions(flatten=True))
-        adds = listed.select(["path", "num_records", *partitions]).to_pylist()
+        adds = listed.select(["path", "num_records", *parted]).to_pylist()
         counts = [add["num_records"] for add in adds]
         at = table.version()
         return TableState(
@@ -67,10 +69,9 @@ class DeltaTables:
             transactions=Transactions(root, at, table.transaction_version),
             metadata=newest_metadata(root, at),
             parts={
-                absolute(root, add["path"]): {name: add[key] for key, name in partitions.items()}
-                for add in adds
-                if partitions
+                absolute(root, add["path"]): {name: add[key] for key, name in parted.items()} for add in adds if parted
             },
+            partition_by=tuple(parted.values()),
         )
 
     def append(
@@ -83,8 +84,7 @@ class DeltaTables:
         layout: Layout = PLAIN,
     ) -> Committed:
         """Add staged files; creates the table. No files still records the transaction."""
-        _refuse_layout(location, layout)
-        return self._write(root_of(location), files, schema, commit, "append")
+        return self._write(root_of(location), files, schema, commit, "append", layout)
 
     def overwrite(
         self,
@@ -100,8 +100,7 @@ class DeltaTables:
 
         Columns of the table that they lack stay, as NULL; with `replace_schema` the table has the staged columns.
         """
-        _refuse_layout(location, layout)
-        return self._write(root_of(location), files, schema, commit, "overwrite", replace_schema=replace_schema)
+        return self._write(root_of(location), files, schema, commit, "overwrite", layout, replace_schema=replace_schema)
 
     def replace(
         self,
@@ -124,6 +123,7 @@ class DeltaTables:
         if table is None:
             return self.append(location, files, schema, commit, layout=layout)
         refuse_writing(table, root, removes=bool(removed))
+        partitions.refuse_files(root, table.metadata().partition_columns, files)
         staged = read_footers(root, files, schema)
         if schema.names != [field.name for field in schema_of(table)]:
             table = _evolve(root, table, schema)
@@ -133,7 +133,7 @@ class DeltaTables:
         now = int(clock.now().timestamp() * 1000)
         with trouble(root):
             table.create_write_transaction(
-                [*(RemoveAction(add["path"], True, now, add["size_bytes"], {}) for add in gone), *map(_action, staged)],
+                [*(_removal(add, now) for add in gone), *map(_action, staged)],
                 mode="append",
                 schema=table.schema(),
                 commit_properties=_properties(commit, retries=0),
@@ -153,11 +153,7 @@ class DeltaTables:
         schema = pa.schema([pa.field(f.name, types.get(f.name, f.type), f.nullable) for f in schema_of(table)])
         state = self._existing(location)
 
-        def rows() -> Iterator[pa.RecordBatch]:
-            for path in state.files:
-                yield from parquet.reader([path], schema)
-
-        reader = pa.RecordBatchReader.from_batches(schema, rows())
+        reader = pa.RecordBatchReader.from_batches(schema, rows.batches(state, schema))
         with trouble(root):
             write_deltalake(
                 table,
@@ -198,12 +194,12 @@ class DeltaTables:
         table = _evolve(root, table, schema)
         _refuse_nulls(root, table, staged)
         with trouble(root):
-            rows = source(files, schema) if staged else None
+            given = source(files, schema) if staged else None
             metrics = {}
-            if rows is not None:
+            if given is not None:
                 metrics = merge_rows(
                     table,
-                    rows,
+                    given,
                     _properties(commit, retries=0),
                     keys=keys,
                     compare=compare,
@@ -243,15 +239,7 @@ class DeltaTables:
 
     def preview(self, location: str, limit: int = 20) -> pa.Table:
         """Some rows of the table, read without an engine."""
-        state = self._existing(location)
-        if not state.files or limit < 1:
-            return state.schema.empty_table()
-        found: list[pa.RecordBatch] = []
-        for batch in parquet.reader(state.files, state.schema):
-            found.append(batch)
-            if sum(one.num_rows for one in found) >= limit:
-                break
-        return pa.Table.from_batches(found, state.schema).slice(0, limit)
+        return rows.preview(self._existing(location), limit)
 
     def count(self, location: str) -> int:
         """How many rows the table has: from the log's statistics, or the footers where it has none."""
@@ -273,6 +261,7 @@ class DeltaTables:
         schema: pa.Schema,
         commit: CommitInfo,
         mode: str,
+        layout: Layout,
         *,
         replace_schema: bool = False,
     ) -> Committed:
@@ -288,9 +277,10 @@ class DeltaTables:
             try:
                 if table is None:
                     with trouble(root):
-                        _create(root, schema, staged, commit)
+                        _create(root, schema, staged, commit, layout)
                 else:
                     refuse_writing(table, root, removes=mode == "overwrite")
+                    partitions.refuse_files(root, table.metadata().partition_columns, files)
                     if replace_schema:
                         columns.refuse_twins(root, schema.names)
                         if any(_has_wall_clock(field.type) for field in schema):
@@ -304,6 +294,7 @@ class DeltaTables:
                         table.create_write_transaction(
                             [_action(file) for file in staged],
                             mode=mode,
+                            partition_by=table.metadata().partition_columns or None,
                             schema=Schema.from_arrow(columns.stored(schema)) if replace_schema else table.schema(),
                             # An overwrite that lost a race has not seen all the rows it is to replace.
                             commit_properties=_properties(commit, retries=0 if mode == "overwrite" else None),
@@ -317,13 +308,6 @@ class DeltaTables:
         raise conflict
 
 
-def _refuse_layout(location: str, layout: Layout) -> None:
-    if layout != PLAIN:
-        raise UnsupportedError(
-            "Partitions, clustering and properties are not available yet.", where=location, hint="Leave them out."
-        )
-
-
 def _properties(commit: CommitInfo, *, retries: int | None = None) -> CommitProperties:
     return CommitProperties(
         custom_metadata={USER_METADATA: commit_text(commit.app_id, commit.n, commit.metadata)},
@@ -332,18 +316,26 @@ def _properties(commit: CommitInfo, *, retries: int | None = None) -> CommitProp
     )
 
 
+def _removal(add: Mapping[str, Any], now: int) -> RemoveAction:
+    texts = {name: partitions.text_of(value) for name, value in (add.get("partition") or {}).items()}
+    return RemoveAction(add["path"], True, now, add["size_bytes"], texts)
+
+
 def _action(file: DeltaFile) -> AddAction:
-    return AddAction(file.path, file.size, {}, file.modified_ms, True, file.stats)
+    return AddAction(file.path, file.size, dict(file.partition), file.modified_ms, True, file.stats)
 
 
-def _create(root: str, schema: pa.Schema, staged: Sequence[DeltaFile], commit: CommitInfo) -> None:
+def _create(root: str, schema: pa.Schema, staged: Sequence[DeltaFile], commit: CommitInfo, layout: Layout) -> None:
     Path(root).mkdir(parents=True, exist_ok=True)
     columns.refuse_twins(root, schema.names)
+    partitions.refuse_columns(root, layout.partition_by, schema)
     create_table_with_add_actions(
         root,
         Schema.from_arrow(columns.stored(schema)),
         [_action(file) for file in staged],
         mode="error",
+        partition_by=list(layout.partition_by) or None,
+        configuration=dict(layout.properties) or None,
         commit_properties=_properties(commit),
     )
 

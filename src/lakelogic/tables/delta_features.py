@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lakelogic.errors import FeatureRefused, UnsupportedError
@@ -28,6 +28,31 @@ _DUTIES = {
 }
 
 
+# Properties that change nothing about what a writer must do. What obliges writers, or makes the log forget the
+# application transactions by which a commit happens once, is not set.
+_PROPERTIES = frozenset(
+    {
+        "delta.appendOnly",
+        "delta.checkpointInterval",
+        "delta.dataSkippingNumIndexedCols",
+        "delta.deletedFileRetentionDuration",
+        "delta.logRetentionDuration",
+        "delta.targetFileSize",
+    }
+)
+
+
+def refuse_properties(properties: Mapping[str, str], location: str) -> None:
+    """Raise for properties that the table could not keep, or that would make it one that we do not write to."""
+    foreign = sorted(set(properties) - _PROPERTIES)
+    if foreign:
+        raise UnsupportedError(
+            f"table_properties cannot set {', '.join(foreign)} on a Delta table.",
+            where=location,
+            hint=f"These can be set: {', '.join(sorted(_PROPERTIES))}.",
+        )
+
+
 def refuse_reading(table: Any, location: str) -> None:
     """Raise when the data files alone do not tell the table's rows."""
     protocol, settings = table.protocol(), table.metadata().configuration
@@ -42,11 +67,6 @@ def refuse_reading(table: Any, location: str) -> None:
 def refuse_writing(table: Any, location: str, *, removes: bool = False) -> None:
     """Raise when a commit of staged files could break a promise of the table; `removes`: it also takes rows away."""
     refuse_reading(table, location)
-    if partitions := table.metadata().partition_columns:
-        raise UnsupportedError(
-            f"The Delta table is partitioned by {', '.join(partitions)}; writing to such a table is not available yet.",
-            where=location,
-        )
     protocol, settings = table.protocol(), table.metadata().configuration
     foreign = sorted(set(protocol.writer_features or ()) - _WRITTEN)
     foreign += sorted(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
 
+from lakelogic.errors import TableError
 from lakelogic.tables.base import StagedFile
+from lakelogic.tables.partitions import text_of
 from lakelogic.tables.staged import Footer, column_places, null_counts, read_footer
 
 # Delta collects statistics for the first 32 columns; readers expect no more.
@@ -30,17 +32,26 @@ class DeltaFile:
     modified_ms: int
     stats: str
     nulls: dict[str, int | None]  # per declared column of a simple type; None where the footer does not tell
+    partition: Mapping[str, str | None] = field(default_factory=dict)
 
 
 def read_footers(root: str, files: Sequence[StagedFile], schema: pa.Schema) -> list[DeltaFile]:
     """Check every staged file against the schema it is committed with, and collect what the log records."""
-    return [_delta_file(read_footer(root, file, schema), schema) for file in files]
+    return [_delta_file(root, read_footer(root, file, schema), schema, file.partition) for file in files]
 
 
-def _delta_file(footer: Footer, schema: pa.Schema) -> DeltaFile:
+def _delta_file(root: str, footer: Footer, schema: pa.Schema, partition: Mapping[str, Any]) -> DeltaFile:
+    if "" in partition.values():
+        raise TableError(
+            "A Delta table cannot keep an empty text as the value of a partition: readers take it for NULL.",
+            where=root,
+            hint="Make it NULL or a word with a step, or use format: iceberg or parquet.",
+        )
     nulls = null_counts(footer.metadata, schema)
-    stats = _statistics(footer.metadata, schema, nulls)
-    return DeltaFile(footer.path, footer.rows, footer.size, footer.modified_ms, stats, nulls)
+    held = pa.schema([column for column in schema if column.name not in partition])
+    stats = _statistics(footer.metadata, held, nulls)
+    texts = {name: text_of(value) for name, value in partition.items()}
+    return DeltaFile(footer.path, footer.rows, footer.size, footer.modified_ms, stats, nulls, texts)
 
 
 def _statistics(footer: Any, schema: pa.Schema, nulls: Mapping[str, int | None]) -> str:
@@ -48,16 +59,16 @@ def _statistics(footer: Any, schema: pa.Schema, nulls: Mapping[str, int | None])
     places = column_places(footer)
     low: dict[str, Any] = {}
     high: dict[str, Any] = {}
-    for field in schema:
-        if field.name not in places or len(low) >= INDEXED_COLUMNS:
+    for column in schema:
+        if column.name not in places or len(low) >= INDEXED_COLUMNS:
             continue
         groups = [
-            footer.row_group(group).column(places[field.name]).statistics for group in range(footer.num_row_groups)
+            footer.row_group(group).column(places[column.name]).statistics for group in range(footer.num_row_groups)
         ]
-        bounds = _bounds(groups, field.type)
+        bounds = _bounds(groups, column.type)
         if bounds is not None:
-            low[field.name], high[field.name] = bounds
-    known = [(field.name, nulls[field.name]) for field in schema if nulls.get(field.name) is not None]
+            low[column.name], high[column.name] = bounds
+    known = [(column.name, nulls[column.name]) for column in schema if nulls.get(column.name) is not None]
     told = dict(known[:INDEXED_COLUMNS])
     stats = {"numRecords": footer.num_rows, "minValues": low, "maxValues": high, "nullCount": told}
     return json.dumps(stats, allow_nan=False)

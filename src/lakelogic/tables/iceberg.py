@@ -45,7 +45,7 @@ class IcebergTables:
 
     name = "iceberg"
 
-    def check(self, location: str, *, removes: bool = False) -> None:  # noqa: ARG002 (the same is asked either way)
+    def check(self, location: str, *, removes: bool = False, layout: Layout = PLAIN) -> None:  # noqa: ARG002
         """Refuse a table that we would misread or damage; no table is fine."""
         root = local(location)
         refuse_other_kinds(root, self.name)
@@ -56,8 +56,10 @@ class IcebergTables:
                 where=root,
                 hint="Name its catalog in LAKELOGIC_ICEBERG_CATALOG, or write to another target_path.",
             )
+        _refuse_properties(root, layout.properties)
         if table is not None:
             _refuse_writing(table, root)
+            partitions.refuse_layout(root, layout, _partition_by(table))
 
     def state(self, location: str, version: int | None = None) -> TableState | None:
         """The table at a version (newest without one); None where there is no table."""
@@ -331,6 +333,14 @@ def _refuse_writing(table: Table, root: str) -> None:
         )
     with trouble(root):
         iceberg_files.entries(table, table.current_snapshot(), root)
+
+
+def _refuse_properties(root: str, properties: Mapping[str, str]) -> None:
+    """Properties by which a table would be laid out or promised in another way than we write it."""
+    ours = ("lakelogic.", "schema.name-mapping", "format-version")
+    foreign = sorted(key for key in properties if key.startswith(ours))
+    if foreign:
+        raise UnsupportedError(f"table_properties cannot set {', '.join(foreign)}.", where=root, hint="Leave it out.")
 
 
 def _make_namespaces(catalog: Catalog, name: tuple[str, ...]) -> None:

@@ -38,11 +38,18 @@ class ParquetTables:
 
     name = "parquet"
 
-    def check(self, location: str, *, removes: bool = False) -> None:  # noqa: ARG002 (nothing here forbids removing)
+    def check(self, location: str, *, removes: bool = False, layout: Layout = PLAIN) -> None:  # noqa: ARG002
         """Refuse a folder that holds something else; a table of ours may always be written."""
         root = _root(location)
         refuse_other_kinds(root, self.name)
         refuse_loose_files(root)
+        if layout.properties:
+            raise UnsupportedError(
+                "Plain Parquet has no table_properties.", where=root, hint="Leave them out, or use another format."
+            )
+        there = _version(root)
+        if there is not None:
+            partitions.refuse_layout(root, layout, there.partition_by)
 
     def state(self, location: str, version: int | None = None) -> TableState | None:
         """The table at a version (newest without one); None where there is no table."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from lakelogic.errors import TableError, UnsupportedError
 from lakelogic.sql.types import from_arrow
-from lakelogic.tables.base import StagedFile
+from lakelogic.tables.base import Layout, StagedFile
 
 # What folders and other engines call a partition without a value.
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
@@ -32,6 +32,17 @@ def refuse_columns(root: str, partition_by: Sequence[str], schema: pa.Schema) ->
             )
     if len(set(partition_by)) < len(partition_by) or len(partition_by) >= len(schema.names):
         raise TableError("Partition columns must differ, and leave at least one other column.", where=root)
+
+
+def refuse_layout(root: str, layout: Layout, partition_by: Sequence[str]) -> None:
+    """A table that is there keeps its partitions; saying none means those that it has."""
+    if layout.partition_by and tuple(layout.partition_by) != tuple(partition_by):
+        raise TableError(
+            f"The table is partitioned by {', '.join(partition_by) or 'nothing'}, the contract says "
+            f"{', '.join(layout.partition_by)}.",
+            where=root,
+            hint="partition_by of a table that is there cannot change; write to a new target_path.",
+        )
 
 
 def refuse_files(root: str, partition_by: Sequence[str], files: Sequence[StagedFile]) -> None:

@@ -10,7 +10,7 @@ import duckdb
 import pyarrow as pa
 
 from lakelogic.engines import text_reader
-from lakelogic.engines.base import Capabilities, Frame, Pinned, Staged
+from lakelogic.engines.base import AS_IT_COMES, Capabilities, Frame, Order, Pinned, Staged
 from lakelogic.engines.duckdb import aggregates, documents, exact, nodes, scan, windows
 from lakelogic.engines.duckdb import stage as staging
 from lakelogic.engines.duckdb.expressions import BUILDERS, expression_sql
@@ -95,10 +95,16 @@ class DuckDBEngine:
         return frame
 
     def stage(
-        self, frame: Frame, columns: Sequence[Published], masks: Sequence[Mask], keys: Keys, place: str
+        self,
+        frame: Frame,
+        columns: Sequence[Published],
+        masks: Sequence[Mask],
+        keys: Keys,
+        place: str,
+        order: Order = AS_IT_COMES,
     ) -> Staged:
         """Evaluate once into staged files."""
-        return staging.stage(self._connection, frame, columns, masks, keys, place)
+        return staging.stage(self._connection, frame, columns, masks, keys, place, order)
 
     def measure(
         self, files: Sequence[str], columns: Sequence[Published], measures: Sequence[Measure]

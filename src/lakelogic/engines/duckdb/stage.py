@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from lakelogic.engines import arrow_stage
 from lakelogic.engines.arrow_input import conform
-from lakelogic.engines.base import Staged
+from lakelogic.engines.base import AS_IT_COMES, Order, Staged
 from lakelogic.engines.duckdb.aggregates import summary
 from lakelogic.engines.duckdb.expressions import expression_sql
 from lakelogic.engines.duckdb.literals import quoted
@@ -44,11 +44,17 @@ def failure(error: Exception) -> LakeLogicError:
 
 
 def stage(
-    connection: Any, query: Query, columns: Sequence[Published], masks: Sequence[Mask], keys: Keys, place: str
+    connection: Any,
+    query: Query,
+    columns: Sequence[Published],
+    masks: Sequence[Mask],
+    keys: Keys,
+    place: str,
+    order: Order = AS_IT_COMES,
 ) -> Staged:
     """One pass over the lowered rows into staged files."""
     try:
-        staged = arrow_stage.stage(stream(connection, query), columns, masks, keys, place)
+        staged = arrow_stage.stage(stream(connection, query), columns, masks, keys, place, order)
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         raise failure(error) from error
     return replace(staged, scanned=query.scanned())

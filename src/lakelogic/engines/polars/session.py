@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 
 from lakelogic.engines import text_reader
-from lakelogic.engines.base import Capabilities, Frame, Pinned, Staged
+from lakelogic.engines.base import AS_IT_COMES, Capabilities, Frame, Order, Pinned, Staged
 from lakelogic.engines.polars import aggregates, nodes, scan, windows
 from lakelogic.engines.polars import stage as staging
 from lakelogic.engines.polars.expressions import BUILDERS, expression
@@ -63,10 +63,16 @@ class PolarsEngine:
         return str(self._rows(frame).frame.explain())
 
     def stage(
-        self, frame: Frame, columns: Sequence[Published], masks: Sequence[Mask], keys: Keys, place: str
+        self,
+        frame: Frame,
+        columns: Sequence[Published],
+        masks: Sequence[Mask],
+        keys: Keys,
+        place: str,
+        order: Order = AS_IT_COMES,
     ) -> Staged:
         """Evaluate once into staged files."""
-        return staging.stage(frame, columns, masks, keys, place)
+        return staging.stage(frame, columns, masks, keys, place, order)
 
     def measure(
         self, files: Sequence[str], columns: Sequence[Published], measures: Sequence[Measure]

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from lakelogic.engines import arrow_stage
 from lakelogic.engines.arrow_input import conform
-from lakelogic.engines.base import Staged
+from lakelogic.engines.base import AS_IT_COMES, Order, Staged
 from lakelogic.engines.polars.aggregates import summary
 from lakelogic.engines.polars.expressions import expression
 from lakelogic.engines.polars.rows import Rows
@@ -60,10 +60,12 @@ def _lists_times(kind: pl.DataType) -> bool:
     return inner is not None and (inner.is_temporal() or inner.is_decimal() or inner.is_nested())
 
 
-def stage(rows: Rows, columns: Sequence[Published], masks: Sequence[Mask], keys: Keys, place: str) -> Staged:
+def stage(
+    rows: Rows, columns: Sequence[Published], masks: Sequence[Mask], keys: Keys, place: str, order: Order = AS_IT_COMES
+) -> Staged:
     """One pass over the lowered rows into staged files."""
     try:
-        staged = arrow_stage.stage(stream(rows), columns, masks, keys, place)
+        staged = arrow_stage.stage(stream(rows), columns, masks, keys, place, order)
     except (pl.exceptions.PolarsError, pa.ArrowException) as error:
         raise failure(error) from error
     return replace(staged, scanned=rows.scanned())

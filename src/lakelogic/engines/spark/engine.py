@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lakelogic.engines.base import Capabilities, Frame, Pinned, Staged
+from lakelogic.engines.base import AS_IT_COMES, Capabilities, Frame, Order, Pinned, Staged
 from lakelogic.engines.spark import aggregates, nodes, scan, stage, windows
 from lakelogic.engines.spark import session as sessions
 from lakelogic.engines.spark.counting import noted, notes_of
@@ -140,10 +140,16 @@ class SparkEngine:
         return told.getvalue()
 
     def stage(
-        self, frame: Frame, columns: Sequence[Published], masks: Sequence[Mask], keys: Keys, place: str
+        self,
+        frame: Frame,
+        columns: Sequence[Published],
+        masks: Sequence[Mask],
+        keys: Keys,
+        place: str,
+        order: Order = AS_IT_COMES,
     ) -> Staged:
         """One pass: mask, count, write both sides."""
-        return stage.stage(frame, columns, masks, keys, place)
+        return stage.stage(frame, columns, masks, keys, place, order)
 
     def measure(
         self, files: Sequence[str], columns: Sequence[Published], measures: Sequence[Measure]

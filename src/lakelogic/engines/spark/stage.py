@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from lakelogic import names
-from lakelogic.engines.base import DataFile, Frame, Staged
+from lakelogic.engines.base import AS_IT_COMES, DataFile, Frame, Order, Staged
 from lakelogic.engines.spark import counting
 from lakelogic.engines.spark.frames import located
 from lakelogic.engines.spark.masks import masked
@@ -23,19 +23,28 @@ from lakelogic.privacy.keys import Keys
 
 _SIDE, _FATE, _COPY = name(names.SIDE), name(names.FATE), name(names.COPY)
 _OTHER = "other"
+_PART = "ll_part"
 
 
-def stage(frame: Frame, columns: Sequence[Published], masks: Sequence[Mask], keys: Keys, place: str) -> Staged:
+def stage(
+    frame: Frame,
+    columns: Sequence[Published],
+    masks: Sequence[Mask],
+    keys: Keys,
+    place: str,
+    order: Order = AS_IT_COMES,
+) -> Staged:
     """Write both sides under `place`, and tell what was written and counted."""
     root = _emptied(place)
     notes = counting.notes_of(frame)
     counter = observation_for(frame)
     observed = frame.observe(counter, *(functions_of(frame).expr(text) for text in _counts(notes.fates, notes.copies)))
     kept = masked(observed, columns, masks, keys).where(f"{_SIDE} IS NOT NULL").drop(names.FATE, names.COPY)
+    kept, folders = _arranged(kept, order)
     try:
         (
             kept.write.mode("append")
-            .partitionBy(names.SIDE)
+            .partitionBy(*folders)
             .option("compression", "snappy")
             .option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
             .parquet(located(str(root)))
@@ -46,9 +55,26 @@ def stage(frame: Frame, columns: Sequence[Published], masks: Sequence[Mask], key
             hint=f"Nothing was published; staged under {place}.",
         ) from error
     _tidy(root)
-    good, bad = _written(root, names.GOOD_SIDE), _written(root, names.BAD_SIDE)
+    good, bad = _written(root, names.GOOD_SIDE, order.partition_by), _written(root, names.BAD_SIDE)
     scanned = counting.scanned(notes.scan)
     return Staged(good, bad, scanned, *_marks(frame, notes, counter))
+
+
+def _arranged(kept: Frame, order: Order) -> tuple[Frame, tuple[str, ...]]:
+    """The rows as they are to lie in files, and the columns that become folders.
+
+    Partitions have folders named by a digest: values may be of any length, and the columns stay in the files.
+    """
+    folders: tuple[str, ...] = (names.SIDE,)
+    good = f"{_SIDE} = '{names.GOOD_SIDE}'"
+    if order.partition_by:
+        values = ", ".join(f"CAST({name(column)} AS STRING) AS p{at}" for at, column in enumerate(order.partition_by))
+        digest = f"CASE WHEN {good} THEN sha2(to_json(struct({values})), 256) ELSE '0' END"
+        kept = kept.withColumn(_PART, functions_of(kept).expr(digest))
+        folders = (names.SIDE, _PART)
+    if order.cluster_by:
+        kept = kept.sortWithinPartitions(*folders, *(name(column) for column in order.cluster_by))
+    return kept, folders
 
 
 def _counts(fates: Sequence[int], copies: Sequence[int]) -> list[str]:
@@ -98,9 +124,9 @@ def _tidy(root: Path) -> None:
         leftover.unlink(missing_ok=True)
 
 
-def _written(root: Path, side: str) -> tuple[DataFile, ...]:
+def _written(root: Path, side: str, partition_by: Sequence[str] = ()) -> tuple[DataFile, ...]:
     files = []
-    for path in sorted((root / f"{names.SIDE}={side}").glob("*.parquet")):
+    for path in sorted((root / f"{names.SIDE}={side}").rglob("*.parquet")):
         footer = pq.read_metadata(path)
         # Only years 1678 to 2262 survive INT96 in other readers, so such a file must never reach a table.
         if any(footer.schema.column(i).physical_type == "INT96" for i in range(len(footer.schema))):
@@ -111,8 +137,17 @@ def _written(root: Path, side: str) -> tuple[DataFile, ...]:
         if footer.num_rows == 0:
             path.unlink()
             continue
-        files.append(DataFile(str(path), footer.num_rows, path.stat().st_size))
+        files.append(DataFile(str(path), footer.num_rows, path.stat().st_size, _values(path, partition_by)))
     return tuple(files)
+
+
+def _values(path: Path, partition_by: Sequence[str]) -> dict[str, Any]:
+    """The one value of each column that a file was parted by, as its first row has it."""
+    if not partition_by:
+        return {}
+    with pq.ParquetFile(path) as file:
+        first = next(file.iter_batches(1, columns=list(partition_by)))
+    return {column: first.column(column)[0].as_py() for column in partition_by}
 
 
 def _first_line(error: BaseException) -> str:
