@@ -98,8 +98,7 @@ def _items(item: exp.Expression, known: Tables, binder: Binder, index: int, *, n
 
 
 def _star(star: exp.Star, table: str, known: Tables, binder: Binder) -> list[Item]:
-    # A link may be a table of ours: the stamps of the run that wrote it are no columns of these rows.
-    columns = {name: value for name, value in known.star(table).items() if name.lower() not in names.RESERVED}
+    columns = known.star(table)
     left_out = {column.name.lower() for column in (star.args.get("except_") or star.args.get("except") or [])}
     folded = {name.lower() for name in columns}
     for name in sorted(left_out - folded - names.RESERVED):

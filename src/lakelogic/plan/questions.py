@@ -15,7 +15,8 @@ from lakelogic.plan.needs import expressions
 from lakelogic.plan.nodes import Account, Assignment, Landed, Link, Publish
 from lakelogic.plan.select import query
 from lakelogic.plan.state import OpenAccount, State, Trouble
-from lakelogic.plan.statement import Statement
+from lakelogic.plan.statement import Queries, Statement, named_queries
+from lakelogic.plan.subqueries import is_aggregated
 from lakelogic.sql.arguments import refuse
 from lakelogic.sql.bind import Binder, BoundAggregate
 from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, columns_of, replace_columns, text
@@ -85,6 +86,9 @@ def _answer(state: State, written: str, name: str) -> Expression:
     if is_select(written):
         tree = cast(exp.Expression, parse_select(written, state.dialect))
         query(Statement(state, name), state, tree, {}, named=False)
+        if not _is_one_row(tree, named_queries(tree)):
+            hint = "use an aggregate such as every(x > 0), max(x), count(*), without GROUP BY"
+            raise refuse(BAD_ARGUMENTS, "The query can yield many rows; one value is needed.", hint)
         if len(state.visible) != 1:
             hint = "name one, such as SELECT count(*) = 0 FROM source"
             raise refuse(BAD_ARGUMENTS, f"The query yields {len(state.visible)} columns; one value is needed.", hint)
@@ -96,6 +100,30 @@ def _answer(state: State, written: str, name: str) -> Expression:
         raise refuse(BAD_ARGUMENTS, "A dataset rule asks about all rows at once.", hint)
     groups = group(state, name, [], aggregates, ())
     return replace_columns(value, groups.aggregates)
+
+
+def _is_one_row(tree: exp.Expression | None, queries: Queries) -> bool:
+    """Whether a query has at most one row whatever the data: an aggregate over all rows, or LIMIT 1."""
+    if tree is None:
+        return False
+    known = {**queries, **named_queries(tree)}
+    if limit := tree.args.get("limit"):
+        count = limit.args.get("count") if isinstance(limit, exp.Fetch) else limit.expression
+        if count is None or count.name in ("0", "1"):
+            return True
+    if isinstance(tree, exp.Subquery):
+        return _is_one_row(tree.this, known)
+    if isinstance(tree, exp.Table):
+        name = tree.name.lower()
+        return _is_one_row(known.get(name), {other: query_ for other, query_ in known.items() if other != name})
+    if isinstance(tree, exp.Intersect | exp.Except):
+        return _is_one_row(tree.this, known)
+    if not isinstance(tree, exp.Select) or tree.args.get("group") or tree.args.get("laterals"):
+        return False
+    if is_aggregated(tree) or tree.args.get("having"):
+        return True
+    tables = [tree.args["from_"].this, *(join.this for join in tree.args.get("joins") or ())]
+    return all(_is_one_row(table, known) for table in tables)
 
 
 def _accounts(state: State, value: Expression) -> tuple[Account, ...]:

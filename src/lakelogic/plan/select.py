@@ -61,6 +61,7 @@ class Bound:
 def query(statement: Statement, state: State, tree: exp.Expression, queries: Queries, *, named: bool = True) -> None:
     """Compile a query over the state's rows; afterwards its scope is what the query yields."""
     known = {**queries, **named_queries(tree)}
+    _check_unread(statement, state, tree, queries)
     if isinstance(tree, exp.Subquery):
         query(statement, state, tree.this, known, named=named)
         _cut(statement, state, tree)
@@ -71,6 +72,19 @@ def query(statement: Statement, state: State, tree: exp.Expression, queries: Que
         _select(statement, state, tree, known, named=named)
     else:
         raise refuse(NOT_YET, f"`{tree.sql(dialect='spark')[:60]}` cannot stand here.", "write SELECT … FROM …")
+
+
+def _check_unread(statement: Statement, state: State, tree: exp.Expression, queries: Queries) -> None:
+    """A query of WITH that nothing reads makes no rows, but what is wrong in it is told."""
+    read = {table.name.lower() for table in tree.find_all(exp.Table)}
+    before = dict(queries)
+    for name, inner in named_queries(tree).items():
+        if name not in read:
+            probe = State(state.dataset, state.now, state.trouble, state.dialect)
+            probe.scope, probe.used, probe.links = dict(statement.rows), set(state.used), dict(state.links)
+            probe.known_links, probe.unread_links, probe.beside = state.known_links, state.unread_links, True
+            query(Statement(probe, statement.step), probe, inner, before)
+        before[name] = inner
 
 
 def _select(statement: Statement, state: State, tree: exp.Select, queries: Queries, *, named: bool) -> None:
@@ -299,7 +313,9 @@ def _limited(statement: Statement, state: State, tree: exp.Expression, keys: Ord
 def _count(clause: exp.Expression | None, name: str) -> int | None:
     if clause is None:
         return None
-    value = clause.expression
+    value = clause.args.get("count") or exp.Literal.number(1) if isinstance(clause, exp.Fetch) else clause.expression
+    if value is not None and value.sql().upper() == "ALL":
+        return None
     if not (isinstance(value, exp.Literal) and not value.is_string and str(value.this).isdigit()):
-        raise refuse(BAD_ARGUMENTS, f"{name} takes a whole number.")
+        raise refuse(BAD_ARGUMENTS, f"{name} takes a whole number.", f"write {name} 10")
     return int(cast(str, value.this))

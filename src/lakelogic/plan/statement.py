@@ -12,7 +12,8 @@ from lakelogic.plan.nodes import Assignment, Fork, Keep, Link, Node, Read, RowWi
 from lakelogic.plan.state import State
 from lakelogic.sql.arguments import refuse
 from lakelogic.sql.expressions import TRUE, Column, Expression
-from lakelogic.sql.problems import NO_COLUMN, SqlProblems, nearest
+from lakelogic.sql.problems import FORBIDDEN, NO_COLUMN, NOT_YET, SqlProblems, nearest
+from lakelogic.sql.signatures import FORBIDDEN_FUNCTIONS
 
 if TYPE_CHECKING:
     from lakelogic.plan.links import KnownLink
@@ -131,6 +132,7 @@ class Statement:
     def link(self, table: exp.Table) -> Relation:
         """All rows of a link that count, with the columns that the contract takes from it."""
         known: dict[str, KnownLink] = self.state.known_links
+        _refuse_function(table)
         found = next((link for name, link in known.items() if name.lower() == table.name.lower()), None)
         if found is None or table.args.get("db"):
             if table.name.lower() in {name.lower() for name in self.state.unread_links}:
@@ -154,6 +156,18 @@ class Statement:
             is_checked=False,
         )
         return Relation(frame, {column.name: Column(column.name, column.type) for column in found.visible})
+
+
+def _refuse_function(table: exp.Table) -> None:
+    """`FROM f(…)`: files are declared as links, rows are made by LATERAL VIEW."""
+    if not isinstance(table.this, exp.Func):
+        return
+    name = str(table.this.this).lower() if isinstance(table.this, exp.Anonymous) else table.this.key
+    if name in FORBIDDEN_FUNCTIONS:
+        hint = "declare the file under links: and name the link"
+        raise refuse(FORBIDDEN, f"The function `{name}` is not allowed in a contract.", hint)
+    hint = "write FROM source LATERAL VIEW explode(x) t AS item"
+    raise refuse(NOT_YET, f"The function `{name}` cannot stand where a table is named.", hint)
 
 
 def named_queries(tree: exp.Expression) -> dict[str, exp.Expression]:

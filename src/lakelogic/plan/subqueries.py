@@ -22,7 +22,7 @@ from lakelogic.sql.expressions import (
     columns_of,
     replace_columns,
 )
-from lakelogic.sql.problems import BAD_ARGUMENTS, NOT_YET
+from lakelogic.sql.problems import BAD_ARGUMENTS, NO_COLUMN, NOT_YET, SqlProblems
 from lakelogic.sql.types import BIGINT, BOOLEAN
 
 _NOT_FROM_ROWS = ("~aggregate", "~window")
@@ -66,9 +66,7 @@ def _one_of(state: State, statement: Statement, tree: exp.In, binder: Binder, qu
         raise refuse(NOT_YET, "IN (SELECT …) with several columns is not portable.", hint)
     value = binder.part(tree.this)
     _refuse_unmade(value)
-    inner = _bare(tree.args["query"])
-    _refuse_outer(inner, binder.scope, "write EXISTS (SELECT 1 FROM t WHERE t.x = … AND …)")
-    relation = _uncorrelated(statement, inner, queries)
+    relation = _alone(statement, _bare(tree.args["query"]), binder.scope, queries)
     if len(relation.columns) != 1:
         raise refuse(BAD_ARGUMENTS, f"IN (SELECT …) takes one column, not {len(relation.columns)}.")
     (own,) = relation.columns.values()
@@ -112,12 +110,10 @@ def _uncorrelated(statement: Statement, tree: exp.Expression, queries: Queries) 
 def _exists(state: State, statement: Statement, tree: exp.Expression, binder: Binder, queries: Queries) -> Expression:
     """EXISTS: does the query find a row for this one."""
     if not isinstance(tree, exp.Select) or not _is_plain(tree):
-        _refuse_outer(tree, binder.scope, "write EXISTS (SELECT 1 FROM t WHERE t.x = … AND …), over one table or query")
-        relation = _uncorrelated(statement, tree, queries)
-        return _any_row(state, relation)
+        return _any_row(state, _alone(statement, tree, binder.scope, queries))
     meeting, found = _correlated(state, statement, tree, binder, {**queries, **named_queries(tree)})
     # An aggregate without GROUP BY has one row, even over nothing.
-    return TRUE if _is_aggregated(tree) else has_match(state, meeting, found)
+    return TRUE if is_aggregated(tree) else has_match(state, meeting, found)
 
 
 def _is_plain(tree: exp.Select) -> bool:
@@ -131,21 +127,34 @@ def _is_plain(tree: exp.Select) -> bool:
     return limit is None or (isinstance(limit.expression, exp.Literal) and limit.expression.name != "0")
 
 
-def _is_aggregated(tree: exp.Select) -> bool:
-    calls = (call_ for item in tree.expressions for call_ in item.find_all(exp.Anonymous))
+def is_aggregated(tree: exp.Select) -> bool:
+    """Whether an item of a SELECT is made of aggregates."""
+    calls = (call_ for item in tree.expressions for call_ in item.find_all(exp.Anonymous, exp.Any))
     return any(
-        str(one.this).lower() in AGGREGATES and one.find_ancestor(exp.Select, exp.Window) is tree for one in calls
+        (isinstance(one, exp.Any) or str(one.this).lower() in AGGREGATES)
+        and one.find_ancestor(exp.Select, exp.Window) is tree
+        for one in calls
     )
 
 
-def _refuse_outer(tree: exp.Expression, outer: Scope, hint: str) -> None:
-    """A query that is made by itself cannot read the row around it."""
+def _alone(statement: Statement, tree: exp.Expression, outer: Scope, queries: Queries) -> Relation:
+    """A query that is made by itself; it cannot read the row around it, and that is told as such."""
     inside = {table.alias_or_name.lower() for table in tree.find_all(exp.Table, exp.Subquery)}
-    around = ({*outer.tables, *outer.relations}) - inside
-    for column in tree.find_all(exp.Column):
-        if column.text("table").lower() in around:
-            shown = column.sql(dialect="spark")
-            raise refuse(NOT_YET, f"The query reads `{shown}` of the row around it, which is not portable here.", hint)
+    around = {*outer.tables, *outer.relations} - inside
+    columns = list(tree.find_all(exp.Column))
+    named = [column for column in columns if column.text("table").lower() in around]
+    try:
+        if not named:
+            return _uncorrelated(statement, tree, queries)
+    except SqlProblems as trouble:
+        missing = {problem.message for problem in trouble.problems if problem.code == NO_COLUMN}
+        known = [column for column in columns if column.name.lower() in outer.folded and not column.text("table")]
+        named = [column for column in known if f"There is no column `{column.name}`." in missing]
+        if not named:
+            raise
+    shown = named[0].sql(dialect="spark")
+    hint = "write EXISTS (SELECT 1 FROM t WHERE t.x = … AND …), over one table or query"
+    raise refuse(NOT_YET, f"The query reads `{shown}` of the row around it, which is not portable here.", hint)
 
 
 def _correlated(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from lakelogic import names
 from lakelogic.plan import joining
 from lakelogic.plan.expanding import expand
 from lakelogic.plan.joining import Conditions, conditions, conjuncts, equal_keys, meet
@@ -14,6 +15,7 @@ from lakelogic.plan.state import State
 from lakelogic.plan.statement import Queries, Statement
 from lakelogic.sql.arguments import refuse
 from lakelogic.sql.bind import Binder, Scope, condition
+from lakelogic.sql.coerce import in_one_column
 from lakelogic.sql.expressions import Call, Column, Expression, Literal, call
 from lakelogic.sql.problems import BAD_ARGUMENTS, NO_COLUMN, NOT_YET
 from lakelogic.sql.types import BIGINT, INT
@@ -75,11 +77,11 @@ class Tables:
             found = self.relations.get(table.lower())
             if found is None:
                 raise refuse(NO_COLUMN, f"There is no table `{table}` here.", f"there are {_listed(self.by_alias)}")
-            return dict(found)
+            return _without_stamps(found)
         columns: dict[str, Expression] = {}
         shared = {name.lower(): value for name, value in self.merged.items()}
         for alias, own in self.by_alias.items():
-            for name, value in own.items():
+            for name, value in _without_stamps(own).items():
                 known = next((other for other in columns if other.lower() == name.lower()), None)
                 if known is None:
                     columns[name] = shared.get(name.lower(), value)
@@ -87,7 +89,9 @@ class Tables:
                     raise refuse(
                         NO_COLUMN,
                         f"`*` finds a column `{name}` in more than one table.",
-                        f"name the columns of `{alias}`, or write `{alias}.* EXCEPT ({name})`",
+                        "give the query a name, (SELECT …) AS q, and say which columns of it are meant"
+                        if alias.startswith(names.INTERNAL)
+                        else f"name the columns of `{alias}`, or write `{alias}.* EXCEPT ({name})`",
                     )
         return columns
 
@@ -98,7 +102,12 @@ class Tables:
 
 
 def _listed(tables: Mapping[str, object]) -> str:
-    return ", ".join(f"`{alias}`" for alias in tables)
+    return ", ".join(f"`{alias}`" for alias in tables if not alias.startswith(names.INTERNAL))
+
+
+def _without_stamps(columns: Mapping[str, Expression]) -> dict[str, Expression]:
+    """A link may be a table of ours: the stamps of the run that wrote it are no columns of these rows."""
+    return {name: value for name, value in columns.items() if name.lower() not in names.RESERVED}
 
 
 def _grouping(known: Tables) -> Callable[[list[exp.Expression], Binder], Expression]:
@@ -231,10 +240,10 @@ def _join(known: Tables, written: exp.Join) -> None:
     kind = _kind(written)
     meeting = meet(state, other, alias or "query")
     found = Conditions()
+    pairs: list[tuple[Expression, str]] = []
     left = dict(known.scope().columns)
     if written.args.get("using"):
-        names = [identifier.name for identifier in written.args["using"]]
-        pairs = [(_column(known, name), _spelled(meeting.taken, name)) for name in names]
+        pairs = [(_column(known, key.name), _spelled(meeting.taken, key.name)) for key in written.args["using"]]
         found.on = equal_keys(meeting, pairs)
     _name(known, written.this, meeting.taken)
     if written.args.get("on") is not None:
@@ -251,6 +260,12 @@ def _join(known: Tables, written: exp.Join) -> None:
         return
     for mine, theirs in found.on:
         _merge(known, left, meeting.taken, mine, theirs, kind)
+    for value, name in pairs:
+        # One column, whatever the types of the two were.
+        spelled, other_ = _spelled(left, name), meeting.taken[name]
+        both, type_ = in_one_column((value, other_), f"{name}:")
+        merged: dict[str, Expression] = {"full": Call("coalesce", both, type_), "right": other_}
+        known.merged[spelled] = merged.get(kind, value)
 
 
 def _merge(

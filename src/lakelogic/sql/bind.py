@@ -13,6 +13,7 @@ from sqlglot import exp
 from lakelogic.sql.arguments import case, cast, one_of, refuse
 from lakelogic.sql.catalogue.aggregates import AGGREGATES, REFUSED_AGGREGATES, Settled, result_type, settle
 from lakelogic.sql.catalogue.numbers import arithmetic
+from lakelogic.sql.catalogue.windows import WINDOWS
 from lakelogic.sql.coerce import common, number, unify
 from lakelogic.sql.depth import balanced, chain
 from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, convert
@@ -182,11 +183,17 @@ class Binder:
             )
         name = tree.name
         if not table and name.lower() in self.scope.ambiguous:
-            owners = [alias for alias, columns in self.scope.relations.items() if _has(columns, name)]
+            # A table that answers to two names is told once; a query without a name has none to be told by.
+            by_table: dict[int, str] = {}
+            for alias, own in self.scope.relations.items():
+                if _has(own, name):
+                    by_table.setdefault(id(own), alias)
+            owners = [alias for alias in by_table.values() if not alias.startswith("~")]
+            unnamed = ", or name the query: (SELECT …) AS q" if len(owners) < len(by_table) else ""
             raise refuse(
                 NO_COLUMN,
                 f"More than one table has a column `{name}`.",
-                f"say which: {' or '.join(f'`{owner}.{name}`' for owner in owners)}",
+                f"say which: {' or '.join(f'`{owner}.{name}`' for owner in owners)}{unnamed}",
             )
         found = self.scope.folded.get(name.lower())
         if found is None:
@@ -246,6 +253,11 @@ class Binder:
         return values[0], values[1]
 
     def _compare(self, function: str, tree: exp.Expression) -> Expression:
+        if isinstance(tree.expression, exp.All) or (
+            isinstance(tree.expression, exp.Any) and tree.expression.find(exp.Query, exp.Tuple) is not None
+        ):
+            hint = "write x IN (SELECT …), or compare with (SELECT max(y) FROM …)"
+            raise refuse(NOT_YET, "A comparison with ANY or ALL of a query is not portable.", hint)
         return call(function, *self._both(tree, "Comparison:"))
 
     def _arithmetic(self, function: str, tree: exp.Expression) -> Expression:
@@ -343,6 +355,9 @@ class Binder:
         if name in nested.CALLS:
             return nested.CALLS[name](self, tree.expressions)
         signature = SIGNATURES.get(name)
+        if signature is None and name in WINDOWS and name not in REFUSED_AGGREGATES:
+            hint = f"write {name}(…) OVER (PARTITION BY … ORDER BY …)"
+            raise refuse(BAD_ARGUMENTS, f"`{name}` needs a window.", hint)
         if signature is None:
             raise refuse(
                 NO_FUNCTION,

@@ -43,6 +43,10 @@ for _name, _meaning in nested.OVERLOADS.items():
 
 # Functions people know from elsewhere that do not give the same everywhere: name → what to write instead.
 REFUSED: dict[str, str] = {
+    **dict.fromkeys(
+        ("explode", "explode_outer", "posexplode", "posexplode_outer", "inline", "inline_outer"),
+        "it makes rows: use an explode step, or write SELECT *, explode(x) AS item FROM source",
+    ),
     "strftime": "date_format(t, '%d/%m/%Y')",
     "strptime": "to_timestamp(s, '%d/%m/%Y'), or to_date",
     "try_strptime": "to_timestamp(s, '%d/%m/%Y'), or to_date",
