@@ -341,3 +341,11 @@ def test_a_file_without_content_says_nothing_about_its_columns(tried: Tried) -> 
     found = tried({"model": {"fields": [{"name": "id", "type": "int"}]}, "lineage": {"enabled": False}}, "")
     assert found.result.report["schema_drift"] == {}
     assert found.result.sides.engine.collect(found.result.good).column_names == ["id"]
+
+
+def test_a_run_that_found_no_files_has_the_columns_of_the_contract(engine: Any, workspace: Path) -> None:
+    Path("in").mkdir()
+    result = run(engine, contract({"id": "int", "a": "string"}))
+    assert result.status == "no_new_data"
+    assert engine.collect(result.good).column_names == ["id", "a"]
+    assert engine.collect(result.good).num_rows == 0

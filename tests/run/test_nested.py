@@ -15,6 +15,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from lakelogic import DataProcessor
+from lakelogic.errors import SourceError, UsageError
 from lakelogic.privacy.keys import load_keys
 from lakelogic.privacy.masks import reveal_text
 
@@ -234,3 +235,30 @@ def test_nested_columns_of_an_upstream_table_are_read_and_converted(engine: Any,
     assert sorted(found[1]["m"]) == [("a", None), ("b", Decimal("1.0"))]
     assert found[1]["l"] == [{"k": ["1.5"]}]
     assert (found[2]["s"], found[2]["m"], found[2]["l"]) == (None, [], None)
+
+
+@pytest.mark.parametrize("model", [{}, {"model": {"fields": [{"name": "id", "type": "int"}]}}])
+def test_nested_columns_that_nobody_declares_land_as_they_are(
+    engine: Any, workspace: Path, model: dict[str, Any]
+) -> None:
+    kind = pa.struct([("at", pa.time64("us")), ("n", pa.uint16()), ("l", pa.list_(pa.int64()))])
+    rows = pa.table({"id": pa.array([1, 2], pa.int32()), "s": pa.array([{"at": 3_723_000_000, "n": 7, "l": [1]}, None], kind)})  # fmt: skip
+    pq.write_table(rows, "in.parquet")
+    document = {"source": {"path": "in.parquet"}, "materialization": {"target_path": "shop.silver.tried"}, **model}
+    expected = [{"id": 1, "s": {"at": "01:02:03", "n": 7, "l": [1]}}, {"id": 2, "s": None}]
+    for data in (None, rows):
+        good = engine.collect(DataProcessor(document, engine).run(data).good).select(["id", "s"])
+        assert sorted(good.to_pylist(), key=lambda row: row["id"]) == expected
+
+
+def test_structs_that_not_every_engine_can_hold_are_refused_before_anything_is_read(
+    duckdb_engine: Any, workspace: Path
+) -> None:
+    kind = pa.struct([("a", pa.int32()), ("A", pa.int32())])
+    rows = pa.table({"s": pa.array([{"a": 1, "A": 2}], kind)})
+    pq.write_table(rows, "in.parquet")
+    document = {"source": {"path": "in.parquet"}, "materialization": {"target_path": "shop.silver.tried"}}
+    with pytest.raises(SourceError, match=r"Column `s` of .*in\.parquet has a struct with the fields `a` and `A`"):
+        DataProcessor(document, duckdb_engine).run(materialize=False)
+    with pytest.raises(UsageError, match="a struct with the fields `a` and `A`, alike but for case"):
+        DataProcessor(document, duckdb_engine).run(rows)

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from lakelogic.errors import SourceError, UnsupportedError
 from lakelogic.plan.nodes import Landed
-from lakelogic.sql.types import DOUBLE, FLOAT, INTEGER_BITS, NULL, STRING, Type, decimal, from_arrow
+from lakelogic.sql.types import DOUBLE, FLOAT, INTEGER_BITS, NULL, STRING, Type, decimal, from_arrow, unusable
 from lakelogic.storage import parquet
 from lakelogic.storage.csv_records import DELIMITERS, header
 
@@ -73,6 +73,10 @@ def parquet_columns(files: Sequence[str]) -> tuple[Landed, ...]:
         _refuse_twins(path, schema.names)
         for field in schema:
             kind = NULL if pa.types.is_null(field.type) else from_arrow(field.type)
+            if trouble := unusable(kind):
+                raise SourceError(
+                    f"Column `{field.name}` of {path} has {trouble}.", hint="Name the fields apart where it is written."
+                )
             known, where = found.setdefault(field.name.lower(), (Landed(field.name, kind), path))
             wider = _wider(known.type, kind)
             if wider is None:

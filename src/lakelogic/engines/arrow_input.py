@@ -9,7 +9,7 @@ import pyarrow as pa
 from lakelogic.errors import UsageError
 from lakelogic.names import BROKEN, FILE, INTERNAL, NUMBER, TEXT
 from lakelogic.plan.nodes import Landed
-from lakelogic.sql.types import Type, from_arrow, to_arrow
+from lakelogic.sql.types import Type, from_arrow, to_arrow, unusable
 
 MEMORY = "memory"
 
@@ -60,7 +60,10 @@ def adopt_arrow(data: Any, with_internal: bool) -> pa.Table:
 
 
 def _landed_type(type_: pa.DataType) -> Type:
-    return Type("string") if pa.types.is_null(type_) else from_arrow(type_)
+    found = Type("string") if pa.types.is_null(type_) else from_arrow(type_)
+    if trouble := unusable(found):
+        raise UsageError(f"A column that was handed in has {trouble}.", hint="Name the fields apart.")
+    return found
 
 
 def landed_of(schema: pa.Schema) -> tuple[Landed, ...]:
@@ -68,11 +71,22 @@ def landed_of(schema: pa.Schema) -> tuple[Landed, ...]:
     return tuple(Landed(f.name, _landed_type(f.type)) for f in schema if not f.name.startswith(INTERNAL))
 
 
+def _has_times(type_: pa.DataType) -> bool:
+    """Whether there are times of day inside, which have one text of ours."""
+    return pa.types.is_time(type_) or any(_has_times(type_.field(at).type) for at in range(type_.num_fields))
+
+
 def conform(column: Any, type_: Type) -> Any:
     """An array or a chunked array in the exact Arrow type of a contract type; values are never changed."""
     to = to_arrow(type_)
     if column.type == to:
         return column
+    if pa.types.is_time(column.type) or (type_.is_nested and _has_times(column.type)):
+        from lakelogic.engines.parquet_files import landed
+
+        if not isinstance(column, pa.ChunkedArray):
+            return landed(column, to)
+        return pa.chunked_array([landed(chunk, to) for chunk in column.chunks], to)
     if type_.is_nested or (pa.types.is_timestamp(column.type) and pa.types.is_timestamp(to)):
         return column.cast(to, safe=False)  # finer than microseconds is cut off
     return column.cast(to)

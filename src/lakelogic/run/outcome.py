@@ -9,9 +9,10 @@ from typing import Any
 from lakelogic import clock
 from lakelogic.errors import LakeLogicError
 from lakelogic.ledger.records import RunRecord
+from lakelogic.plan.compile import compile_contract
 from lakelogic.plan.nodes import Plan
 from lakelogic.run import faults, levels
-from lakelogic.run.commit import Commit
+from lakelogic.run.commit import Commit, good_schema
 from lakelogic.run.job import Run, Settled
 from lakelogic.run.places import QUARANTINE_FORMAT
 from lakelogic.run.reconcile import Counts
@@ -58,16 +59,15 @@ def nothing_new(run_: Run) -> Result:
 
 
 def _empty_sides(run_: Run) -> Sides | None:
-    """Both sides without rows, in the columns that their tables have; None where there is no table yet."""
+    """Both sides without rows, in the columns of their tables, or else of the contract; None to judge only."""
     if run_.places is None:
         return None
     tables = load_tables(run_.job.loaded.contract.materialization.format)
     good = tables.state(run_.places.target_location)
     bad = load_tables(QUARANTINE_FORMAT).state(run_.places.quarantine_location)
-    if good is None:
-        return None
-    columns = [(f.name, f.type) for f in good.schema]
-    return Sides(run_.job.engine, [], columns, [], bad.schema if bad else good.schema, run_.keys)
+    schema = good_schema(compile_contract(run_.job.loaded).plan) if good is None else good.schema
+    columns = [(f.name, f.type) for f in schema]
+    return Sides(run_.job.engine, [], columns, [], bad.schema if bad else schema, run_.keys)
 
 
 def finish(run_: Run, settled: Settled, status: str, *, published: bool, commit: Commit | None = None) -> Result:

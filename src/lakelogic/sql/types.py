@@ -134,6 +134,19 @@ def struct(*fields: tuple[str, Type]) -> Type:
     return Type("struct", fields=tuple(fields))
 
 
+def unusable(type_: Type) -> str | None:
+    """What keeps a type that landed from being one of ours, in words: structs that not every engine can hold."""
+    names = [name for name, _ in type_.fields]
+    if type_.kind == "struct" and not names:
+        return "a struct without fields"
+    first: dict[str, str] = {}
+    for name in names:
+        if (other := first.setdefault(name.lower(), name)) is not name:
+            return f"a struct with the fields `{other}` and `{name}`, alike but for case"
+    inner = [part for part in (type_.key, type_.element, *(field for _, field in type_.fields)) if part is not None]
+    return next((found for part in inner if (found := unusable(part))), None)
+
+
 def map_of(key: Type, element: Type) -> Type:
     """A map; raises ValueError for keys that are nested themselves."""
     if key.is_nested:
