@@ -146,6 +146,9 @@ def _function(
         raise refuse(NO_FUNCTION, f"`{name}` cannot stand before OVER.", nearest(name, [*WINDOWS, *AGGREGATES]))
     found = _aggregate(binder, call, where)
     args_ = tuple(part for part in (found.value, *found.more) if part is not None)
+    if found.function == "count_distinct" and any(_holds_map(part.type) for part in args_):
+        hint = f"count the text of it: {name}(DISTINCT to_json(…))"
+        raise refuse(BAD_ARGUMENTS, "Maps cannot be told apart in a window.", hint)
     return BoundWindow("", found.function, args_, found.type, partition, order, bounds, found.distinct)
 
 
@@ -202,3 +205,8 @@ def _positive(value: Expression, what: str, least: int = 1) -> None:
     inner = value.args[0] if isinstance(value, Call) and value.function == "convert" else value
     if not (isinstance(inner, Literal) and isinstance(inner.value, int) and inner.value >= least):
         raise refuse(BAD_ARGUMENTS, f"{what} must be a constant from {least} up.")
+
+
+def _holds_map(type_: Type) -> bool:
+    inner = [part for part in (type_.element, *(field for _, field in type_.fields)) if part is not None]
+    return type_.kind == "map" or any(_holds_map(part) for part in inner)
