@@ -1,0 +1,76 @@
+"""How the target is laid out: partitions, clustering and properties, as the contract says and the table has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from lakelogic.contract.document import Contract
+from lakelogic.engines.base import AS_IT_COMES, DataFile, Order
+from lakelogic.errors import CommitConflict, UsageError
+from lakelogic.tables.base import CommitInfo, Committed, Layout, StagedFile, TableFormat, TableState
+
+_ATTEMPTS = 5
+
+
+def layout_of(contract: Contract, columns: Sequence[str], state: TableState | None) -> Layout:
+    """The layout in the spelling of the columns; a table that is there and a contract that says nothing agree."""
+    settings = contract.materialization
+    said = _spelled(settings.partition_by, columns, "partition_by")
+    return Layout(
+        partition_by=said or (state.partition_by if state is not None else ()),
+        cluster_by=_spelled(settings.cluster_by, columns, "cluster_by"),
+        properties={key: _text(value) for key, value in settings.table_properties.items()},
+    )
+
+
+def order_of(layout: Layout, columns: Sequence[str]) -> Order:
+    """How rows with these columns are staged; columns that only the table has are left to when it is met."""
+    if not set(layout.partition_by) <= set(columns):
+        return AS_IT_COMES
+    return Order(layout.partition_by, tuple(name for name in layout.cluster_by if name in columns))
+
+
+def staged_files(files: Sequence[DataFile]) -> list[StagedFile]:
+    """Staged files as tables take them."""
+    return [StagedFile(file.path, file.rows, file.size, file.partition) for file in files]
+
+
+def replace_partitions(
+    tables: TableFormat,
+    location: str,
+    files: Sequence[StagedFile],
+    schema: pa.Schema,
+    commit: CommitInfo,
+    layout: Layout,
+) -> Committed:
+    """Put the staged files in place of all rows of the partitions that they belong to; other partitions stay."""
+    touched = [file.partition for file in files]
+    conflict: CommitConflict | None = None
+    for _ in range(_ATTEMPTS):
+        state = tables.state(location)
+        removed = [path for path, part in state.parts.items() if part in touched] if state is not None else []
+        based_on = None if state is None else state.version
+        try:
+            return tables.replace(location, removed, files, schema, commit, based_on=based_on, layout=layout)
+        except CommitConflict as lost:
+            conflict = lost
+    assert conflict is not None
+    raise conflict
+
+
+def _spelled(names: Sequence[str], columns: Sequence[str], key: str) -> tuple[str, ...]:
+    spelled = {column.lower(): column for column in columns}
+    missing = [name for name in names if name.lower() not in spelled]
+    if missing:
+        raise UsageError(
+            f"There is no column `{missing[0]}` to publish.",
+            where=f"materialization.{key}",
+            hint=f"Choose among: {', '.join(columns)}.",
+        )
+    return tuple(spelled[name.lower()] for name in names)
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
