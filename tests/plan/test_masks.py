@@ -49,10 +49,22 @@ def test_of_two_queries_in_a_union_the_stricter_mask_stands() -> None:
     assert masks(plan)["x"] == "redact"
 
 
-def test_a_column_that_a_where_equates_with_a_masked_one_is_masked() -> None:
-    joined = "SELECT c.mail, c.v FROM source CROSS JOIN c WHERE c.mail = source.email AND id IN (SELECT v FROM c)"
-    plan = compiled("hash", transformations=[{"sql": joined}])
-    assert masks(plan) == {"mail": "hash", "email": "hash"}  # the last on the bad side only
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [{"sql": "SELECT c.mail, c.v FROM source CROSS JOIN c WHERE c.mail = source.email AND id IN (SELECT v FROM c)"}],
+        [{"sql": "SELECT c.mail, c.v FROM source CROSS JOIN c QUALIFY c.mail IN (source.email, s)"}],
+        [{"sql": "SELECT c.mail, c.v, email AS e, s FROM source CROSS JOIN c"}, {"filter": "mail <=> e"}, {"drop": ["e"]}],
+    ],
+)  # fmt: skip
+def test_a_column_that_a_condition_equates_with_a_masked_one_is_masked(steps: list[dict[str, Any]]) -> None:
+    plan = compiled("hash", transformations=steps)
+    assert (masks(plan).get("mail"), masks(plan).get("v")) == ("hash", None)
+
+
+def test_a_condition_over_a_masked_column_and_another_one_masks_nothing() -> None:
+    step = "SELECT c.mail, c.v FROM source CROSS JOIN c WHERE c.v > '3' AND email IS NOT NULL AND email LIKE '%@%'"
+    assert masks(compiled("hash", transformations=[{"sql": step}])) == {"email": "hash"}  # on the bad side only
 
 
 EQUALITY = [

@@ -62,9 +62,7 @@ def meet(state: State, other: Relation, alias: str) -> Meeting:
 def share(state: State, meeting: Meeting, found: Conditions) -> None:
     """What is equal to a masked value is masked like it: the other side's key would show it otherwise."""
     parts = [*(call("eq", mine, theirs) for mine, theirs in found.on), *found.mixed]
-    # Columns that this query joined before are its own too; those of the rows are hidden as the model says.
-    joined = {name for part in parts for name in columns_of(part) if name.startswith("~")}
-    state.share(parts, joined | set(meeting.back))
+    state.share(parts, meeting.back)
 
 
 def conditions(meeting: Meeting, parts: Sequence[Expression]) -> Conditions:

@@ -95,7 +95,6 @@ def _select(statement: Statement, state: State, tree: exp.Select, queries: Queri
     if where is not None:
         kept = condition(state.bound(where.this, known.scope()), "WHERE")
         state.lose("filtered", statement.step, fails(kept), (f"keep {where.this.sql(dialect='spark')}",))
-        state.share([kept], known.joined())
     known = tables.exploded_items(tree, known)
     bound = _bound(tree, known, named=named)
     if tree.args.get("group") is not None or bound.aggregates or bound.having is not None:

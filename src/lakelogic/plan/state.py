@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -16,7 +16,7 @@ from lakelogic.plan.nodes import NO_COPY, Assignment, Fate, Keep, Link, Mask, No
 from lakelogic.plan.taints import Taint, changed, equated, taint_of, together
 from lakelogic.sql.bind import Binder, BoundAggregate, BoundWindow, Scope, condition
 from lakelogic.sql.depth import balanced
-from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Literal, call, convert
+from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Literal, call, columns_of, convert
 from lakelogic.sql.parse import column_tree, parse_expression
 from lakelogic.sql.problems import NO_COLUMN, Problem, SqlProblems
 from lakelogic.sql.types import BIGINT, INT, STRING
@@ -287,9 +287,13 @@ class State:
             own = found if copied else changed(found)
             self.taints[physical] = together([*known, own]) or own
 
-    def share(self, parts: Iterable[Expression], others: Iterable[str]) -> None:
-        """Columns of the other side of a join that a condition equates with masked ones are masked like them."""
-        self.taints |= equated(parts, others, self.taints)
+    def share(self, parts: Sequence[Expression], others: Iterable[str] = ()) -> None:
+        """Columns that a join brought along, and that a condition equates with masked ones, are masked like them.
+
+        Columns of the rows themselves, whose names do not begin with `~`, are hidden as the model says.
+        """
+        joined = {name for part in parts for name in columns_of(part) if name.startswith("~")}
+        self.taints |= equated(parts, joined | set(others), self.taints)
 
     def cover(self) -> None:
         """A field that the model masks hides its value wherever it was made, so that what is made of it hides too."""
@@ -313,6 +317,7 @@ class State:
 
     def lose(self, kind: Loss, step: str, when: Expression, detail: tuple[str, ...], *, inner: bool = False) -> None:
         """Rows that are alive and where `when` is TRUE are lost by this step."""
+        self.share([when])
         if self.beside:
             self.nodes.append(Keep("keep", call("not", holds(when)), detail))
             return

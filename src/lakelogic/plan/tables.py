@@ -66,11 +66,6 @@ class Tables:
 
         return bind_query(self.state, tree, binder, self.statement, self.queries)
 
-    def joined(self) -> set[str]:
-        """The columns that joins brought along, by the names they have in the frame."""
-        values = (value for own in self.by_alias.values() for value in own.values())
-        return {value.name for value in values if isinstance(value, Column) and value.name.startswith("~")}
-
     def star(self, table: str) -> dict[str, Expression]:
         """The columns that `*` or `table.*` means."""
         if table:

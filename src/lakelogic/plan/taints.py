@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from lakelogic.plan.nodes import Mask
 from lakelogic.sql.expressions import Call, Column, Expression, Lambda, columns_of, walk
-from lakelogic.sql.types import Type
+from lakelogic.sql.types import BOOLEAN, Type
 
 # What hides most comes first.
 _STRICTEST = ("nullify", "redact", "hash", "encrypt", "encrypt_deterministic", "partial")
@@ -118,7 +118,7 @@ def equated(parts: Iterable[Expression], others: Iterable[str], taints: Mapping[
     shared: dict[str, Taint] = {}
     for part in parts:
         for found in walk(part):
-            if not (isinstance(found, Call) and found.function in _EQUATING):
+            if not (isinstance(found, Call) and found.function in _EQUATING) or found.args[0].type == BOOLEAN:
                 continue
             known = [taint for argument in found.args if (taint := taint_of(argument, taints)) is not None]
             for name in columns_of(found) & theirs - taints.keys():
