@@ -64,8 +64,9 @@ def _pad(call: Call, args: Args) -> pl.Expr:
     value, size, fill = args[0], _not_below_zero(args[1]), args[2]
     missing = size - value.str.len_chars().cast(pl.Int64)
     missing = pl.when(missing < 0).then(0).otherwise(missing)
-    if isinstance(call.args[1], Literal) and isinstance(call.args[2], Literal):
-        count, text = max(int(str(call.args[1].value)), 0), str(call.args[2].value)
+    constants = [part.value if isinstance(part, Literal) else None for part in call.args[1:3]]
+    if None not in constants:
+        count, text = max(int(str(constants[0])), 0), str(constants[1])
         filling = pl.lit((text * count)[:count]).str.head(missing)
     else:
         filling = each_of([fill, missing], lambda text, count: (text * count)[:count], pl.String)

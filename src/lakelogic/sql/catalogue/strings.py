@@ -46,7 +46,7 @@ FUNCTIONS = (
     scalar("repeat", "text", "repeat(s, n)", "n times the text.", ("repeat('ab', 3)", "ababab"), ("repeat('a', -1)", "")),
     composed("space", "text", "space(n)", "n spaces.", ("space(3)", "   "), ("space(0)", "")),
     scalar("lpad", "text", "lpad(s, n); lpad(s, n, fill)", "Filled on the left (with spaces unless told) to n characters, or cut to n.",
-       ("lpad('7', 3, '0')", "007"), ("lpad('abcd', 2, '0')", "ab"), ("lpad('a', 3, '')", "a")),
+       ("lpad('7', 3, '0')", "007"), ("lpad('abcd', 2, '0')", "ab"), ("lpad('a', 3, '')", "a"), ("lpad('a', CAST(NULL AS int), 'x')", None), ("lpad('a', 3, NULL)", None)),
     scalar("rpad", "text", "rpad(s, n); rpad(s, n, fill)", "Filled on the right to n characters, or cut to n.", ("rpad('a', 3, '.')", "a.."), ("rpad('a', 3)", "a  ")),
     composed("overlay", "text", "overlay(s PLACING new FROM start FOR n); overlay(s, new, start, n)", "The text with n characters (as many as the new text has, unless told) from a start replaced.",
        ("overlay('abcdef' PLACING 'X' FROM 3 FOR 2)", "abXef"), ("overlay('abcdef', 'XY', 2)", "aXYdef"), ("overlay('abc', 'X', 2, 0)", "aXbc")),
