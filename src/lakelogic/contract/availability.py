@@ -28,9 +28,10 @@ def _declared(sections: dict[str, str]) -> frozenset[str]:
 
 _AVAILABLE: frozenset[str] = _declared(
     {
-        "": "version dialect engine dataset primary_key environments tier layer target_layer lineage",
+        "": "version dialect engine dataset primary_key environments tier layer target_layer lineage soft_deletes",
         "info": "dataset table_name entity version title target_layer domain system",
-        "source": "type path format pattern load_mode empty_behavior identity watermark_strategy",
+        "source": "type path format pattern load_mode empty_behavior identity watermark_strategy "
+        "cdc_op_field cdc_delete_values cdc_timestamp_field",
         "source.options": "delimiter quote_char has_header null_values encoding compression skip_rows comment_prefix "
         "multiline decimal_comma implied_decimals date_formats",
         "server": "type path format mode schema_policy cast_to_string",
@@ -49,7 +50,8 @@ _AVAILABLE: frozenset[str] = _declared(
         "must_be_greater_than must_be_at_least must_be_at_most "
         "sql unique null_ratio row_count_between distinct_count mean_between sum_between reconcile",
         "quarantine": "enabled format target table location fail_on_quarantine max_ratio",
-        "materialization": "strategy primary_key sequence_by scd1 target_path format",
+        "materialization": "strategy primary_key sequence_by scd1 scd2 soft_delete_column soft_delete_value "
+        "soft_delete_time_column soft_delete_reason_column target_path format",
         "service_levels": "freshness_hours freshness completeness row_count on_breach",
     }
 )
@@ -77,9 +79,6 @@ _NOT_YET: dict[str, str] = {
     "source.lookback": "`load_mode: incremental` reads the files that are new.",
     "source.from_date": "Filter the rows with a step.",
     "source.to_date": "Filter the rows with a step.",
-    "source.cdc_op_field": "Use `load_mode: incremental` with `strategy: merge`.",
-    "source.cdc_delete_values": "Use `load_mode: incremental` with `strategy: merge`.",
-    "source.cdc_timestamp_field": "Use `materialization.sequence_by`.",
     "source.options.sheet_name": "Save the sheet as CSV.",
     "source.options.header_row": "Save the sheet as CSV.",
     "source.options.skip_footer": "Save the sheet as CSV.",
@@ -114,15 +113,10 @@ _NOT_YET: dict[str, str] = {
     "materialization.reprocess_date_column": "Leave it out.",
     "materialization.table_properties": "Set them with your own tool.",
     "materialization.compaction": "Compact with your own tool.",
-    "materialization.soft_delete_column": "Leave it out.",
-    "materialization.soft_delete_value": "Leave it out.",
-    "materialization.soft_delete_time_column": "Leave it out.",
-    "materialization.soft_delete_reason_column": "Leave it out.",
     "materialization.deletion": "Use `strategy: overwrite` with full loads.",
     "materialization.unknown_member": "Leave it out.",
     "materialization.secondary_targets": "Write a second contract that reads the first one's table.",
     "materialization.fact": "Choose the strategy yourself.",
-    "materialization.scd2": "Use `strategy: merge`.",
     "service_levels.availability": "Leave it out.",
     "service_levels.anomaly": "Use `service_levels.row_count`.",
     "service_levels.schedule": "Use `service_levels.freshness`.",
@@ -134,7 +128,6 @@ _NOT_YET: dict[str, str] = {
     "schedule": "Call `lakelogic run` from your scheduler.",
     "notifications": "Act on the exit code, the report or the ledger.",
     "exports": "Read the table with the other system.",
-    "soft_deletes": "Leave it out.",
     "cost": "Leave it out.",
 }
 
@@ -143,13 +136,12 @@ _FORMATS = ("csv", "tsv", "json", "ndjson", "parquet", "delta", "iceberg")
 _AVAILABLE_VALUES: dict[str, tuple[tuple[str, ...], str]] = {
     "source.type": (("landing", "table", "delta", "iceberg"), "Land the rows as files, or read a table."),
     "source.format": (_FORMATS, "Convert the files to CSV, JSON or Parquet."),
-    "source.load_mode": (("full", "incremental"), "Use `load_mode: incremental` with `strategy: merge`."),
     "source.watermark_strategy": (("pipeline_log",), "Use `pipeline_log`: the ledger knows what was read."),
     "source.identity": (("mtime",), "A file is path, size and time of change."),
     "server.format": (_FORMATS, "Convert the files to CSV, JSON or Parquet."),
     "links[].format": (_FORMATS, "Convert the files to CSV, JSON or Parquet."),
     "links[].type": (("landing", "table", *_FORMATS), "Convert the files to CSV, JSON or Parquet."),
-    "materialization.strategy": (("append", "overwrite", "merge"), "Use `merge`, `append` or `overwrite`."),
+    "materialization.strategy": (("append", "overwrite", "merge", "scd2"), "Use `merge`, `append` or `overwrite`."),
     "materialization.format": (("delta", "iceberg", "parquet"), "Use `delta`, `iceberg` or `parquet`."),
     "quarantine.format": (("delta",), "Bad rows are kept as a Delta table, whatever the format of the target."),
 }

@@ -21,12 +21,14 @@ from lakelogic.plan.evolve import LandedDrift
 from lakelogic.plan.links import known_links
 from lakelogic.plan.masked import check_masks
 from lakelogic.plan.naming import step_name
-from lakelogic.plan.nodes import Landed, Order, Plan, Read, RowWise
+from lakelogic.plan.nodes import Landed, Plan, Read, RowWise
 from lakelogic.plan.questions import Asker
 from lakelogic.plan.spelling import as_stored
 from lakelogic.plan.state import State, Trouble
-from lakelogic.sql.expressions import Expression, Literal, call, convert
-from lakelogic.sql.types import BIGINT, STRING, Type
+from lakelogic.plan.strategies import batch
+from lakelogic.plan.strategies import checks as strategy_checks
+from lakelogic.sql.expressions import Expression, convert
+from lakelogic.sql.types import STRING, Type
 
 TEXT_FORMATS = ("csv", "tsv", "json", "ndjson")
 
@@ -88,6 +90,7 @@ def compile_contract(
     if is_text:
         verdicts.judge_lines(state)
     _check_settings(contract, trouble)
+    strategy_checks.check(contract, trouble)
 
     reserved = shape.reserved_names(contract, trouble)
     post = [(index, step) for index, step in enumerate(contract.transformations) if step.phase == "post"]
@@ -106,7 +109,7 @@ def compile_contract(
             _apply(state, step, index, reserved)
     verdicts.show_declared(state, contract, types, landed=False)
     verdicts.judge_after(state, contract, types, before)
-    _settle_duplicates(state, contract)
+    batch.settle_duplicates(state, contract)
 
     rows = publish.Rows()
     rows.landed = [(name, value) for name, value in landed_scope.items() if name not in state.preserved]
@@ -116,6 +119,8 @@ def compile_contract(
     rows.has_raw = not personal or can_encrypt
     rows.encrypts_raw = personal and can_encrypt
     good = _good_columns(state, contract, types, before)
+    strategy_checks.check_columns(state, contract, good)
+    batch.mark_deletions(state, contract, good)
     if is_text:
         verdicts.show_lines(state, landed_scope)
     made = as_stored(publish.publish(state, contract, good, stamps, rows), stored or {})
@@ -194,29 +199,6 @@ def _check_settings(contract: Contract, trouble: Trouble) -> None:
     if source.load_mode == "incremental" and source.path and source.resolved_type in ("table", "delta", "iceberg"):
         message = "load_mode incremental over a table is not available yet."
         trouble.add(NOT_YET, message, "source.load_mode", "leave it out: a table that is unchanged is not read again")
-
-
-def _settle_duplicates(state: State, contract: Contract) -> None:
-    """merge: the newest row of a key wins within a batch; without an order only identical rows collapse."""
-    settings = contract.materialization
-    if settings.strategy != "merge":
-        return
-    keys = [spelled for key in contract.key if (spelled := state.spelled(key)) is not None]
-    if len(keys) != len(contract.key):
-        return
-    if settings.sequence_by:
-        newest = state.column(settings.sequence_by, "materialization.sequence_by")
-        if newest is None:
-            return
-        rank = steps.rank_rows(
-            state, keys, [Order(newest, descending=True)], "rank", (f"newest by {settings.sequence_by}",)
-        )
-        detail = (f"newest of {', '.join(keys)} by {settings.sequence_by}",)
-    else:
-        everything = [n for n in state.scope if not n.startswith("~")]
-        rank = steps.rank_rows(state, everything, [], "rank", ("identical rows",))
-        detail = ("identical rows",)
-    state.lose("deduplicated", "merge", call("gt", rank, Literal(1, BIGINT)), detail)
 
 
 def _good_columns(

@@ -13,8 +13,8 @@ from lakelogic.contract.document import Contract
 from lakelogic.plan.codes import NO_LINK
 from lakelogic.plan.nodes import Landed, Link, Measure, Published, Read, Severity
 from lakelogic.plan.questions import Asker, Question
-from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.plan.state import Trouble
+from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.sql.expressions import Column, Expression, call, convert
 from lakelogic.sql.problems import BAD_TYPES, NO_COLUMN, nearest, nearest_or_all
 from lakelogic.sql.types import DOUBLE, decimal

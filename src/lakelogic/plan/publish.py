@@ -222,6 +222,8 @@ def _projection(
             value = _warnings(account, state)
         elif column.name == names.FILE:
             value = file
+        elif column.name == names.DELETE:
+            value = good.get(names.DELETE, Literal(False, BOOLEAN))
         elif column.name.startswith("~") and not column.name.startswith(BAD_PREFIX):
             value = _internal(column, rows, account, is_bad)
         else:

@@ -60,6 +60,8 @@ def land(state: State, contract: Contract, landed: Sequence[Landed]) -> tuple[st
     }
     state.used |= {name.lower() for name in (names.FILE, names.NUMBER, names.TEXT, names.BROKEN, names.SIDE)}
     state.used |= {column.name.lower() for column in landed}
+    # What a source says of its changes is known, whether the model has it or not.
+    named = {n.lower() for n in (contract.source.cdc_op_field, contract.source.cdc_timestamp_field) if n}
     for column in landed:
         if column.name.startswith(names.INTERNAL) or column.name.lower() in _RESERVED or not column.name.strip():
             said = "has a name that LakeLogic needs for itself" if column.name.strip() else "has no name"
@@ -75,7 +77,7 @@ def land(state: State, contract: Contract, landed: Sequence[Landed]) -> tuple[st
         if field is None and column.name.startswith("_lakelogic_"):
             continue
         if field is None:
-            if model:
+            if model and column.name.lower() not in named:
                 unknown.append(column.name)
         elif field.masking:
             state.taints[column.name] = Taint(state.masked[field.name.lower()])

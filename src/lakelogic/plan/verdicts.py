@@ -14,6 +14,7 @@ from lakelogic.plan import judge, shape, written
 from lakelogic.plan.evolve import Changed, LandedDrift
 from lakelogic.plan.generated import compute, default_of, is_ready
 from lakelogic.plan.state import Flag, Snapshot, State, both, present
+from lakelogic.plan.strategies import batch
 from lakelogic.plan.unique import Uniqueness, judge_unique
 from lakelogic.sql.arguments import cast
 from lakelogic.sql.expressions import Column, Expression, Literal, call, convert, text
@@ -146,7 +147,7 @@ def judge_before(
     told = len(state.trouble.found)
     flags += _rule_flags(state, chosen, silence)
     if flags:
-        state.judge(flags)
+        state.judge(batch.spare_deletions(state, contract, flags))
     _judge_groups(state, contract, fields, chosen)
     _name_the_maker(state, told, later)
     before.settled = dict(state.scope)
@@ -159,7 +160,7 @@ def judge_after(state: State, contract: Contract, types: dict[str, Type], before
     flags: list[Flag] = []
     settled = before.settled
     changed = [f for f in contract.model.fields if f.name in state.scope and state.scope[f.name] != settled.get(f.name)]
-    merge_keys = contract.key if contract.materialization.strategy == "merge" else ()
+    merge_keys = batch.demanded(contract)
     unjudged = [key for key in merge_keys if contract.model.field(key) is None and state.spelled(key) is not None]
     for key in merge_keys:
         if state.spelled(key) is None and state.trouble.landed_is_known:
@@ -187,8 +188,9 @@ def judge_after(state: State, contract: Contract, types: dict[str, Type], before
     flags += judge.required_flags(state, (state.spelled(key) or key for key in unjudged), silence)
     flags += _model_flags(state, contract, changed, silence)
     flags += _rule_flags(state, before.waiting, silence)
+    flags += batch.flags(state, contract)
     if flags:
-        state.judge(flags)
+        state.judge(batch.spare_deletions(state, contract, flags))
     _judge_groups(state, contract, changed, before.waiting)
 
 
@@ -213,7 +215,7 @@ def _judge_groups(state: State, contract: Contract, fields: Sequence[Field], rul
     """Uniqueness, one rule after the other: each sees the rows that are still good."""
     index = {f.name: position for position, f in enumerate(contract.model.fields)}
     # A merge settles rows of one key by its own rules.
-    settled = contract.key if contract.materialization.strategy == "merge" else ()
+    settled = batch.settled_keys(contract)
     for declared in fields:
         if declared.unique and not (len(settled) == 1 and settled[0].lower() == declared.name.lower()):
             path = f"model.fields[{index[declared.name]}].unique"
@@ -225,7 +227,7 @@ def _judge_groups(state: State, contract: Contract, fields: Sequence[Field], rul
 
 def _model_flags(state: State, contract: Contract, fields: Sequence[Field], silence: judge.Silence) -> list[Flag]:
     index = {f.name: position for position, f in enumerate(contract.model.fields)}
-    merge_keys = {key.lower() for key in contract.key} if contract.materialization.strategy == "merge" else set()
+    merge_keys = {key.lower() for key in batch.demanded(contract)}
     enforced = contract.quality.enforce_required
     required = [f.name for f in fields if (f.required and enforced) or f.name.lower() in merge_keys]
     flags = judge.required_flags(state, required, silence)

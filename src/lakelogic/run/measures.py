@@ -17,6 +17,7 @@ from lakelogic.plan.compile import Compiled
 from lakelogic.plan.nodes import Measure, Published, Read
 from lakelogic.plan.questions import VALUE, Question
 from lakelogic.plan.state import either, holds
+from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.run import gates, levels
 from lakelogic.run.window import Slice
 from lakelogic.sql.expressions import Column, Expression, Literal, call, convert
@@ -49,7 +50,8 @@ def measure(
         return _duplicates(engine, staged, good, keys)
 
     outcomes = gates.judge(compiled.checks.checks, measured, duplicates)
-    if writes and contract.materialization.strategy == "merge":
+    strategy = strategy_of(contract)
+    if writes and strategy.is_keyed and not (strategy.kind == "scd2" and strategy.order):
         keys = [name for key in contract.key for name in good if name.lower() == key.lower()]
         if found := duplicates(keys):
             raise DataError(

@@ -99,7 +99,7 @@ def pin_source(contract: Contract, catalog: LocalCatalog, seen: set[tuple[str, i
     if file_format in _TABLES:
         return pin_table(path, catalog)
     files = list_files(path, file_format=file_format, pattern=contract.source.pattern, base=catalog.base)
-    if contract.source.load_mode == "incremental":
+    if contract.source.load_mode in ("incremental", "cdc"):
         files = tuple(file for file in files if (file.path, file.size, file.mtime_ns) not in seen)
     return pin_files(files, file_format, path)
 

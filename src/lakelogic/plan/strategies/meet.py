@@ -8,7 +8,7 @@ from datetime import datetime
 from lakelogic import names
 from lakelogic.contract.document import Contract
 from lakelogic.plan.nodes import Plan
-from lakelogic.plan.strategies import merge
+from lakelogic.plan.strategies import merge, scd2
 from lakelogic.plan.strategies.frames import Meeting, Settlement
 from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.sql.types import Type, from_arrow, to_arrow
@@ -22,6 +22,8 @@ def good_types(plan: Plan) -> dict[str, Type]:
 
 def own_columns(strategy: Strategy, incoming: Mapping[str, Type]) -> dict[str, Type]:
     """The columns that the table has beside those of the good rows."""
+    if strategy.kind == "scd2":
+        return scd2.own_columns(strategy)
     return merge.own_columns(strategy, incoming) if strategy.kind == "merge" else {}
 
 
@@ -39,7 +41,7 @@ def meet(contract: Contract, strategy: Strategy, plan: Plan, stored: Mapping[str
         now,
         any(column.name == names.DELETE for column in plan.columns),
     )
-    return merge.settle(strategy, meeting)
+    return scd2.settle(strategy, meeting) if strategy.kind == "scd2" else merge.settle(strategy, meeting)
 
 
 def stamp_names(contract: Contract) -> set[str]:

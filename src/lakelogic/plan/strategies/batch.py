@@ -1,0 +1,134 @@
+"""What a strategy asks of the rows of a batch: keys and times that must be there, duplicates, deletions, milestones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from lakelogic import names
+from lakelogic.contract.document import Contract
+from lakelogic.plan import steps
+from lakelogic.plan.nodes import Order
+from lakelogic.plan.state import Flag, State, both, holds, present
+from lakelogic.plan.strategies.settings import Strategy, strategy_of
+from lakelogic.sql.expressions import Call, Expression, Literal, call, convert, text
+from lakelogic.sql.types import BIGINT, BOOLEAN, STRING, TIMESTAMP
+
+
+def demanded(contract: Contract) -> tuple[str, ...]:
+    """Columns without which a row cannot find its place in the table: it is bad."""
+    strategy = strategy_of(contract)
+    if strategy.kind == "periodic":
+        return strategy.scope
+    if not strategy.is_keyed:
+        return ()
+    needs_time = strategy.order is not None and (strategy.kind == "scd2" or strategy.operation is not None)
+    return (*strategy.keys, *((strategy.order,) if needs_time and strategy.order not in strategy.keys else ()))
+
+
+def settled_keys(contract: Contract) -> tuple[str, ...]:
+    """The key, where rows of one key are settled by the strategy and not by a rule."""
+    strategy = strategy_of(contract)
+    return strategy.keys if strategy.is_keyed else ()
+
+
+def flags(state: State, contract: Contract) -> list[Flag]:
+    """What can be wrong with a row that no field and no rule tells."""
+    strategy = strategy_of(contract)
+    found: list[Flag] = []
+    if strategy.kind == "scd2" and strategy.order and (name := state.spelled(strategy.order)):
+        value = state.scope[name]
+        if value.type.is_text:
+            failed = both(present(value), call("is_null", convert(value, TIMESTAMP)))
+            told = f"Type mismatch: {name} cannot be cast to timestamp"
+            found.append(Flag(failed, told, "schema", f"{name}_type"))
+    return found + _milestones(state, strategy)
+
+
+def _milestones(state: State, strategy: Strategy) -> list[Flag]:
+    """Milestones that were reached came one after the other."""
+    found: list[Flag] = []
+    known = [name for written in strategy.milestones if (name := state.spelled(written)) is not None]
+    for at, earlier in enumerate(known):
+        for later in known[at + 1 :]:
+            # Times of different types are compared as instants.
+            one, two = (convert(state.scope[name], TIMESTAMP) for name in (earlier, later))
+            told = f"Rule failed: milestone_order ({earlier} <= {later})"
+            found.append(Flag(holds(call("gt", one, two)), told, "consistency", "milestone_order"))
+    return found
+
+
+def is_deletion(state: State, contract: Contract) -> Expression | None:
+    """TRUE for a row that asks for a deletion, never NULL; None where rows ask for no such thing."""
+    strategy = strategy_of(contract)
+    spelled = state.spelled(strategy.operation) if strategy.operation else None
+    if spelled is None:
+        return None
+    operation = convert(state.scope[spelled], STRING)
+    return holds(Call("in", (operation, *(text(value) for value in strategy.delete_values)), BOOLEAN))
+
+
+def spare_deletions(state: State, contract: Contract, found: Sequence[Flag]) -> list[Flag]:
+    """A deletion is judged by its key and its time: the rest of such a row is often empty, and is never published."""
+    deletion = is_deletion(state, contract)
+    if deletion is None:
+        return list(found)
+    needed = {name.lower() for name in demanded(contract)}
+    kept = {f"{name}_{kind}" for name in needed for kind in ("required", "type")}
+    return [
+        flag if flag.rule.lower() in kept or flag.rule == "unreadable" else replace(
+            flag, failed=both(call("not", deletion), flag.failed)
+        )
+        for flag in found
+    ]  # fmt: skip
+
+
+def mark_deletions(state: State, contract: Contract, good: dict[str, Expression]) -> None:
+    """Staged rows say whether they ask for a deletion; the operation itself is no column of the table by itself."""
+    deletion = is_deletion(state, contract)
+    if deletion is None:
+        return
+    operation = state.spelled(strategy_of(contract).operation or "")
+    if operation is not None and contract.model.field(operation) is None:
+        good.pop(operation, None)
+    good[names.DELETE] = deletion
+
+
+def settle_duplicates(state: State, contract: Contract) -> None:
+    """merge: the newest row of a key wins within a batch; without an order only identical rows collapse.
+
+    In a history all rows of a key count, one for each instant.
+    """
+    strategy = strategy_of(contract)
+    if not strategy.is_keyed:
+        return
+    keys = [spelled for key in strategy.keys if (spelled := state.spelled(key)) is not None]
+    if len(keys) != len(strategy.keys):
+        return
+    order = None
+    if strategy.order:
+        order = state.column(strategy.order, order_path(contract))
+        if order is None:
+            return
+    name = "scd2" if strategy.kind == "scd2" else "merge"
+    if order is not None and strategy.kind == "scd2":
+        spelled = state.spelled(strategy.order or "") or ""
+        rank = steps.rank_rows(state, [*keys, spelled], [], "rank", (f"one row for each {spelled}",))
+        detail = (f"one of {', '.join(keys)} for each {spelled}",)
+    elif order is not None:
+        newest = [Order(order, descending=True)]
+        rank = steps.rank_rows(state, keys, newest, "rank", (f"newest by {strategy.order}",))
+        detail = (f"newest of {', '.join(keys)} by {strategy.order}",)
+    else:
+        everything = [n for n in state.scope if not n.startswith("~")]
+        rank = steps.rank_rows(state, everything, [], "rank", ("identical rows",))
+        detail = ("identical rows",)
+    state.lose("deduplicated", name, call("gt", rank, Literal(1, BIGINT)), detail)
+
+
+def order_path(contract: Contract) -> str:
+    """The key of the contract that names the column by which rows are newer or older."""
+    settings, strategy = contract.materialization, strategy_of(contract)
+    if strategy.history is not None and strategy.history.timestamp_field:
+        return "materialization.scd2.timestamp_field"
+    return "materialization.sequence_by" if settings.sequence_by else "source.cdc_timestamp_field"

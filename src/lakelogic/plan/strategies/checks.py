@@ -1,0 +1,154 @@
+"""Settings of a strategy that do not fit together, told with their lines before anything is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from lakelogic.contract import codes
+from lakelogic.contract.document import Contract
+from lakelogic.plan.codes import BAD_STEP
+from lakelogic.plan.state import State, Trouble
+from lakelogic.plan.strategies.meet import own_columns
+from lakelogic.plan.strategies.scd2 import instant
+from lakelogic.plan.strategies.settings import Strategy, implied_by_fact, strategy_of
+from lakelogic.sql.expressions import Expression
+from lakelogic.sql.problems import NOT_YET
+
+Found = Iterator[tuple[str, str, str, str | None]]  # code, message, path, hint
+
+
+def check(contract: Contract, trouble: Trouble) -> None:
+    """What is wrong with the settings alone."""
+    strategy = strategy_of(contract)
+    for problems in (_key, _changes, _deletions, _history, _facts, _marks, _members):
+        for code, message, path, hint in problems(contract, strategy):
+            trouble.add(code, message, path, hint)
+
+
+def check_columns(state: State, contract: Contract, good: Mapping[str, Expression]) -> None:
+    """What is wrong with the columns that a strategy names or adds."""
+    strategy = strategy_of(contract)
+    if strategy.kind == "scd2":
+        for name in own_columns(strategy, {}):
+            if any(name.lower() == known.lower() for known in good):
+                message = f"`{name}` is a column of the rows and one that the history adds."
+                state.trouble.add(BAD_STEP, message, "materialization.scd2", "give one of them another name")
+        assert strategy.history is not None
+        for index, name in enumerate(strategy.history.track_columns):
+            state.column(name, f"materialization.scd2.track_columns[{index}]")
+    if strategy.operation is not None:
+        state.column(strategy.operation, "source.cdc_op_field")
+        if strategy.deleted_at is not None:
+            state.column(strategy.deleted_at, "source.cdc_timestamp_field")
+    if strategy.reconcile is not None:
+        for index, name in enumerate(strategy.reconcile.scope):
+            state.column(name, f"materialization.deletion.scope[{index}]")
+    for name in strategy.scope:
+        state.column(name, "materialization.partition_by")
+    for index, name in enumerate(strategy.milestones):
+        state.column(name, f"materialization.fact.milestone_dates[{index}]")
+
+
+def _key(contract: Contract, strategy: Strategy) -> Found:
+    written = "strategy" in contract.materialization.model_fields_set
+    if strategy.is_keyed and not strategy.keys and not (written and contract.materialization.fact is None):
+        hint = "Add `primary_key: [<field>]` under `materialization`."
+        yield codes.NO_KEY, "Rows find theirs in the table by a primary key.", "materialization", hint
+
+
+def _changes(contract: Contract, strategy: Strategy) -> Found:
+    if contract.source.load_mode == "cdc" and strategy.is_keyed and contract.source.cdc_op_field is None:
+        hint = "Name the field that says insert, update or delete: `cdc_op_field: op`."
+        yield codes.ONE_NEEDED, "`load_mode: cdc` needs `cdc_op_field`.", "source.load_mode", hint
+
+
+def _deletions(contract: Contract, strategy: Strategy) -> Found:
+    settings = contract.materialization
+    path = "materialization.deletion" if settings.deletion is not None else "materialization.strategy"
+    if strategy.reconcile is None:
+        if settings.deletion is not None:
+            hint = "Use `strategy: merge` with it."
+            yield codes.NO_EFFECT, f"`deletion` has no effect with {strategy.kind}.", path, hint
+        return
+    if strategy.kind == "scd2":
+        hint = "Land deletions as changes: `load_mode: cdc`."
+        yield NOT_YET, "snapshot_reconcile for a history is not available yet.", path, hint
+    if contract.source.load_mode != "full":
+        message = "snapshot_reconcile compares with everything there is, and this source reads only what is new."
+        yield codes.CONTRADICTION, message, path, "Read the full snapshot: leave `load_mode` out."
+    if not 0 <= float(strategy.reconcile.max_delete_ratio) <= 1:
+        yield codes.BAD_BOUNDS, "`max_delete_ratio` is a share, from 0 to 1.", f"{path}.max_delete_ratio", None
+
+
+def _history(contract: Contract, strategy: Strategy) -> Found:
+    settings, history = contract.materialization, strategy.history
+    if history is None:
+        if settings.scd2 is not None:
+            yield codes.NO_EFFECT, "`scd2` has an effect only with `strategy: scd2`.", "materialization.scd2", None
+        return
+    if settings.scd1 is not None:
+        yield codes.NO_EFFECT, "`scd1` has no effect with `strategy: scd2`.", "materialization.scd1", None
+    for name in ("effective_from_default", "effective_to_default"):
+        if instant(getattr(history, name)) is None:
+            message = f"`{getattr(history, name)}` is no date and no instant."
+            yield codes.BAD_BOUNDS, message, f"materialization.scd2.{name}", "Write it as 1900-01-01."
+    names = list(own_columns(strategy, {}))
+    if len({name.lower() for name in names}) < len(names):
+        yield codes.CONTRADICTION, "Two columns of the history have one name.", "materialization.scd2", None
+
+
+def _facts(contract: Contract, strategy: Strategy) -> Found:
+    settings = contract.materialization
+    if settings.fact is None:
+        return
+    implied = implied_by_fact(contract)
+    if "strategy" in settings.model_fields_set and settings.strategy != implied:
+        message = f"A fact of type `{settings.fact.type}` is not written by `{settings.strategy}`."
+        yield codes.CONTRADICTION, message, "materialization.strategy", "Leave `strategy` out: the fact tells."
+    if strategy.kind == "periodic" and not strategy.scope:
+        hint = "Add `partition_by: [snapshot_date]`, or `reprocess_date_column: snapshot_date`."
+        message = "A periodic snapshot needs the column that tells one snapshot from the others."
+        yield codes.ONE_NEEDED, message, "materialization.fact", hint
+    if settings.fact.milestone_dates and settings.fact.type != "accumulating_snapshot":
+        path = "materialization.fact.milestone_dates"
+        yield codes.NO_EFFECT, "Milestones have an effect only in an accumulating_snapshot.", path, None
+
+
+_MARKS = ("soft_delete_column", "soft_delete_value", "soft_delete_time_column", "soft_delete_reason_column")
+
+
+def _marks(contract: Contract, strategy: Strategy) -> Found:
+    settings, root = contract.materialization, contract.soft_deletes
+    written = [name for name in _MARKS if getattr(settings, name) is not None]
+    deletes = strategy.may_delete and strategy.kind == "merge"
+    if not deletes:
+        for name in written:
+            message = f"`{name}` has no effect: nothing deletes rows here."
+            if strategy.kind == "scd2":
+                message = f"`{name}` has no effect: in a history a deletion closes the version."
+            hint = "Use `load_mode: cdc` or `deletion`, or remove it."
+            yield codes.NO_EFFECT, message, f"materialization.{name}", hint
+        if root is not None:
+            message = "`soft_deletes` has no effect: nothing marks rows as deleted here."
+            yield codes.NO_EFFECT, message, "soft_deletes", "Use `load_mode: cdc` or `deletion`, or remove it."
+        return
+    if root is None:
+        return
+    if not root.enabled and written:
+        message = f"`soft_deletes.enabled` is false, and `{written[0]}` marks rows."
+        yield codes.CONTRADICTION, message, f"materialization.{written[0]}", "Keep one of them."
+    for name in ("column", "time_column", "reason_column"):
+        here, there = getattr(settings, f"soft_delete_{name}"), getattr(root, name)
+        if here and there and here != there:
+            message = f"`soft_delete_{name}` is `{here}`, and `soft_deletes.{name}` is `{there}`."
+            yield codes.CONTRADICTION, message, f"soft_deletes.{name}", "They are one setting: keep one."
+
+
+def _members(contract: Contract, strategy: Strategy) -> Found:
+    settings = contract.materialization
+    if settings.unknown_member is not None and not strategy.is_keyed:
+        path = "materialization.unknown_member"
+        yield codes.NO_EFFECT, "`unknown_member` has an effect only with merge and scd2.", path, None
+    if settings.scd1 is not None and not strategy.is_keyed:
+        message = f"`scd1` has no effect with `strategy: {strategy.kind}`."
+        yield codes.NO_EFFECT, message, "materialization.scd1", "Leave `strategy` out, or write `merge`."

@@ -1,0 +1,324 @@
+"""scd2: every version of a key with the time it held, half-open; changes of the batch take their places in time.
+
+The versions in the table and the rows of the batch are put in one line per key, by time. A row of the batch opens a
+version where a tracked column differs from what held before, or nothing held; a deletion ends what held. A version that
+is in the table stays, but for one that a row of the same instant corrects. Numbers, ends and the current mark follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+
+from lakelogic import names
+from lakelogic.contract.materialization import Scd2
+from lakelogic.plan.nodes import Bounds, Stack, WindowFunction
+from lakelogic.plan.state import both, either, holds
+from lakelogic.plan.strategies.frames import (
+    BROKEN,
+    CHANGE,
+    DELETE,
+    EFFECT,
+    INCOMING,
+    WRITTEN,
+    Bench,
+    Meeting,
+    Settlement,
+    any_of,
+    choose,
+    differs,
+    negated,
+    nothing,
+)
+from lakelogic.plan.strategies.settings import Strategy
+from lakelogic.plan.strategies.surrogate import made_of
+from lakelogic.sql.expressions import FALSE, TRUE, Call, Column, Expression, Literal, call, convert, text
+from lakelogic.sql.types import BIGINT, BOOLEAN, INT, STRING, TIMESTAMP, Type
+
+NEW, GONE, TIME, PLACE = "~incoming", "~gone", "~time", "~place"
+_BEFORE, _LAST = "~before.", "~last."
+_ALL, _SO_FAR, _EARLIER = Bounds(True, None, None), Bounds(True, None, 0), Bounds(True, None, -1)
+
+
+def own_columns(strategy: Strategy) -> dict[str, Type]:
+    """The columns that a history has beside those of the good rows."""
+    history = strategy.history
+    assert history is not None
+    found = {
+        history.surrogate_key: STRING,
+        history.effective_from_field: TIMESTAMP,
+        history.effective_to_field: TIMESTAMP,
+        history.current_flag_field: BOOLEAN,
+        history.version_column: INT,
+    }
+    if history.change_reason_column:
+        found[history.change_reason_column] = STRING
+    return found
+
+
+def instant(written: str) -> datetime | None:
+    """An instant as a contract writes it, in UTC; None where it is none."""
+    try:
+        found = datetime.fromisoformat(written.strip())
+    except ValueError:
+        return None
+    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+
+
+def tracked_columns(history: Scd2, meeting: Meeting, order: str | None) -> tuple[str, ...]:
+    """The columns in which a change opens a version: as written, or all but keys, stamps and the time itself."""
+    if history.track_columns:
+        return tuple(name for written in history.track_columns if (name := meeting.spelled(written)) is not None)
+    return tuple(
+        name
+        for name in meeting.incoming
+        if name not in meeting.keys
+        and name != order
+        and name.lower() not in meeting.stamps
+        and not name.startswith(names.RESERVED_PREFIX)
+    )
+
+
+def settle(strategy: Strategy, meeting: Meeting) -> Settlement:
+    """All versions of the keys of the batch, in time."""
+    assert strategy.history is not None
+    own = own_columns(strategy)
+    columns = {**meeting.stored}
+    for name, type_ in {**meeting.incoming, **own}.items():
+        columns.setdefault(name, type_)
+    order = meeting.spelled(strategy.order) if strategy.order else None
+    opening = _lined_up(columns, strategy.history, meeting, order)
+    bench = Bench({**columns, names.FILE: STRING, NEW: BOOLEAN, GONE: BOOLEAN, TIME: TIMESTAMP, PLACE: INT})
+    versions = _Versions(strategy, strategy.history, meeting, bench, order)
+    values = versions.work_out(columns)
+    return Settlement(
+        columns,
+        opening,
+        tuple(bench.nodes),
+        values,
+        {**meeting.incoming, **({DELETE: BOOLEAN} if meeting.has_deletes else {})},
+        meeting.keys,
+        own=frozenset(own),
+    )
+
+
+def _lined_up(columns: Mapping[str, Type], history: Scd2, meeting: Meeting, order: str | None) -> Stack:
+    """Versions of the table, then rows of the batch, each with its time."""
+    began = Column(history.effective_from_field, TIMESTAMP)
+    own_time: Expression = began
+    if order is not None:
+        own_time = Call("coalesce", (convert(Column(order, columns[order]), TIMESTAMP), began), TIMESTAMP)
+    new_time: Expression = Literal(meeting.now, TIMESTAMP)
+    if order is not None:
+        new_time = convert(Column(order, meeting.incoming[order]), TIMESTAMP)
+    gone = holds(Column(DELETE, BOOLEAN)) if meeting.has_deletes else FALSE
+    stored = [
+        *(Column(name, type_) for name, type_ in columns.items()),
+        Column(names.FILE, STRING), FALSE, FALSE, own_time, Literal(0, INT),
+    ]  # fmt: skip
+    landed = meeting.incoming
+    come = [
+        *(convert(Column(n, landed[n]), t) if n in landed else nothing(t) for n, t in columns.items()),
+        nothing(STRING), TRUE, gone, new_time, Literal(1, INT),
+    ]  # fmt: skip
+    made = (*columns, names.FILE, NEW, GONE, TIME, PLACE)
+    return Stack("line up", TRUE, made, tuple(stored), ((INCOMING, tuple(come)),))
+
+
+class _Versions:
+    """What holds from when to when, once the batch has taken its places."""
+
+    def __init__(self, strategy: Strategy, history: Scd2, meeting: Meeting, bench: Bench, order: str | None) -> None:
+        self.strategy, self.history, self.meeting, self.bench, self.order = strategy, history, meeting, bench, order
+        self.tracked = tracked_columns(history, meeting, order)
+        fixed = {*meeting.keys, *self.tracked, order}
+        self.others = [name for name in meeting.incoming if name not in fixed and name.lower() not in meeting.created]
+        self.open_end = Literal(instant(history.effective_to_default), TIMESTAMP)
+        self.first_start = Literal(instant(history.effective_from_default), TIMESTAMP)
+
+    def work_out(self, columns: Mapping[str, Type]) -> dict[str, Expression]:
+        """Adds what settlements tell of a row; the table's values afterwards."""
+        self._look_back()
+        self._look_ahead()
+        self._number()
+        values = {name: self._value(name) for name in columns}
+        self._tell(values)
+        return values
+
+    def _window(self, functions: Iterable[WindowFunction]) -> None:
+        self.bench.window(
+            (self.bench[key] for key in self.meeting.keys), (self.bench[TIME], self.bench[PLACE]), functions
+        )
+
+    def _look_back(self) -> None:
+        """What held before each row, and whether a row of the batch opens a version or ends one."""
+        bench = self.bench
+        until = choose(bench[NEW], nothing(TIMESTAMP), bench[self.history.effective_to_field])
+        one = choose(bench[NEW], Literal(1, INT), nothing(INT))
+        self._window(
+            [
+                WindowFunction("~come", "count", (one,), BIGINT, _ALL),
+                WindowFunction("~before", "lag", (bench[TIME],), TIMESTAMP),
+                WindowFunction("~before~new", "lag", (bench[NEW],), BOOLEAN),
+                WindowFunction("~before~gone", "lag", (bench[GONE],), BOOLEAN),
+                WindowFunction("~until", "max", (until,), TIMESTAMP, _SO_FAR),
+                WindowFunction("~until~before", "max", (until,), TIMESTAMP, _EARLIER),
+                *(WindowFunction(_BEFORE + c, "lag", (bench[c],), bench.columns[c]) for c in self.tracked),
+            ]
+        )
+        before, ended, time = bench["~before"], bench["~until~before"], bench[TIME]
+        nothing_held = either(
+            [
+                call("is_null", before),
+                holds(bench["~before~gone"]),
+                both(holds(call("lt", before, ended)), holds(call("le", ended, time))),
+            ]
+        )
+        bench.add("held", {"~nothing": nothing_held})
+        other = any_of(differs(bench[c], bench[_BEFORE + c]) for c in self.tracked)
+        bench.add(
+            "open",
+            {
+                "~opens": both(bench[NEW], negated(bench[GONE]), either([bench["~nothing"], other])),
+                "~ends": both(bench[NEW], bench[GONE], negated(bench["~nothing"])),
+            },
+        )
+
+    def _look_ahead(self) -> None:
+        """Versions that a row of the same instant takes the place of, and what is a version now."""
+        bench = self.bench
+        self._window(
+            [
+                WindowFunction("~next~opens", "lead", (bench["~opens"],), BOOLEAN),
+                WindowFunction("~next~time", "lead", (bench[TIME],), TIMESTAMP),
+            ]
+        )
+        corrected = both(
+            negated(bench[NEW]), holds(bench["~next~opens"]), call("same", bench["~next~time"], bench[TIME])
+        )
+        is_version = either([both(negated(bench[NEW]), negated(corrected)), bench["~opens"]])
+        ends_before = both(
+            holds(call("gt", bench["~until"], bench[TIME])), holds(call("lt", bench["~until"], self.open_end))
+        )
+        bench.add("version", {"~version": is_version, "~bounded": ends_before})
+        event = choose(either([bench["~version"], bench["~ends"]]), bench[TIME], nothing(TIMESTAMP))
+        # A row that opens nothing can still bring news in columns that are not tracked.
+        news = both(bench[NEW], negated(bench[GONE]), negated(bench["~opens"]), negated(bench["~bounded"]))
+        pairs = [part for c in self._news() for part in (text(c), convert(bench[c], STRING))]
+        rest = Call("row_json", tuple(pairs), STRING) if pairs else text("")
+        bench.add("event", {"~event": event, "~news": news, "~rest": rest})
+
+    def _news(self) -> list[str]:
+        return [name for name in self.others if name.lower() not in self.meeting.stamps]
+
+    def _number(self) -> None:
+        """Number, start and end of every version."""
+        bench = self.bench
+        one = choose(bench["~version"], Literal(1, INT), nothing(INT))
+        rest = choose(bench["~version"], bench["~rest"], nothing(STRING))
+        self._window(
+            [
+                WindowFunction("~next", "lead_present", (bench["~event"],), TIMESTAMP),
+                WindowFunction("~number", "count", (one,), BIGINT, _SO_FAR),
+                WindowFunction("~last~news", "last_value", (bench["~news"],), BOOLEAN, _ALL),
+                WindowFunction("~held~rest", "last_value_present", (rest,), STRING, _SO_FAR),
+                *(WindowFunction(_LAST + c, "last_value", (bench[c],), bench.columns[c], _ALL) for c in self.others),
+            ]
+        )
+        bench.add("touched", {"~touched": holds(call("gt", bench["~come"], Literal(0, BIGINT)))})
+        is_open = both(negated(bench["~bounded"]), call("is_null", bench["~next"]))
+        end = Call("coalesce", (bench["~next"], self.open_end), TIMESTAMP)
+        earlier = both(bench["~bounded"], holds(call("lt", bench["~until"], end)))
+        is_first = call("same", bench["~number"], Literal(1, BIGINT))
+        early = holds(call("lt", bench[TIME], self.first_start))
+        bench.add(
+            "hold",
+            {
+                "~from": choose(both(is_first, negated(early)), self.first_start, bench[TIME]),
+                "~to": choose(earlier, bench["~until"], end),
+                "~open": is_open,
+                "~renewed": both(bench["~touched"], bench["~version"], is_open, holds(bench["~last~news"])),
+            },
+        )
+
+    def _value(self, name: str) -> Expression:
+        """A column of the table afterwards; keys that the batch does not have stay as they are."""
+        bench, history, old = self.bench, self.history, self.bench[name]
+        made: Expression | None = None
+        if name == history.surrogate_key:
+            assert self.strategy.surrogate is not None
+            parts = [*(bench[key] for key in self.meeting.keys), bench[TIME]]
+            # A key that facts point to stays, whatever comes in before its version.
+            made = Call("coalesce", (old, made_of(self.strategy.surrogate, parts)), STRING)
+        elif name == history.effective_from_field:
+            made = bench["~from"]
+        elif name == history.effective_to_field:
+            made = bench["~to"]
+        elif name == history.current_flag_field:
+            made = bench["~open"]
+        elif name == history.version_column:
+            made = convert(bench["~number"], old.type)
+        elif name == history.change_reason_column:
+            made = self._reason()
+        elif name in self.others:
+            return choose(bench["~renewed"], bench[_LAST + name], old)
+        return old if made is None else choose(bench["~touched"], made, old)
+
+    def _reason(self) -> Expression:
+        bench = self.bench
+        after_gap = either(
+            [
+                both(holds(bench["~before~gone"]), holds(call("lt", bench["~before"], bench[TIME]))),
+                both(
+                    holds(call("lt", bench["~before"], bench["~until~before"])),
+                    holds(call("lt", bench["~until~before"], bench[TIME])),
+                ),
+            ]
+        )
+        is_first = call("same", bench["~number"], Literal(1, BIGINT))
+        return choose(is_first, text("initial"), after_gap, text("reinserted"), text("changed"))
+
+    def _tell(self, values: Mapping[str, Expression]) -> None:
+        """The effect of every row of the batch, the change of every version, and whether they fit together."""
+        bench, history = self.bench, self.history
+        # The row before is a version of the table, of the same instant.
+        corrects = both(call("same", bench["~before~new"], FALSE), call("same", bench["~before"], bench[TIME]))
+        is_last = call("is_null", bench["~next~time"])
+        renews = both(bench["~news"], is_last, differs(bench["~rest"], bench["~held~rest"]))
+        effect = choose(
+            negated(bench[NEW]), nothing(STRING),
+            bench["~ends"], text("deleted"),
+            bench[GONE], text("ignored"),
+            both(bench["~opens"], corrects), text("updated"),
+            bench["~opens"], text("inserted"),
+            renews, text("updated"),
+            text("unchanged"),
+        )  # fmt: skip
+        stored = [name for name in values if values[name] != bench[name] and name.lower() not in self.meeting.stamps]
+        changed = any_of(differs(values[name], bench[name]) for name in stored)
+        closed = both(holds(bench[history.current_flag_field]), negated(bench["~open"]))
+        change = choose(
+            either([bench[NEW], negated(bench["~touched"])]), nothing(STRING),
+            negated(bench["~version"]), text("replaced"),
+            closed, text("closed"),
+            changed, text("updated"),
+            nothing(STRING),
+        )  # fmt: skip
+        bench.add("effect", {EFFECT: effect, CHANGE: change, WRITTEN: bench["~version"]})
+        current = choose(bench["~open"], Literal(1, INT), nothing(INT))
+        written = (*(bench[key] for key in self.meeting.keys), bench[WRITTEN])
+        bench.window(
+            written,
+            (bench["~from"], bench[TIME]),
+            [
+                WindowFunction("~next~from", "lead", (bench["~from"],), TIMESTAMP),
+                WindowFunction("~currents", "count", (current,), BIGINT, _ALL),
+            ],
+        )
+        overlap = holds(call("lt", bench["~next~from"], bench["~to"]))
+        backwards = holds(call("lt", bench["~to"], bench["~from"]))
+        several = holds(call("gt", bench["~currents"], Literal(1, BIGINT)))
+        # Two versions that stood in the table with one time: nobody can say which of them held.
+        twice = both(negated(bench[NEW]), corrects)
+        wrong = both(bench["~touched"], bench[WRITTEN], either([overlap, backwards, several, twice]))
+        bench.add("check", {BROKEN: wrong})
