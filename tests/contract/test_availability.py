@@ -35,7 +35,7 @@ def test_no_declaration_is_left_over_and_none_is_made_twice() -> None:
     [
         ("model.fields[3].masking", "available"),
         ("transformations[0].rename.from", "available"),
-        ("materialization.scd2.surrogate_key", "not yet"),
+        ("cost.rates", "not yet"),
         ("info.description", "documentation"),
         ("metadata.policy_pack", "not yet"),
         ("metadata.anything", "documentation"),
@@ -59,8 +59,8 @@ def test_only_the_chosen_environment_is_held_against_what_is_available() -> None
 
 def test_every_key_that_is_not_available_says_what_to_do_instead() -> None:
     listed = dict(unavailable_keys())
-    assert listed["materialization.scd2"]
-    assert listed["materialization.strategy: scd2"]
+    assert listed["cost"]
+    assert listed["source.format: avro"]
     assert all(note.strip() for note in listed.values())
 
 
