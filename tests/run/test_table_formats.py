@@ -143,3 +143,13 @@ def test_an_iceberg_table_of_somebody_else_is_a_source_and_a_link(
     result = run(engine, document)
     assert rows() == [(1, "NL"), (2, "BE")]
     assert (result.counts.source, result.counts.quarantined) == (3, 1)
+
+
+def test_rows_are_merged_by_key(engine: Any, landing: Path, form: str) -> None:
+    (landing / "a.csv").write_text("id,country\n1,NL\n2,BE\n")
+    run(engine, orders(form, strategy="merge"))
+    (landing / "b.csv").write_text(f"id,country\n2,FR\n{2**40},DE\n")
+    document = {**orders(form, strategy="merge"), "schema_policy": {"evolution": "compatible"}}
+    document["model"] = {"fields": [{"name": "id", "type": "bigint", "required": True}, ORDERS["model"]["fields"][1]]}
+    run(engine, document)
+    assert rows() == [(1, "NL"), (2, "FR"), (2**40, "DE")]

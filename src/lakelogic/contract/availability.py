@@ -37,7 +37,7 @@ _AVAILABLE: frozenset[str] = _declared(
         "server": "type path format mode schema_policy cast_to_string",
         "links[]": "name path table type format columns filter",
         "model.fields[]": "name type required pii phi sensitive masking masking_format "
-        "accepted_values min max min_length max_length pattern unique foreign_key rules default generated",
+        "accepted_values min max min_length max_length pattern unique foreign_key rules default generated milestone",
         "schema_policy": "evolution unknown_fields",
         "transformations[]": "phase name engine dialect sql select drop rename derive cast filter trim lower upper "
         "coalesce map_values bucket split json_extract date_diff deduplicate deduplicate_by_latest lookup join rollup "
@@ -50,8 +50,9 @@ _AVAILABLE: frozenset[str] = _declared(
         "must_be_greater_than must_be_at_least must_be_at_most "
         "sql unique null_ratio row_count_between distinct_count mean_between sum_between reconcile",
         "quarantine": "enabled format target table location fail_on_quarantine max_ratio",
-        "materialization": "strategy primary_key sequence_by scd1 scd2 soft_delete_column soft_delete_value "
-        "soft_delete_time_column soft_delete_reason_column target_path format",
+        "materialization": "strategy primary_key sequence_by scd1 scd2 fact deletion unknown_member "
+        "soft_delete_column soft_delete_value soft_delete_time_column soft_delete_reason_column target_path format "
+        "partition_by cluster_by overwrite_scope table_properties",
         "service_levels": "freshness_hours freshness completeness row_count on_breach",
     }
 )
@@ -100,23 +101,15 @@ _NOT_YET: dict[str, str] = {
     "links[].broadcast": "Leave it out: small links are sent to every worker anyway.",
     "links[].query": "Use `columns` and `filter`.",
     "model.fields[].security_groups": "Mask the field with `masking`.",
-    "model.fields[].milestone": "Leave it out.",
     "model.fields[].extraction_task": "Leave it out.",
     "quality.dataset_rules[].phase": "Dataset rules see the rows that would be published.",
     "quality.dataset_rules[].nulls": "Leave it out: absent values count as each shorthand says.",
     "quarantine.retention": "Bad rows are kept until you remove them.",
     "quarantine.notifications": "Read the run's report or the ledger.",
-    "materialization.partition_by": "Leave it out.",
-    "materialization.cluster_by": "Leave it out.",
-    "materialization.overwrite_scope": "`strategy: overwrite` replaces the table.",
     "materialization.reprocess_policy": "Leave it out.",
     "materialization.reprocess_date_column": "Leave it out.",
-    "materialization.table_properties": "Set them with your own tool.",
     "materialization.compaction": "Compact with your own tool.",
-    "materialization.deletion": "Use `strategy: overwrite` with full loads.",
-    "materialization.unknown_member": "Leave it out.",
     "materialization.secondary_targets": "Write a second contract that reads the first one's table.",
-    "materialization.fact": "Choose the strategy yourself.",
     "service_levels.availability": "Leave it out.",
     "service_levels.anomaly": "Use `service_levels.row_count`.",
     "service_levels.schedule": "Use `service_levels.freshness`.",
@@ -141,7 +134,6 @@ _AVAILABLE_VALUES: dict[str, tuple[tuple[str, ...], str]] = {
     "server.format": (_FORMATS, "Convert the files to CSV, JSON or Parquet."),
     "links[].format": (_FORMATS, "Convert the files to CSV, JSON or Parquet."),
     "links[].type": (("landing", "table", *_FORMATS), "Convert the files to CSV, JSON or Parquet."),
-    "materialization.strategy": (("append", "overwrite", "merge", "scd2"), "Use `merge`, `append` or `overwrite`."),
     "materialization.format": (("delta", "iceberg", "parquet"), "Use `delta`, `iceberg` or `parquet`."),
     "quarantine.format": (("delta",), "Bad rows are kept as a Delta table, whatever the format of the target."),
 }

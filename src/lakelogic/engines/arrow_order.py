@@ -49,7 +49,7 @@ def _clustered(batch: pa.RecordBatch, order: Order) -> pa.RecordBatch:
         return batch
     from pyarrow import compute
 
-    return batch.take(compute.sort_indices(batch, sort_keys=keys, null_placement="at_end"))
+    return batch.take(compute.sort_indices(batch, sort_keys=keys))
 
 
 def _can_sort(kind: pa.DataType) -> bool:

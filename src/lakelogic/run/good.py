@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from lakelogic.contract.document import Contract
 from lakelogic.engines.base import Engine, Staged
-from lakelogic.plan.nodes import Plan
+from lakelogic.plan.nodes import Measure, Plan, Published
 from lakelogic.plan.strategies.frames import Settlement
 from lakelogic.plan.strategies.meet import good_types, meet, own_columns
 from lakelogic.plan.strategies.settings import Strategy
-from lakelogic.run.settle import Batch, Settling
+from lakelogic.plan.strategies.unknown import is_there, member
+from lakelogic.run.layout import staged_files
+from lakelogic.run.settle import Batch, Counted, Extra, Settling
+from lakelogic.sql.expressions import Expression
 from lakelogic.sql.types import Type, from_arrow, to_arrow
 from lakelogic.tables.base import PLAIN, CommitInfo, Committed, Layout, StagedFile, TableFormat, TableState
 
@@ -42,16 +48,75 @@ def settle_good(
         stored = {field.name: from_arrow(field.type) for field in state.schema} if state is not None else {}
         return meet(contract, strategy, plan, stored, now)
 
+    keys = tuple(name for key in strategy.keys for name in incoming if name.lower() == key.lower())
     settling = Settling(
         engine,
         tables,
         location,
         Batch(staged.good, staged.bad, place),
         settlement,
-        tuple(name for key in strategy.keys for name in incoming if name.lower() == key.lower()),
+        keys if strategy.is_keyed else (),
         layout,
+        refuse=lambda counted: _too_many(strategy, counted),
     )
+    if strategy.unknown is not None:
+        settling.extra = _Member(settling, contract, strategy, now)
     return settling.commit(info)
+
+
+def _too_many(strategy: Strategy, counted: Counted) -> str | None:
+    """Why so many rows must not be deleted at once; a bound that is met exactly holds."""
+    if strategy.reconcile is None or not counted.compared:
+        return None
+    bound, share = float(strategy.reconcile.max_delete_ratio), counted.missing / counted.compared
+    if share <= bound:
+        return None
+    return (
+        f"{counted.missing} of {counted.compared} rows of the table are not in the snapshot ({share:.1%}), at most "
+        f"{bound:.1%} may be deleted"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """Adds the unknown member to a table that does not have it."""
+
+    settling: Settling
+    contract: Contract
+    strategy: Strategy
+    now: datetime
+
+    def __call__(self, state: TableState | None, settlement: Settlement, place: str) -> Extra | None:
+        lineage, keys, columns = self.contract.lineage, self.settling.keys, settlement.columns
+        stamps = {
+            lineage.timestamp_column_name: self.now,
+            lineage.created_at_column_name: self.now,
+            lineage.created_by_column_name: "lakelogic",
+        }
+        row = member(self.strategy, keys, columns, stamps)
+        files = [file.path for file in self.settling.batch.good]
+        batch = {name: type_ for name, type_ in settlement.incoming.items() if name in keys}
+        if self._holds(files, batch, is_there(replace(self.strategy, surrogate=None), keys, row, columns)):
+            return None
+        if state is not None:
+            known = {field.name: from_arrow(field.type) for field in state.schema}
+            if set(columns) <= set(known) and self._holds(
+                state.files, known, is_there(self.strategy, keys, row, columns)
+            ):
+                return None
+        path = Path(f"{place}-unknown/part-00000.parquet")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        schema = pa.schema([(name, to_arrow(type_)) for name, type_ in columns.items()])
+        pq.write_table(pa.Table.from_pylist([row], schema=schema), path)
+        partition = {name: row[name] for name in self.settling.layout.partition_by}
+        return Extra(StagedFile(str(path), 1, path.stat().st_size, partition), "unknown_member")
+
+    def _holds(self, files: Sequence[str], columns: Mapping[str, Type], condition: Expression) -> bool:
+        if not files:
+            return False
+        read = [Published(name, type_, True, False) for name, type_ in columns.items()]
+        found = self.settling.engine.measure(files, read, [Measure("members", "count_all", None, condition)])
+        return bool(found["members"])
 
 
 def _needs_no_query(strategy: Strategy, incoming: Mapping[str, Type]) -> bool:
@@ -64,7 +129,7 @@ def _first(
     tables: TableFormat, location: str, incoming: Mapping[str, Type], staged: Staged, info: Info, layout: Layout
 ) -> tuple[Committed, Mapping[str, int]]:
     schema = pa.schema([(name, to_arrow(type_)) for name, type_ in incoming.items()])
-    files = [StagedFile(file.path, file.rows, file.size) for file in staged.good]
+    files = staged_files(staged.good)
     rows = sum(file.rows for file in files)
     applied = {"inserted": rows, "rows": rows, "added_rows": rows, "removed_rows": 0, "rewritten_files": 0}
     done = tables.replace(location, (), files, schema, info(applied), based_on=None, layout=layout)

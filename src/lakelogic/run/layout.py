@@ -18,8 +18,15 @@ def layout_of(contract: Contract, columns: Sequence[str], state: TableState | No
     """The layout in the spelling of the columns; a table that is there and a contract that says nothing agree."""
     settings = contract.materialization
     said = _spelled(settings.partition_by, columns, "partition_by")
+    parted = said or (state.partition_by if state is not None else ())
+    if settings.overwrite_scope == "partitions" and (not parted or settings.strategy != "overwrite"):
+        raise UsageError(
+            "overwrite_scope: partitions needs strategy: overwrite and a table with partitions.",
+            where="materialization.overwrite_scope",
+            hint="Say partition_by and strategy: overwrite, or leave overwrite_scope out.",
+        )
     return Layout(
-        partition_by=said or (state.partition_by if state is not None else ()),
+        partition_by=parted,
         cluster_by=_spelled(settings.cluster_by, columns, "cluster_by"),
         properties={key: _text(value) for key, value in settings.table_properties.items()},
     )

@@ -23,6 +23,7 @@ from lakelogic.plan.nodes import Assignment, Landed, Link, Read, Rollup
 from lakelogic.plan.strategies.frames import (
     BROKEN,
     CHANGE,
+    COMPARED,
     COUNT,
     EFFECT,
     HELD,
@@ -32,6 +33,7 @@ from lakelogic.plan.strategies.frames import (
     finding,
 )
 from lakelogic.privacy.keys import Keys
+from lakelogic.run.layout import order_of, staged_files
 from lakelogic.sql.expressions import TRUE, Column
 from lakelogic.sql.types import Type, to_arrow
 from lakelogic.tables.base import PLAIN, CommitInfo, Committed, Layout, StagedFile, TableFormat, TableState
@@ -82,7 +84,7 @@ class Settling:
     settlement: Callable[[TableState | None], Settlement]  # how they meet, given the table as it is
     keys: tuple[str, ...] = ()
     layout: Layout = PLAIN
-    refuse: Callable[[Mapping[str, int], TableState | None], str | None] | None = None  # why it must not be published
+    refuse: Callable[[Counted], str | None] | None = None  # why it must not be published
     extra: Callable[[TableState | None, Settlement, str], Extra | None] | None = None
 
     def commit(self, info: Callable[[Mapping[str, int]], CommitInfo]) -> tuple[Committed, Mapping[str, int]]:
@@ -119,14 +121,21 @@ class Settling:
         counted = self._count(files, state, settlement)
         applied = counted.applied(self.batch.rows)
         self._refuse(counted, files, settlement)
-        if self.refuse is not None and (reason := self.refuse(applied, state)):
+        if self.refuse is not None and (reason := self.refuse(counted)):
             raise GateClosed(reason)
         staged: tuple[StagedFile, ...] = ()
         if counted.expected:
             frame = self._open(files, state, settlement)
             lowered = self.engine.lower(frame, (settlement.staging(counted.changed),), self._links(settlement))
-            made = self.engine.stage(lowered, settlement.published, (), Keys(), place)
-            staged = tuple(StagedFile(file.path, file.rows, file.size) for file in made.good)
+            made = self.engine.stage(
+                lowered,
+                settlement.published,
+                (),
+                Keys(),
+                place,
+                order_of(self.layout, tuple(settlement.columns)),
+            )
+            staged = tuple(staged_files(made.good))
             if (rows := sum(file.rows for file in staged)) != counted.expected:
                 raise ReconcileError(
                     f"{counted.expected} rows were to be staged for the table, and {rows} were.", hint=_DEFECT
@@ -147,7 +156,7 @@ class Settling:
             return ()
         keys = {key: settlement.columns[key] for key in settlement.keys}
         frame = self.engine.scan(self._read("current", keys, state), Pinned(state.files))
-        incoming = self._link(INCOMING, keys, self.batch.good)
+        incoming = self._link(INCOMING, keys, self.batch.good, distinct=True)
         found = self.engine.collect(self.engine.lower(frame, (finding(keys),), {INCOMING: incoming}))
         holding = set(found.column(names.FILE).to_pylist())
         return tuple(file for file in state.files if file in holding)
@@ -223,6 +232,16 @@ class Counted:
         return sum(row[COUNT] for row in self.rows if row[EFFECT] is not None)
 
     @property
+    def compared(self) -> int:
+        """Live rows of the table that a snapshot was compared with."""
+        return sum(row[COUNT] for row in self.rows if row[COMPARED])
+
+    @property
+    def missing(self) -> int:
+        """Rows of the table that a snapshot lacks."""
+        return sum(row[COUNT] for row in self.rows if row[CHANGE] == "deleted" and row[EFFECT] is None)
+
+    @property
     def wrong(self) -> int:
         """Rows that would break what the strategy promises."""
         return sum(row[COUNT] for row in self.rows if row[BROKEN])
@@ -256,14 +275,13 @@ class Counted:
                 effects[row[EFFECT]] += row[COUNT]
         told = {name: effects[name] for name in EFFECTS if effects[name]}
         closed = sum(row[COUNT] for row in self.rows if row[CHANGE] == "closed")
-        lacking = sum(row[COUNT] for row in self.rows if row[CHANGE] == "deleted" and row[EFFECT] is None)
         table = {
             "rows": rows,
             "added_rows": sum(r[COUNT] for r in self.rows if r[WRITTEN] and r[names.FILE] is None),
             "removed_rows": sum(r[COUNT] for r in self.rows if not r[WRITTEN] and r[names.FILE] is not None),
             "rewritten_files": len(self.changed),
         }
-        told |= {name: count for name, count in (("closed", closed), ("missing", lacking)) if count}
+        told |= {name: count for name, count in (("closed", closed), ("missing", self.missing)) if count}
         return {**told, **table}
 
 
