@@ -143,7 +143,8 @@ class Machine:
                 return
 
     def lose_the_ledger(self) -> None:
-        shutil.rmtree(self.folder / "lakelogic_warehouse" / ".lakelogic", ignore_errors=True)
+        for file in (self.folder / "lakelogic_warehouse" / ".lakelogic").glob("ledger.db*"):
+            file.unlink()
 
     def good(self) -> Counter[tuple[int, int, int]]:
         rows = self._rows("target_location", self.format)
