@@ -212,6 +212,12 @@ class CommitConflict(TableError):
     retry: ClassVar[Retry] = "later"
 
 
+class Overtaken(CommitConflict):
+    """Another run of the dataset has committed since this one began; what it worked out may be there already."""
+
+    code = "LL-E043"
+
+
 class FeatureRefused(TableError):
     """The table uses a feature that we would damage by writing."""
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lakelogic.errors import CommitConflict
+from lakelogic.errors import CommitConflict, Overtaken
 from lakelogic.tables.base import CommitInfo, StagedFile, TableFormat
 from lakelogic.tables.registry import load
 
@@ -81,3 +81,12 @@ def test_a_table_that_is_not_there_yet_is_made(tables: TableFormat, tmp_path: Pa
     with pytest.raises(CommitConflict):
         tables.replace(str(root), [], [], SCHEMA, CommitInfo(APP, 2), based_on=None)
     assert rows(tables, root) == [(1, "a")]
+
+
+def test_a_batch_that_was_begun_before_another_was_committed_is_refused(tables: TableFormat, tmp_path: Path) -> None:
+    root = tmp_path / "orders"
+    tables.append(str(root), [stage(root, "batch-1", (1, "a"))], SCHEMA, CommitInfo(APP, 1, after=0))
+    with pytest.raises(Overtaken):
+        tables.append(str(root), [stage(root, "batch-2", (1, "a"), (2, "b"))], SCHEMA, CommitInfo(APP, 2, after=0))
+    tables.append(str(root), [stage(root, "batch-3", (2, "b"))], SCHEMA, CommitInfo(APP, 3, after=1))
+    assert rows(tables, root) == [(1, "a"), (2, "b")]

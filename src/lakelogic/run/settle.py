@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from lakelogic import names
 from lakelogic.engines.base import DataFile, Engine, Frame, Pinned
-from lakelogic.errors import CommitConflict, GateClosed, ReconcileError, TableError
+from lakelogic.errors import CommitConflict, GateClosed, Overtaken, ReconcileError, TableError
 from lakelogic.plan.nodes import Assignment, Landed, Link, Read, Rollup
 from lakelogic.plan.strategies.frames import (
     BROKEN,
@@ -108,6 +108,8 @@ class Settling:
                     based_on=None if state is None else state.version,
                     layout=self.layout,
                 )
+            except Overtaken:
+                raise
             except CommitConflict as lost:
                 conflict = lost
                 continue

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
+
+from lakelogic.errors import Overtaken
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,16 @@ class CommitInfo:
     app_id: str  # lakelogic:<dataset>:<side>
     n: int
     metadata: Mapping[str, str] = field(default_factory=dict)
+    after: int | None = None  # the n that the table has seen last, as the writer knows it; None: whichever
+
+    def refuse_overtaken(self, last: int, where: str) -> None:
+        """A batch that was worked out before another one was committed may hold the same rows."""
+        if self.after is not None and last != self.after:
+            raise Overtaken(
+                "Another run has committed to this table since this one began.",
+                where=where,
+                hint="Nothing was published by this one. Run again: what is still new will be read.",
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +130,13 @@ class TableFormat(Protocol):
         *,
         based_on: int | None,
         layout: Layout = PLAIN,
+        same_rows: bool = False,
     ) -> Committed:
         """Take data files out and put staged ones in, in one commit that holds only on top of version `based_on`.
 
         What was worked out from the table at that version is wrong for any other: a table that has moved on raises
         CommitConflict. None: there is no table yet. A commit that the table has seen is skipped before that.
+        `same_rows`: the rows are the ones that were there, only laid out anew; who follows changes sees none.
         """
         ...
 
@@ -136,6 +151,22 @@ class TableFormat(Protocol):
         layout: Layout = PLAIN,
     ) -> Committed:
         """Replace all rows by the staged files, in one commit; with `replace_schema` the columns and types too."""
+        ...
+
+    def set_properties(self, location: str, properties: Mapping[str, str]) -> None:
+        """Set properties of a table that is there; rows and columns stay."""
+        ...
+
+    def vacuum(self, location: str, before: datetime, *, dry_run: bool = False) -> Sequence[str]:
+        """Delete the files that no version since an instant needs, staged ones that were never committed included.
+
+        Versions that were no longer current at that instant cannot be read any more. The paths that were deleted,
+        or, with `dry_run`, would be.
+        """
+        ...
+
+    def drop(self, location: str) -> None:
+        """Remove the table with all its rows; no table is fine."""
         ...
 
     def widen(self, location: str, types: Mapping[str, pa.DataType], metadata: Mapping[str, str]) -> int:

@@ -8,6 +8,7 @@ A commit carries an application transaction (`app_id`, n): delta-rs lets only on
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from deltalake.transaction import AddAction, CommitProperties, RemoveAction, cre
 from lakelogic import clock
 from lakelogic.errors import CommitConflict, TableError, UnsupportedError
 from lakelogic.sql.types import from_arrow, to_arrow
-from lakelogic.tables import columns, partitions, rows
+from lakelogic.tables import columns, delta_upkeep, partitions, rows, upkeep
 from lakelogic.tables.base import PLAIN, CommitInfo, Committed, Layout, StagedFile, TableState
 from lakelogic.tables.delta_features import refuse_properties, refuse_reading, refuse_writing
 from lakelogic.tables.delta_files import DeltaFile, read_footers
@@ -112,6 +113,7 @@ class DeltaTables:
         *,
         based_on: int | None,
         layout: Layout = PLAIN,
+        same_rows: bool = False,
     ) -> Committed:
         """Take data files out and put staged ones in, in one commit on top of `based_on`."""
         root = root_of(location)
@@ -133,13 +135,33 @@ class DeltaTables:
         now = int(clock.now().timestamp() * 1000)
         with trouble(root):
             table.create_write_transaction(
-                [*(_removal(add, now) for add in gone), *map(_action, staged)],
+                [
+                    *(_removal(add, now, changes=not same_rows) for add in gone),
+                    *(_action(file, changes=not same_rows) for file in staged),
+                ],
                 mode="append",
                 schema=table.schema(),
                 commit_properties=_properties(commit, retries=0),
             )
         lost = sum(add["num_records"] or 0 for add in gone)
         return Committed(_version_of(root, commit), inserted=sum(file.rows for file in staged), deleted=lost)
+
+    def set_properties(self, location: str, properties: Mapping[str, str]) -> None:
+        """Set properties of a table that is there, in a commit of its own."""
+        root = root_of(location)
+        refuse_properties(properties, root)
+        delta_upkeep.set_properties(self._opened(root), root, properties)
+
+    def vacuum(self, location: str, before: datetime, *, dry_run: bool = False) -> list[str]:
+        """Delete files that no version since an instant needs."""
+        root = root_of(location)
+        return delta_upkeep.vacuum(self._opened(root), root, before, dry_run=dry_run)
+
+    def drop(self, location: str) -> None:
+        """Remove the table's folder."""
+        root = root_of(location)
+        if open_table(root) is not None:
+            upkeep.drop_folder(root)
 
     def widen(self, location: str, types: Mapping[str, pa.DataType], metadata: Mapping[str, str]) -> int:
         """Rewrite the table with wider types, in a commit of its own: it changes no value."""
@@ -248,6 +270,13 @@ class DeltaTables:
             return state.rows
         return sum(pq.read_metadata(path).num_rows for path in state.files)
 
+    @staticmethod
+    def _opened(root: str) -> Any:
+        table = open_table(root)
+        if table is None:
+            raise TableError("There is no Delta table here.", where=root)
+        return table
+
     def _existing(self, location: str) -> TableState:
         state = self.state(location)
         if state is None:
@@ -316,13 +345,13 @@ def _properties(commit: CommitInfo, *, retries: int | None = None) -> CommitProp
     )
 
 
-def _removal(add: Mapping[str, Any], now: int) -> RemoveAction:
+def _removal(add: Mapping[str, Any], now: int, *, changes: bool) -> RemoveAction:
     texts = {name: partitions.text_of(value) for name, value in (add.get("partition") or {}).items()}
-    return RemoveAction(add["path"], True, now, add["size_bytes"], texts)
+    return RemoveAction(add["path"], changes, now, add["size_bytes"], texts)
 
 
-def _action(file: DeltaFile) -> AddAction:
-    return AddAction(file.path, file.size, dict(file.partition), file.modified_ms, True, file.stats)
+def _action(file: DeltaFile, *, changes: bool = True) -> AddAction:
+    return AddAction(file.path, file.size, dict(file.partition), file.modified_ms, changes, file.stats)
 
 
 def _create(root: str, schema: pa.Schema, staged: Sequence[DeltaFile], commit: CommitInfo, layout: Layout) -> None:
@@ -344,6 +373,7 @@ def _seen(root: str, table: Any, commit: CommitInfo) -> Committed | None:
     """What to answer when the table has seen the transaction: the version that carried it, or the newest."""
     last = table.transaction_version(commit.app_id)
     if last is None or last < commit.n:
+        commit.refuse_overtaken(last or 0, root)
         return None
     return Committed(_version_of(root, commit), skipped=True)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from pyiceberg.table.update import AddSchemaUpdate, AssertCurrentSchemaId, SetCu
 from pyiceberg.transforms import IdentityTransform
 
 from lakelogic.errors import CommitConflict, FeatureRefused, TableError, UnsupportedError
-from lakelogic.tables import columns, iceberg_files, partitions, rows
+from lakelogic.tables import columns, iceberg_files, iceberg_upkeep, partitions, rows, upkeep
 from lakelogic.tables.base import PLAIN, CommitInfo, Committed, Layout, StagedFile, TableState
 from lakelogic.tables.iceberg_catalog import catalog_for, local, new_table, open_foreign, open_table, trouble
 from lakelogic.tables.iceberg_schema import declared, evolved, new_schema, new_spec, promotes, to_pyarrow
@@ -123,6 +124,7 @@ class IcebergTables:
         *,
         based_on: int | None,
         layout: Layout = PLAIN,
+        same_rows: bool = False,  # noqa: ARG002 (pyiceberg writes one kind of snapshot for both)
     ) -> Committed:
         """Take data files out and put staged ones in, in one commit on top of `based_on`."""
         gone = set(removed)
@@ -134,6 +136,37 @@ class IcebergTables:
             return found
 
         return self._commit(local(location), files, schema, commit, layout, out, based_on=(based_on,))
+
+    def set_properties(self, location: str, properties: Mapping[str, str]) -> None:
+        """Set properties of a table that is there."""
+        root = local(location)
+        _refuse_properties(root, properties)
+        table = self._opened(root)
+        changed = {key: value for key, value in properties.items() if table.properties.get(key) != value}
+        if changed:
+            with trouble(root), table.transaction() as transaction:
+                transaction.set_properties(changed)
+
+    def vacuum(self, location: str, before: datetime, *, dry_run: bool = False) -> list[str]:
+        """Expire snapshots that were no longer current at an instant, and delete files that no other one has."""
+        root = local(location)
+        return iceberg_upkeep.vacuum(self._opened(root), root, before, dry_run=dry_run)
+
+    def drop(self, location: str) -> None:
+        """Take the table out of its catalog, then remove its folder."""
+        root = local(location)
+        if open_table(root) is not None:
+            catalog, name = catalog_for(root)
+            with trouble(root):
+                catalog.drop_table(name)
+            upkeep.drop_folder(root)
+
+    @staticmethod
+    def _opened(root: str) -> Table:
+        table = open_table(root)
+        if table is None:
+            raise TableError("There is no Iceberg table here.", where=root)
+        return table
 
     def widen(self, location: str, types: Mapping[str, pa.DataType], metadata: Mapping[str, str]) -> int:
         """Promote types where Iceberg can, which touches no file; otherwise write the rows again in wider types."""
@@ -202,6 +235,8 @@ class IcebergTables:
             # Looked at first: a commit that is already there needs neither its staged files nor a fitting table.
             if table is not None and _transactions(table).get(commit.app_id, 0) >= commit.n:
                 return Committed(_number_of(table, commit), skipped=True)
+            if table is not None:
+                commit.refuse_overtaken(_transactions(table).get(commit.app_id, 0), root)
             at = None if table is None else _number(table, table.current_snapshot())
             if based_on is not None and at != based_on[0]:
                 raise CommitConflict("The table has changed since it was looked at.", where=root, hint="Run again.")

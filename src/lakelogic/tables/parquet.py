@@ -12,6 +12,7 @@ import shutil
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -20,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lakelogic.errors import CommitConflict, TableError, UnsupportedError
-from lakelogic.tables import columns, parquet_log, partitions, rows
+from lakelogic.tables import columns, parquet_log, parquet_upkeep, partitions, rows, upkeep
 from lakelogic.tables.base import PLAIN, CommitInfo, Committed, Layout, StagedFile, TableState
 from lakelogic.tables.kinds import refuse_loose_files, refuse_other_kinds
 from lakelogic.tables.parquet_log import Entry, Head, Version
@@ -124,6 +125,7 @@ class ParquetTables:
         *,
         based_on: int | None,
         layout: Layout = PLAIN,
+        same_rows: bool = False,  # noqa: ARG002 (a version says nothing about changes)
     ) -> Committed:
         """Take data files out and put staged ones in, in one commit on top of `based_on`."""
         root = _root(location)
@@ -143,6 +145,20 @@ class ParquetTables:
             return _with(version, [*kept.values(), *new]), done
 
         return self._commit(root, commit, change, attempts=1)
+
+    def set_properties(self, location: str, properties: Mapping[str, str]) -> None:
+        """There are none."""
+        self.check(location, layout=Layout(properties=properties))
+
+    def vacuum(self, location: str, before: datetime, *, dry_run: bool = False) -> list[str]:
+        """Delete versions that were no longer current at an instant, and files that no other version has."""
+        return parquet_upkeep.vacuum(_root(location), before, dry_run=dry_run)
+
+    def drop(self, location: str) -> None:
+        """Remove the table's folder."""
+        root = _root(location)
+        if parquet_log.newest(root) is not None:
+            upkeep.drop_folder(root)
 
     def widen(self, location: str, types: Mapping[str, pa.DataType], metadata: Mapping[str, str]) -> int:
         """Write the rows again in wider types, in a version of their own: it changes no value."""
@@ -195,6 +211,8 @@ class ParquetTables:
             if there is not None and there.head.transactions.get(commit.app_id, 0) >= commit.n:
                 _heal(root)
                 return Committed(_number_of(root, commit, there.head.number), skipped=True)
+            if there is not None:
+                commit.refuse_overtaken(there.head.transactions.get(commit.app_id, 0), root)
             if there is None:
                 refuse_other_kinds(root, self.name)
             version, done = change(there)
