@@ -106,7 +106,7 @@ def _facts(contract: Contract, strategy: Strategy) -> Found:
         message = f"A fact of type `{settings.fact.type}` is not written by `{settings.strategy}`."
         yield codes.CONTRADICTION, message, "materialization.strategy", "Leave `strategy` out: the fact tells."
     if strategy.kind == "periodic" and not strategy.scope:
-        hint = "Add `partition_by: [snapshot_date]`, or `reprocess_date_column: snapshot_date`."
+        hint = "Add `partition_by: [snapshot_date]`."
         message = "A periodic snapshot needs the column that tells one snapshot from the others."
         yield codes.ONE_NEEDED, message, "materialization.fact", hint
     if settings.fact.milestone_dates and settings.fact.type != "accumulating_snapshot":

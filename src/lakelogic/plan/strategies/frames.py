@@ -38,6 +38,7 @@ SCOPE = "scope"  # the link to the values of the batch that bound what is compar
 DELETE = names.DELETE
 NEW = "~new."  # before the name of a column of the batch, where both sides stand in one row
 EFFECT, CHANGE, WRITTEN, BROKEN, COUNT = "~effect", "~change", "~written", "~wrong", "~count"
+COMPARED = "~compared"  # a live row of the table that a snapshot was compared with
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,8 @@ class Settlement:
 
     def counting(self) -> Account:
         """How many rows there are of each file, effect and change."""
-        kinds = {names.FILE: STRING, EFFECT: STRING, CHANGE: STRING, WRITTEN: BOOLEAN, BROKEN: BOOLEAN}
+        told = {names.FILE: STRING, EFFECT: STRING, CHANGE: STRING}
+        kinds = {**told, **dict.fromkeys((WRITTEN, BROKEN, COMPARED), BOOLEAN)}
         keys = tuple(Assignment(name, Column(name, type_)) for name, type_ in kinds.items())
         rollup = Rollup("count", TRUE, keys, (Aggregate(COUNT, "count_all", None, BIGINT),))
         shown = (*keys, Assignment(COUNT, Column(COUNT, BIGINT)))

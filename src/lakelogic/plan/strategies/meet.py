@@ -8,7 +8,7 @@ from datetime import datetime
 from lakelogic import names
 from lakelogic.contract.document import Contract
 from lakelogic.plan.nodes import Plan
-from lakelogic.plan.strategies import merge, scd2
+from lakelogic.plan.strategies import merge, periodic, scd2
 from lakelogic.plan.strategies.frames import Meeting, Settlement
 from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.sql.types import Type, from_arrow, to_arrow
@@ -35,13 +35,14 @@ def meet(contract: Contract, strategy: Strategy, plan: Plan, stored: Mapping[str
     meeting = Meeting(
         stored,
         incoming,
-        tuple(spelled[key.lower()] for key in strategy.keys),
+        tuple(spelled[key.lower()] for key in strategy.keys) if strategy.is_keyed else (),
         frozenset(name.lower() for name in stamp_names(contract)),
         frozenset((lineage.created_at_column_name.lower(), lineage.created_by_column_name.lower())),
         now,
         any(column.name == names.DELETE for column in plan.columns),
     )
-    return scd2.settle(strategy, meeting) if strategy.kind == "scd2" else merge.settle(strategy, meeting)
+    settle = {"scd2": scd2.settle, "periodic": periodic.settle}.get(strategy.kind, merge.settle)
+    return settle(strategy, meeting)
 
 
 def stamp_names(contract: Contract) -> set[str]:

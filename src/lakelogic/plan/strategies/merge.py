@@ -11,6 +11,7 @@ from lakelogic.plan.state import both, either, holds, present
 from lakelogic.plan.strategies.frames import (
     BROKEN,
     CHANGE,
+    COMPARED,
     DELETE,
     EFFECT,
     HELD,
@@ -117,12 +118,12 @@ class _Merging:
         matched = both(there, come)
         deletes = holds(bench[NEW + DELETE]) if self.meeting.has_deletes else FALSE
         was_deleted = self._is_marked() if self.soft else FALSE
-        compared = [
+        columns = [
             name
             for name in self.meeting.incoming
             if name not in self.meeting.keys and name.lower() not in self.meeting.stamps and not self._is_mark(name)
         ]
-        changed = any_of(differs(self._merged(name), bench[name]) for name in compared)
+        changed = any_of(differs(self._merged(name), bench[name]) for name in columns)
         newer = call("not", call("same", bench[NEW + self.order], bench[self.order])) if self.order else FALSE
         again = choose(both(was_deleted, newer), text("updated"), both(was_deleted), text("unchanged"), text("deleted"))
         if was_deleted == FALSE:
@@ -137,11 +138,12 @@ class _Merging:
             live,
         )  # fmt: skip
         bench.add("effect", {EFFECT: effect})
-        gone = self._lacking(was_deleted) if self.strategy.reconcile is not None else FALSE
+        compared = self._compared(was_deleted) if self.strategy.reconcile is not None else FALSE
+        gone = both(compared, negated(come), negated(bench["~held"])) if compared != FALSE else FALSE
         now = bench[EFFECT]
         changes = Call("in", (now, text("updated"), text("deleted")), BOOLEAN)
         change = choose(gone, text("deleted"), both(there, holds(changes)), now, nothing(STRING))
-        bench.add("change", {CHANGE: change, BROKEN: FALSE})
+        bench.add("change", {CHANGE: change, BROKEN: FALSE, COMPARED: compared})
         lost: Expression = call("same", now, text("ignored"))
         if self.strategy.may_delete and self.soft is None:
             lost = either([lost, call("same", bench[CHANGE], text("deleted"))])
@@ -171,21 +173,21 @@ class _Merging:
         value = self.strategy.deletes.value
         return convert(Literal(value, _mark_type(value)), type_)
 
-    def _lacking(self, was_deleted: Expression) -> Expression:
-        """Rows of the table that a full snapshot lacks, within its scope; what is in quarantine is not lacking."""
+    def _compared(self, was_deleted: Expression) -> Expression:
+        """Live rows of the table that a full snapshot is compared with; what it has in quarantine, it does not lack."""
         assert self.strategy.reconcile is not None
         bench = self.bench
         take: tuple[tuple[str, str], ...] = ()
         on = tuple((bench[key], key) for key in self.meeting.keys)
         bench.nodes.append(Join("held", HELD, on, take, "~held"))
         bench.columns["~held"] = BOOLEAN
-        lacking = [bench[THERE], negated(bench[COME]), negated(bench["~held"]), negated(was_deleted)]
+        compared = [bench[THERE], negated(was_deleted)]
         if self.strategy.reconcile.scope:
             scope = [self.meeting.spelled(name) or name for name in self.strategy.reconcile.scope]
             bench.nodes.append(Join("scope", SCOPE, tuple((bench[name], name) for name in scope), take, "~inside"))
             bench.columns["~inside"] = BOOLEAN
-            lacking.append(bench["~inside"])
-        return both(*lacking)
+            compared.append(bench["~inside"])
+        return both(*compared)
 
     def _merged(self, name: str) -> Expression:
         """The value of a live row of the batch; a milestone that was reached stays reached."""

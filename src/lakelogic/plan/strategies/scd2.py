@@ -17,6 +17,7 @@ from lakelogic.plan.state import both, either, holds
 from lakelogic.plan.strategies.frames import (
     BROKEN,
     CHANGE,
+    COMPARED,
     DELETE,
     EFFECT,
     INCOMING,
@@ -321,4 +322,4 @@ class _Versions:
         # Two versions that stood in the table with one time: nobody can say which of them held.
         twice = both(negated(bench[NEW]), corrects)
         wrong = both(bench["~touched"], bench[WRITTEN], either([overlap, backwards, several, twice]))
-        bench.add("check", {BROKEN: wrong})
+        bench.add("check", {BROKEN: wrong, COMPARED: FALSE})

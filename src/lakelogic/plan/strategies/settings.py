@@ -81,8 +81,7 @@ def strategy_of(contract: Contract) -> Strategy:
     cdc = source.load_mode == "cdc"
     kind = _kind(contract)
     if kind not in ("merge", "scd2"):
-        scope = settings.partition_by or ((settings.reprocess_date_column,) if settings.reprocess_date_column else ())
-        return Strategy(kind, contract.key, scope=scope if kind == "periodic" else ())
+        return Strategy(kind, contract.key, scope=settings.partition_by if kind == "periodic" else ())
     reconcile = settings.deletion
     if settings.strategy == "snapshot_reconcile":
         reconcile = reconcile or Deletion.model_validate({})
