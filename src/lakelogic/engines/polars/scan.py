@@ -71,11 +71,12 @@ def parquet(files: Sequence[str], columns: dict[str, Type], landed: Read | None 
         exact = set(schema.names)
         folded = {name.lower(): name for name in reversed(schema.names)}
         fixed = {} if landed is None else constants(landed, file)
+        index = NUMBER if NUMBER not in exact else f"{NUMBER}~own"  # staged bad rows have a number already
         opened = pl.scan_parquet(
             local_path(file),
             hive_partitioning=False,
             glob=False,
-            row_index_name=NUMBER if with_place else None,
+            row_index_name=index if with_place else None,
             row_index_offset=1 if with_place else 0,
         )
         items = []
@@ -88,7 +89,8 @@ def parquet(files: Sequence[str], columns: dict[str, Type], landed: Read | None 
             items.append(value.cast(dtype(type_), strict=False).alias(name))
         if with_place:
             none = pl.lit(None, dtype=pl.String)
-            items += [pl.lit(file).alias(FILE), pl.col(NUMBER).cast(pl.Int64), none.alias(TEXT), none.alias(BROKEN)]
+            number = pl.col(index).cast(pl.Int64).alias(NUMBER)
+            items += [pl.lit(file).alias(FILE), number, none.alias(TEXT), none.alias(BROKEN)]
         parts.append(opened.with_columns(items).select([*columns, *about]))
     return (pl.concat(parts, how="vertical") if files else empty), found.rows
 
