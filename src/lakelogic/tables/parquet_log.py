@@ -75,7 +75,7 @@ def newest(root: str) -> int | None:
 def read(root: str, number: int) -> Version:
     """A version with its files."""
     try:
-        with _log_file(root, number).open(encoding="utf-8") as lines:
+        with log_file(root, number).open(encoding="utf-8") as lines:
             said = json.loads(next(lines))
             schema = _schema(said["columns"])
             files = tuple(_entry(json.loads(line), schema) for line in lines)
@@ -90,7 +90,7 @@ def heads(root: str, number: int) -> Iterator[Head]:
     """The versions from `number` down, as far back as the log reaches; only the first line of each is read."""
     for at in range(number, 0, -1):
         try:
-            with _log_file(root, at).open(encoding="utf-8") as lines:
+            with log_file(root, at).open(encoding="utf-8") as lines:
                 yield _head(json.loads(next(lines)))
         except FileNotFoundError:
             return
@@ -109,7 +109,7 @@ def put(root: str, version: Version) -> bool:
             out.flush()
             os.fsync(out.fileno())
         # A link fails where a name is taken; a rename would not.
-        os.link(draft, _log_file(root, version.head.number))
+        os.link(draft, log_file(root, version.head.number))
     except FileExistsError:
         shutil.rmtree(Path(root) / version.head.folder, ignore_errors=True)
         return False
@@ -174,7 +174,8 @@ def _link_name(entry: Entry, partition_by: Sequence[str]) -> str:
     return f"{folders(entry.partition, partition_by)}/{flat}" if partition_by else flat
 
 
-def _log_file(root: str, number: int) -> Path:
+def log_file(root: str, number: int) -> Path:
+    """Where a version is written down."""
     return Path(root) / LOG / f"{number:0{_DIGITS}d}.json"
 
 

@@ -1,0 +1,128 @@
+"""Upkeep of tables: small files put together, files that nobody needs deleted, old rows of the quarantine removed."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from lakelogic import clock
+from lakelogic.errors import CommitConflict
+from lakelogic.run.queue import Queue, Stamped, drop
+from lakelogic.tables import rows
+from lakelogic.tables.base import CommitInfo, StagedFile, TableFormat, TableState
+
+APP = "lakelogic:upkeep"
+SMALL, FULL = 32 << 20, 128 << 20
+RETENTION = timedelta(hours=168)
+_ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """How many data files were put together into how many."""
+
+    before: int = 0
+    after: int = 0
+    rows: int = 0
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Vacuumed:
+    """How many files were deleted, and their bytes; of a plan: would be."""
+
+    files: int = 0
+    size: int = 0
+
+
+def compact(tables: TableFormat, location: str, *, dry_run: bool = False, small: int = SMALL) -> Compacted:
+    """Put small files of a partition together, in one commit that changes no row."""
+    conflict: CommitConflict | None = None
+    for _ in range(_ATTEMPTS):
+        state = tables.state(location)
+        groups = list(_groups(state, small)) if state is not None else []
+        before = sum(len(group) for group in groups)
+        if state is None or not groups or dry_run:
+            return Compacted(before, len(groups))
+        tables.check(location, removes=True)
+        folder = Path(location) / f"compact-{uuid.uuid4().hex[:16]}"
+        folder.mkdir(parents=True)
+        files = [_together(state, group, folder / f"part-{at:05d}.parquet") for at, group in enumerate(groups)]
+        info = CommitInfo(APP, state.transactions.get(APP, 0) + 1, {"lakelogic": f"{before} files put together"})
+        removed = [path for group in groups for path in group]
+        try:
+            done = tables.replace(location, removed, files, state.schema, info, based_on=state.version, same_rows=True)
+        except CommitConflict as lost:
+            conflict = lost
+            continue
+        return Compacted(before, len(files), sum(file.rows for file in files), done.version)
+    assert conflict is not None
+    raise conflict
+
+
+def _groups(state: TableState, small: int) -> Iterator[tuple[str, ...]]:
+    """Small files of one partition, as many as make a full file; a file alone stays."""
+    parts: dict[Any, list[str]] = {}
+    for path in state.files:
+        parts.setdefault(tuple(sorted(state.parts.get(path, {}).items())), []).append(path)
+    for paths in parts.values():
+        group: list[str] = []
+        size = 0
+        for path in paths:
+            bytes_ = Path(path).stat().st_size
+            if bytes_ >= small:
+                continue
+            if group and size + bytes_ > FULL:
+                if len(group) > 1:
+                    yield tuple(group)
+                group, size = [], 0
+            group.append(path)
+            size += bytes_
+        if len(group) > 1:
+            yield tuple(group)
+
+
+def _together(state: TableState, group: Sequence[str], target: Path) -> StagedFile:
+    """One file with the rows of several, as the table has them."""
+    number = 0
+    with pq.ParquetWriter(target, state.schema, compression="zstd", coerce_timestamps="us") as writer:
+        for batch in rows.batches(replace(state, files=tuple(group))):
+            writer.write_batch(batch)
+            number += batch.num_rows
+    return StagedFile(str(target), number, target.stat().st_size, state.parts.get(group[0], {}))
+
+
+def vacuum(tables: TableFormat, location: str, retention: timedelta, *, dry_run: bool = False) -> Vacuumed:
+    """Delete files that no version of the retention period needs, staged files that were never committed included."""
+    before = clock.now() - retention
+    planned = tables.vacuum(location, before, dry_run=True)
+    sizes = [Path(path).stat().st_size for path in planned if Path(path).exists()]
+    if not dry_run:
+        tables.vacuum(location, before)
+    return Vacuumed(len(sizes), sum(sizes))
+
+
+def forget_bad_rows(
+    tables: TableFormat, location: str, stamped: Stamped, retention: timedelta, *, dry_run: bool = False
+) -> int:
+    """Remove rows of a quarantine that are older than it keeps them, whatever became of them; how many."""
+    queue, limit = Queue(tables, location, stamped), clock.now() - retention
+
+    def is_old(row: Mapping[str, Any]) -> bool:
+        at: datetime | None = row.get(stamped.at)
+        return at is not None and at < limit
+
+    state = queue.state()
+    if state is None:
+        return 0
+    if dry_run:
+        return sum(1 for row in queue.light() if is_old(row))
+    info = CommitInfo(APP, state.transactions.get(APP, 0) + 1, {"lakelogic": "rows older than the retention"})
+    place = f"{location}/rewrite-{uuid.uuid4().hex[:16]}"
+    return queue.change(info, place, is_old, drop)[1]

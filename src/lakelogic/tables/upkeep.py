@@ -1,0 +1,58 @@
+"""Sweeping a table's folder: which staged files nobody needs any more, and folders that became empty."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+
+# Folders that runs and upkeep make under a table's root; nothing outside them is ever swept.
+STAGED = ("batch-", "compact-", "rewrite-", "copy-")
+
+
+def unneeded(root: str, needed: Iterable[str], before: datetime) -> list[str]:
+    """Files in folders of ours that are older than an instant and that no kept version names."""
+    kept, limit = set(needed), before.timestamp()
+    return sorted(
+        str(path)
+        for folder in _folders(root)
+        for path in folder.rglob("*")
+        if path.is_file() and str(path) not in kept and path.stat().st_mtime < limit
+    )
+
+
+def remove(root: str, paths: Iterable[str]) -> None:
+    """Delete files, and the folders of ours that held nothing else."""
+    for path in paths:
+        Path(path).unlink(missing_ok=True)
+    remove_empty(root)
+
+
+def remove_empty(root: str) -> None:
+    """Delete folders of ours in which nothing is left."""
+    for folder in _folders(root):
+        for inner in sorted((path for path in folder.rglob("*") if path.is_dir()), reverse=True):
+            _remove_if_empty(inner)
+        _remove_if_empty(folder)
+
+
+def drop_folder(root: str) -> None:
+    """Take a table's folder away: out of its place in one step, then piece by piece."""
+    place = Path(root)
+    if place.exists():
+        aside = place.with_name(f".dropped-{place.name}-{place.stat().st_ino}")
+        place.rename(aside)
+        shutil.rmtree(aside)
+
+
+def _folders(root: str) -> list[Path]:
+    place = Path(root)
+    return (
+        [path for path in place.iterdir() if path.is_dir() and path.name.startswith(STAGED)] if place.is_dir() else []
+    )
+
+
+def _remove_if_empty(folder: Path) -> None:
+    if not any(folder.iterdir()):
+        folder.rmdir()
