@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from lakelogic.contract.document import Contract
-from lakelogic.engines.base import Engine, Staged
+from lakelogic.engines.base import AS_IT_COMES, Engine, Order, Staged
 from lakelogic.errors import DataError
 from lakelogic.ledger.records import Intent
 from lakelogic.ledger.store import Ledger
@@ -20,10 +20,13 @@ from lakelogic.plan.nodes import Plan, Published
 from lakelogic.plan.strategies.meet import own_columns
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.run.good import settle_good
+from lakelogic.run.layout import layout_of, order_of, replace_partitions, staged_files
 from lakelogic.run.places import QUARANTINE_FORMAT, Places
-from lakelogic.run.quarantine import BadSide, known_row_ids
+from lakelogic.run.quarantine import BadSide
+from lakelogic.run.queue import Queue, Stamped, drop
+from lakelogic.run.reread import Reread, is_known, let_go
 from lakelogic.sql.types import Type, from_arrow, to_arrow
-from lakelogic.tables.base import CommitInfo, Committed, StagedFile, TableFormat
+from lakelogic.tables.base import PLAIN, CommitInfo, Committed, Layout, TableFormat, TableState
 from lakelogic.tables.registry import load as load_tables
 
 
@@ -47,10 +50,12 @@ class Commit:
     n: int = 0
     good_version: int | None = None
     quarantine_version: int | None = None
-    left_behind: bool = False  # another batch was begun and never finished
+    had_queue: bool = True  # whether rows were bad before this batch
     changes: evolve.Changes = field(default_factory=evolve.Changes)
     decision: evolve.Decision = field(default_factory=evolve.Decision)
     applied: Mapping[str, int] = field(default_factory=dict)  # what became of the good rows, by effect
+    layout: Layout = PLAIN
+    order: Order = AS_IT_COMES  # how the engine stages good rows
 
     @property
     def queue(self) -> TableFormat:
@@ -70,12 +75,11 @@ class Commit:
     def begin(self, identity: Mapping[str, Any], engine: str) -> None:
         """Write the intent. A batch that was begun before and not finished keeps its number."""
         dataset = self.progress
+        waiting = self.queue.state(self.places.quarantine_location)
+        self.had_queue = waiting is not None
         seen = [
             state.transactions.get(application(dataset, side), 0)
-            for side, state in (
-                ("good", self.tables.state(self.places.target_location)),
-                ("bad", self.queue.state(self.places.quarantine_location)),
-            )
+            for side, state in (("good", self.tables.state(self.places.target_location)), ("bad", waiting))
             if state is not None
         ]
         least = max(seen, default=0) + 1
@@ -86,7 +90,6 @@ class Commit:
         if begun is not None and begun.batch_id == self.batch_id:
             self.n = begun.n
             return
-        self.left_behind = begun is not None
         self.n = self.ledger.next_n(dataset, least)
         self.ledger.begin(
             Intent(
@@ -94,15 +97,10 @@ class Commit:
             )
         )
 
-    def quarantined_before(self) -> frozenset[str]:
-        """Rows that an earlier attempt put into quarantine without publishing its good side."""
-        if self.ledger is None:
-            return frozenset()
-        last = self.ledger.runs(self.progress, limit=1)
-        if not self.left_behind and (not last or last[0].status != "gated"):
-            return frozenset()
-        state = self.queue.state(self.places.quarantine_location)
-        return known_row_ids(state.files) if state else frozenset()
+    def reread(self, facts: Mapping[str, Any]) -> Reread:
+        """Which rows of the quarantine this batch reads again."""
+        queue = Queue(self.queue, self.places.quarantine_location, Stamped.by(self.contract))
+        return Reread(queue, application(self.progress, "bad"), self.batch_id, facts)
 
     def quarantine_columns(self) -> pa.Schema | None:
         """The columns that the quarantine table has, or None before it exists."""
@@ -111,14 +109,35 @@ class Commit:
 
     def quarantine(self, bad: BadSide, facts: Mapping[str, Any]) -> Committed:
         """Bad rows first: they are safe before anything good is visible."""
-        done = self.queue.append(self.places.quarantine_location, bad.files, bad.schema, self._info("bad", facts))
+        reread = self.reread(facts)
+        done, bad.already_there = reread.queue.change(
+            self._info("bad", facts),
+            f"{self.quarantine_staging}/edited",
+            lambda row: is_known(row, bad.ids, reread),
+            drop,
+            bad.files,
+            bad.schema,
+            looks_at=reread.looked_at(),
+            only=reread.sources,
+        )
+        if done is None:  # all of them were taken out by somebody who knew them
+            state = self.queue.state(self.places.quarantine_location)
+            done = Committed(state.version if state else 0, skipped=True)
         self.quarantine_version = done.version
         return done
+
+    def let_go(self, facts: Mapping[str, Any]) -> int:
+        """Rows that were bad before and are published now leave the queue, after the good commit."""
+        if not self.had_queue:
+            return 0
+        queue = Queue(self.queue, self.places.quarantine_location, Stamped.by(self.contract))
+        metadata = self._info("good", facts).metadata
+        return let_go(queue, self.progress, metadata, self.n, f"{self.quarantine_staging}/left")
 
     def good(self, plan: Plan, staged: Staged, facts: Mapping[str, Any], *, engine: Engine, now: datetime) -> Committed:
         """Good rows, by the contract's strategy."""
         schema = good_schema(plan)
-        files = [StagedFile(file.path, file.rows, file.size) for file in staged.good]
+        files = staged_files(staged.good)
         strategy = strategy_of(self.contract)
         place = self.places.target_location
         if self.decision.action == "widen":
@@ -136,31 +155,51 @@ class Commit:
                 self.staging,
                 now,
                 lambda applied: self._info("good", {**facts, "applied": dict(applied)}),
+                self.layout,
             )
         else:
             rows = sum(file.rows for file in files)
             self.applied = {"inserted": rows, "rows": rows}
             info = self._info("good", {**facts, "applied": dict(self.applied)})
-            if strategy.kind == "overwrite":
+            if strategy.kind == "overwrite" and self._keeps_partitions:
+                done = replace_partitions(self.tables, place, files, schema, info, self.layout)
+            elif strategy.kind == "overwrite":
                 replaced = self.decision.action == "replace"
-                done = self.tables.overwrite(place, files, schema, info, replace_schema=replaced)
+                done = self.tables.overwrite(place, files, schema, info, replace_schema=replaced, layout=self.layout)
             else:
-                done = self.tables.append(place, files, schema, info)
+                done = self.tables.append(place, files, schema, info, layout=self.layout)
         self.good_version = done.version
         return done
 
     def compare(self, plan: Plan) -> evolve.Changes:
         """How the table's columns differ from the plan's, and what the policy makes of it."""
         state = self.tables.state(self.places.target_location)
+        declared = {column.name: from_arrow(to_arrow(column.type)) for column in _good_columns(plan)}
+        self._lay_out(declared, state)
         if state is None:
             return self.changes
-        declared = {column.name: from_arrow(to_arrow(column.type)) for column in _good_columns(plan)}
         declared |= own_columns(strategy_of(self.contract), declared)
         self.changes = evolve.changes(declared, {field.name: from_arrow(field.type) for field in state.schema})
         required = [f.name for f in self.contract.model.fields if f.required]
         strategy, policy = self.contract.materialization.strategy, self.contract.schema_policy.evolution
+        if self._keeps_partitions:
+            strategy = "append"  # rows that stay bind the types
         self.decision = evolve.decide(policy, strategy, self.changes, required=required)
         return self.changes
+
+    @property
+    def _keeps_partitions(self) -> bool:
+        return self.contract.materialization.overwrite_scope == "partitions"
+
+    def _lay_out(self, columns: Mapping[str, Type], state: TableState | None) -> None:
+        strategy = strategy_of(self.contract)
+        made = own_columns(strategy, columns)
+        self.layout = layout_of(self.contract, (*columns, *made), state)
+        if self.layout != PLAIN:
+            self.tables.check(self.places.target_location, layout=self.layout)
+        # A strategy that looks at the table stages again what goes into it.
+        if state is None or not strategy.looks_at_the_table:
+            self.order = order_of(self.layout, tuple(columns))
 
     def refuse_changes(self) -> None:
         """What the policy forbids stops the run before anything is staged."""

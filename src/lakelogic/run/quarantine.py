@@ -285,11 +285,3 @@ def _row_text(given: Mapping[str, pa.Array], row: int, plan: Plan) -> str:
 
 def _row_id(file: str, text: str, occurrence: int) -> str:
     return hashlib.sha256(f"{file}\0{text}\0{occurrence}".encode()).hexdigest()[:32]
-
-
-def known_row_ids(paths: Sequence[str]) -> frozenset[str]:
-    """The identities of the rows that a quarantine table holds already."""
-    if not paths:
-        return frozenset()
-    found = parquet.reader(paths, pa.schema([(names.ROW_ID, pa.string())])).read_all()
-    return frozenset(value for value in found.column(0).to_pylist() if value is not None)

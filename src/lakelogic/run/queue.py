@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lakelogic import clock, names
+from lakelogic import names
 from lakelogic.contract.document import Contract
 from lakelogic.errors import CommitConflict
 from lakelogic.sql.arrays import flags
@@ -98,14 +98,35 @@ class Queue:
         """The table as it is now; None where no row was ever bad."""
         return self.tables.state(self.location)
 
-    def light(self, files: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
-        """Every row, with the columns that a choice looks at."""
-        state = self.state() if files is None else None
-        wanted = self.stamped.light
-        for batch in parquet.batches(files if files is not None else state.files if state else (), wanted):
+    def light(
+        self,
+        files: Sequence[str] | None = None,
+        wanted: Sequence[str] | None = None,
+        only: Iterable[str] | None = None,
+    ) -> Iterator[dict[str, Any]]:
+        """Every row, with the columns that a choice looks at; files without a row of `only` sources are passed by."""
+        if files is None:
+            state = self.state()
+            files = state.files if state else ()
+        if only is not None:
+            files = [path for path in files if may_hold(path, self.stamped.source, only)]
+        wanted = wanted or self.stamped.light
+        for batch in parquet.batches(files, wanted):
             missing = dict.fromkeys(name for name in wanted if name not in batch.schema.names)
             for row in batch.to_pylist():
                 yield {**missing, **row}
+
+    def of_others(self, app_id: str) -> frozenset[str]:
+        """The batches that other datasets have put here: a quarantine may be shared."""
+        state = self.state()
+        others = [other for other in (state.transactions if state else ()) if other.endswith(":bad")]
+        found = {
+            str(commit.get("batch_id"))
+            for other in others
+            if other != app_id
+            for commit in self.tables.commits(self.location, other)
+        }
+        return frozenset(found)
 
     def rows(self, keeps: Callable[[Mapping[str, Any]], bool], limit: int | None = None) -> pa.Table:
         """The rows that are kept, with all columns of the table."""
@@ -133,10 +154,14 @@ class Queue:
         edit: Callable[[pa.Table, list[bool]], pa.Table],
         added: Sequence[StagedFile] = (),
         schema: pa.Schema | None = None,
+        *,
+        looks_at: Sequence[str] | None = None,
+        only: Iterable[str] | None = None,
     ) -> tuple[Committed | None, int]:
         """Edit the rows that are meant and put staged files beside them, in one commit; how many rows were edited.
 
         Files without such rows stay as they are. Where somebody else commits first, the table is looked at again.
+        `looks_at` are the columns that tell which rows are meant, `only` the sources that they can have.
         """
         conflict: CommitConflict | None = None
         for attempt in range(_TRIES):
@@ -147,7 +172,7 @@ class Queue:
                 assert schema is not None
                 return self.tables.append(self.location, added, schema, info), 0
             whole = _united(_united(state.schema, schema or pa.schema([])), SETTLED)
-            rewritten = self._rewritten(state, f"{place}/{attempt}", meant, edit, whole)
+            rewritten = self._rewritten(state, f"{place}/{attempt}", meant, edit, whole, looks_at, only)
             try:
                 if not rewritten.removed:
                     if not added:
@@ -180,10 +205,14 @@ class Queue:
         meant: Callable[[Mapping[str, Any]], bool],
         edit: Callable[[pa.Table, list[bool]], pa.Table],
         schema: pa.Schema,
+        looks_at: Sequence[str] | None,
+        only: Iterable[str] | None,
     ) -> _Rewritten:
         found = _Rewritten()
         for number, path in enumerate(state.files):
-            chosen = [meant(row) for row in self.light([path])]
+            if only is not None and not may_hold(path, self.stamped.source, only):
+                continue
+            chosen = [meant(row) for row in self.light([path], looks_at)]
             if not any(chosen):
                 continue
             found.rows += chosen.count(True)
@@ -204,6 +233,21 @@ class _Rewritten:
             file.parent.mkdir(parents=True, exist_ok=True)
             pq.write_table(table, file, compression="zstd")
             self.files.append(StagedFile(str(file), table.num_rows, file.stat().st_size))
+
+
+def may_hold(path: str, column: str, values: Iterable[str]) -> bool:
+    """Whether a file can hold one of the values, as far as its footer tells."""
+    metadata = pq.read_metadata(path)
+    at = metadata.schema.to_arrow_schema().get_field_index(column)
+    if at < 0:
+        return False
+    for group in range(metadata.num_row_groups):
+        leaves = metadata.row_group(group)
+        leaf = next(c for c in map(leaves.column, range(leaves.num_columns)) if c.path_in_schema == column)
+        known = leaf.statistics
+        if known is None or not known.has_min_max or any(known.min <= value <= known.max for value in values):
+            return True
+    return False
 
 
 def _united(kept: pa.Schema, new: pa.Schema) -> pa.Schema:
@@ -250,24 +294,3 @@ def facts_of(metadata: Mapping[str, str] | None) -> dict[str, Any]:
 def claim_of(batch_id: str, n: int) -> str:
     """What stands on rows that a batch is about to publish under its number."""
     return f"{batch_id}:{n}"
-
-
-def let_go(queue: Queue, progress: str, commit: Mapping[str, str], n: int, place: str) -> int:
-    """Take the rows out of the queue that a good commit has published; how many.
-
-    These are the rows that it claimed, and those of the sources that it read again and did not find bad: what the
-    commit says of itself is enough, so whoever comes after a crash can do this too. Doing it twice changes nothing.
-    """
-    facts, batch_id = facts_of(commit), str(commit.get("batch_id"))
-    mark, sources = claim_of(batch_id, n), frozenset(facts.get("reread", ()))
-    source = queue.stamped.source
-
-    def meant(row: Mapping[str, Any]) -> bool:
-        if row[names.STATE] != ACTIVE:
-            return False
-        return row[names.CLAIM] == mark or (row[source] in sources and row[names.BATCH_ID] != batch_id)
-
-    run_id = str(facts.get("run_id"))
-    info = CommitInfo(f"lakelogic:{progress}:queue", n, {"batch_id": batch_id, "facts": json.dumps({"run_id": run_id})})
-    _, count = queue.change(info, place, meant, settle(REPLAYED, run_id, clock.now(), None))
-    return count

@@ -12,7 +12,8 @@ from lakelogic.ledger.records import InputFile, RunRecord
 from lakelogic.run.commit import application
 from lakelogic.run.events import Events
 from lakelogic.run.places import QUARANTINE_FORMAT, Places
-from lakelogic.run.queue import Queue, Stamped, let_go
+from lakelogic.run.queue import Queue, Stamped
+from lakelogic.run.reread import let_go
 from lakelogic.tables.base import TableFormat
 from lakelogic.tables.registry import load as load_tables
 from lakelogic.version import VERSION

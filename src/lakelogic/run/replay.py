@@ -38,7 +38,7 @@ from lakelogic.run.landed import LandedRows, gathers, landed_facts, landed_rows,
 from lakelogic.run.measures import measure
 from lakelogic.run.outcome import finish, record_failure
 from lakelogic.run.places import QUARANTINE_FORMAT, places
-from lakelogic.run.queue import ACTIVE, Chosen, Queue, Stamped, claim, claim_of, drop, let_go
+from lakelogic.run.queue import ACTIVE, Chosen, Queue, Stamped, claim, claim_of, drop
 from lakelogic.run.reconcile import reconcile
 from lakelogic.run.recover import recover
 from lakelogic.run.result import Result
@@ -91,8 +91,12 @@ def _replay(run_: Run, chosen: Chosen, keep_lease: Callable[[], None]) -> Replay
     assert run_.places is not None
     queue = Queue(load_tables(QUARANTINE_FORMAT), run_.places.quarantine_location, Stamped.by(contract))
     waiting = replace(chosen, states=(ACTIVE,))
-    rows = queue.rows(lambda row: waiting.keeps(row, queue.stamped, run_.started)).to_pylist()
-    landed = landed_rows(contract, queue, application(run_.progress, "bad"), rows, run_.keys, job.engine)
+    ours = application(run_.progress, "bad")
+    others = queue.of_others(ours)
+    rows = queue.rows(
+        lambda row: waiting.keeps(row, queue.stamped, run_.started) and row[names.BATCH_ID] not in others
+    ).to_pylist()
+    landed = landed_rows(contract, queue, ours, rows, run_.keys, job.engine)
     done = Replayed(chosen=len(rows), left_out=landed.left_out)
     for why, count in landed.left_out.items():
         run_.events.tell("note", f"{count} rows cannot be replayed and stay: {why}")
@@ -148,7 +152,7 @@ def _evaluate(run_: Run, queue: Queue, landed: LandedRows, done: Replayed, keep_
     commit.refuse_changes()
     commit.begin(run_.identity, engine.name)
     faults.reach("after_intent")
-    staged = engine.stage(prepared.frame, plan.columns, plan.masks, run_.keys, commit.staging)
+    staged = engine.stage(prepared.frame, plan.columns, plan.masks, run_.keys, commit.staging, commit.order)
     faults.reach("after_stage")
     keep_lease()
     bad = quarantine.build(
@@ -221,8 +225,7 @@ def _publish(run_: Run, queue: Queue, commit: Commit, settled: Settled, landed: 
         return _withheld(run_, commit, replace(settled, closed=[error.message]))
     run_.events.tell("wrote", f"Wrote {counts.good} valid rows to {commit.places.target}")
     faults.reach("after_good_commit")
-    info = commit.info("good", facts)
-    let_go(queue, run_.progress, info.metadata, commit.n, f"{commit.quarantine_staging}/left")
+    commit.let_go(facts)
     faults.reach("after_settling")
     return finish(run_, settled, "succeeded", published=True, commit=commit)
 

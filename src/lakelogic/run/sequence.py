@@ -7,15 +7,17 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from lakelogic import clock, names
-from lakelogic.engines.base import Engine, Frame
+from lakelogic.engines.base import AS_IT_COMES, Engine, Frame
 from lakelogic.errors import DataError, GateClosed, LakeLogicError, SourceError, UnsupportedError
 from lakelogic.plan.compile import Compiled, SourceColumns, compile_contract
 from lakelogic.plan.fingerprint import fingerprint
 from lakelogic.plan.needs import needed_formats, needed_functions, needed_masks, needed_nodes
 from lakelogic.plan.nodes import Plan, Read
 from lakelogic.plan.publish import Stamps
+from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.privacy.keys import load_keys
 from lakelogic.run import faults, gates, leases, quarantine, window
 from lakelogic.run.commit import Commit, committer, stored_names
@@ -27,6 +29,7 @@ from lakelogic.run.outcome import finish, nothing_new, record_failure
 from lakelogic.run.places import places
 from lakelogic.run.reconcile import Counts, reconcile
 from lakelogic.run.recover import recover
+from lakelogic.run.reread import discarded
 from lakelogic.run.result import Result
 from lakelogic.storage.local import changes
 
@@ -66,8 +69,22 @@ def _run(run_: Run) -> Result:
     run_.keys = load_keys(strategies, job.environ)
     if job.materialize:
         run_.places = places(contract, job.catalog, job.target)
+    if run_.places is None or job.ledger is None:
+        return _read(run_, None)
+    # Before the input is pinned: what another run publishes meanwhile must not be read a second time.
+    lease = leases.acquire(job.ledger, run_.places.target_location, run_.run_id)
+    try:
+        faults.reach("after_lease")
+        return _read(run_, leases.keeper(job.ledger, lease))
+    finally:
+        job.ledger.release(lease)
+
+
+def _read(run_: Run, keep_lease: Callable[[], None] | None) -> Result:
+    """Pin the input; unless it was read before, judge and publish it."""
+    job, contract = run_.job, run_.job.loaded.contract
     if job.data is not None:
-        return _judge_rows(run_)
+        return _judge_rows(run_, keep_lease)
     seen: set[tuple[str, int, int]] = set()
     is_there = False
     if job.ledger is not None and run_.places is not None:
@@ -88,14 +105,7 @@ def _run(run_: Run) -> Result:
         return nothing_new(run_)
     if empty and not job.materialize:
         run_.events.tell("note", f"There is nothing to read at {slice_.described}")
-    if run_.places is None or job.ledger is None:
-        return _evaluate_and_publish(run_, None)
-    lease = leases.acquire(job.ledger, run_.places.target_location, run_.run_id)
-    try:
-        faults.reach("after_lease")
-        return _evaluate_and_publish(run_, leases.keeper(job.ledger, lease))
-    finally:
-        job.ledger.release(lease)
+    return _evaluate_and_publish(run_, keep_lease)
 
 
 def _refuse_pins(run_: Run) -> None:
@@ -110,19 +120,13 @@ def _refuse_pins(run_: Run) -> None:
             )
 
 
-def _judge_rows(run_: Run) -> Result:
+def _judge_rows(run_: Run, keep_lease: Callable[[], None] | None) -> Result:
     """Rows that were handed in: no source to pin, the batch is known by the run."""
     contract = run_.job.loaded.contract
     run_.links = window.pin_links(contract, run_.job.catalog)
     run_.identity = {"run": run_.run_id}
     run_.batch_id = window.batch_id(contract.dataset_name, run_.fingerprint, run_.identity)
-    if run_.places is None or run_.job.ledger is None:
-        return _evaluate_and_publish(run_, None)
-    lease = leases.acquire(run_.job.ledger, run_.places.target_location, run_.run_id)
-    try:
-        return _evaluate_and_publish(run_, leases.keeper(run_.job.ledger, lease))
-    finally:
-        run_.job.ledger.release(lease)
+    return _evaluate_and_publish(run_, keep_lease)
 
 
 def _prepare(run_: Run) -> Prepared:
@@ -172,7 +176,8 @@ def link_frames(run_: Run, plan: Plan) -> dict[str, Frame]:
     for name, link in plan.links.items():
         if link.is_checked and (found := engine.duplicates(links[name], link.key)):
             raise DataError(
-                f"The link `{link.reference}` has {found} key{'s' if found != 1 else ''} that occur more than once.",
+                f"The link `{link.reference}` has {found} "
+                f"{'keys that occur' if found != 1 else 'key that occurs'} more than once.",
                 hint="A lookup or join must find at most one row; deduplicate the reference first.",
             )
     return links
@@ -216,18 +221,18 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
             run_.drift["table"] = evolved
         commit.refuse_changes()
         commit.begin(run_.identity, engine.name)
-        place, bad_place = commit.staging, commit.quarantine_staging
+        place, bad_place, order = commit.staging, commit.quarantine_staging, commit.order
     else:
         folder = scratch_folder()
-        place, bad_place = f"{folder}/good", f"{folder}/bad"
+        place, bad_place, order = f"{folder}/good", f"{folder}/bad", AS_IT_COMES
     faults.reach("after_intent")
     run_.events.tell("phase", "reading, shaping and judging rows", phase="stage")
-    staged = engine.stage(prepared.frame, plan.columns, plan.masks, run_.keys, place)
+    staged = engine.stage(prepared.frame, plan.columns, plan.masks, run_.keys, place, order)
     faults.reach("after_stage")
     if keep_lease:
         keep_lease()
     run_.events.tell("phase", "counting and checking", phase="check")
-    known = commit.quarantined_before() if commit else frozenset()
+    reread = commit.reread(read_facts(run_)) if commit else None
     bad = quarantine.build(
         plan,
         staged.bad,
@@ -235,7 +240,7 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
         run_.keys,
         batch_id=run_.batch_id,
         contract_version=contract.contract_version,
-        known_ids=known,
+        known_ids=discarded(reread.queue, reread) if reread else frozenset(),
         stored=commit.quarantine_columns() if commit else None,
     )
     faults.reach("after_quarantine_stage")
@@ -257,6 +262,19 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
     if commit is not None:
         return _publish(run_, commit, settled)
     return finish(run_, settled, "gated" if closed else "succeeded", published=False)
+
+
+def read_facts(run_: Run) -> dict[str, Any]:
+    """What a commit says about its input: whoever comes later can tell whether a row was read again."""
+    contract = run_.job.loaded.contract
+    whole = contract.materialization.overwrite_scope != "partitions"
+    replaces = strategy_of(contract).kind == "overwrite" and whole
+    table = run_.slice is not None and run_.slice.pinned.table is not None
+    return {
+        "input": run_.identity,
+        **({"source": run_.slice.described} if run_.slice and table else {}),
+        **({"replaces": True} if replaces else {}),
+    }
 
 
 def scratch_folder() -> str:
@@ -302,7 +320,7 @@ def _publish(run_: Run, commit: Commit, settled: Settled) -> Result:
         "run_id": run_.run_id,
         "counts": counts.as_dict(),
         "contract_version": contract.contract_version,
-        "input": run_.identity,
+        **read_facts(run_),
         "engine": run_.job.engine.name,
         "landed": landed_facts(settled.prepared.compiled.plan),
     }
@@ -326,5 +344,7 @@ def _publish(run_: Run, commit: Commit, settled: Settled) -> Result:
         return finish(run_, replace(settled, closed=[closed.message]), "gated", published=False, commit=commit)
     run_.events.tell("wrote", f"Wrote {counts.good} valid rows to {commit.places.target}")
     faults.reach("after_good_commit")
+    if gone := commit.let_go(facts):
+        run_.events.tell("note", f"{gone} rows that were bad before left {commit.places.quarantine}")
     faults.reach("after_settling")
     return finish(run_, settled, "succeeded", published=True, commit=commit)

@@ -1,0 +1,104 @@
+"""Rows of the queue that a run reads again from their source: bad once more, they are one row; good, they leave."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lakelogic import clock, names
+from lakelogic.run.queue import ACTIVE, DISCARDED, REPLAYED, Queue, claim_of, facts_of, settle
+from lakelogic.tables.base import CommitInfo
+
+AGAIN = "its source was read again"
+
+
+def sources_of(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What a commit read, by the name that rows carry, and what tells that it has not changed since."""
+    read = facts.get("input", {})
+    found: dict[str, Any] = {path: [size, changed] for path, size, changed in read.get("files", ())}
+    if "table" in read:
+        found[str(facts.get("source"))] = read.get("version")
+    return found
+
+
+@dataclass(slots=True)
+class Reread:
+    """Which rows of a queue stood in what a batch reads.
+
+    A row is the same when its source is: a file that changed may hold other rows, however much they look alike. Where
+    the batch takes the place of the whole table, rows of its sources belong to it or to nothing any more.
+    """
+
+    queue: Queue
+    app_id: str  # whose commits tell what earlier batches read
+    batch_id: str
+    facts: Mapping[str, Any]
+    sources: Mapping[str, Any] = field(init=False)
+    _before: dict[str, dict[str, Any]] | None = None
+
+    def __post_init__(self) -> None:
+        self.sources = sources_of(self.facts)
+
+    def holds(self, row: Mapping[str, Any]) -> bool:
+        """Whether the row was read again."""
+        source = row[self.queue.stamped.source]
+        if source not in self.sources:
+            return False
+        batch = row[names.BATCH_ID]
+        if batch == self.batch_id:
+            return True
+        before = self._batches().get(batch)
+        if before is None:
+            return False  # somebody else's, or so old that nobody knows what it was read from
+        return bool(self.facts.get("replaces")) or before.get(source) == self.sources[source]
+
+    def _batches(self) -> dict[str, dict[str, Any]]:
+        if self._before is None:
+            commits = self.queue.tables.commits(self.queue.location, self.app_id)
+            self._before = {str(commit.get("batch_id")): sources_of(facts_of(commit)) for commit in commits}
+        return self._before
+
+    def looked_at(self) -> tuple[str, ...]:
+        """The columns that the choice needs."""
+        stamped = self.queue.stamped
+        return (names.ROW_ID, names.STATE, names.BATCH_ID, names.CLAIM, stamped.source)
+
+
+def is_known(row: Mapping[str, Any], ids: set[str], reread: Reread) -> bool:
+    """Whether a row that failed just now is this one, which waits already or has left."""
+    return row[names.ROW_ID] in ids and row[names.STATE] != DISCARDED and reread.holds(row)
+
+
+def discarded(queue: Queue, reread: Reread) -> frozenset[str]:
+    """Rows that were read again and that a person has taken out for good."""
+    state = queue.state()
+    if state is None or not reread.sources:
+        return frozenset()
+    rows = queue.light(state.files, reread.looked_at(), reread.sources)
+    return frozenset(row[names.ROW_ID] for row in rows if row[names.STATE] == DISCARDED and reread.holds(row))
+
+
+def let_go(queue: Queue, progress: str, commit: Mapping[str, str], n: int, place: str) -> int:
+    """Take the rows out of the queue that a good commit has published; how many.
+
+    These are the rows that it claimed, and those that it read again and did not find bad: what the commit says of
+    itself is enough, so whoever comes after a crash can do this too. Doing it twice changes nothing.
+    """
+    facts, batch_id = facts_of(commit), str(commit.get("batch_id"))
+    reread = Reread(queue, f"lakelogic:{progress}:bad", batch_id, facts)
+    mark = claim_of(batch_id, n)
+    is_replay = bool(facts.get("replay"))
+
+    def meant(row: Mapping[str, Any]) -> bool:
+        if row[names.STATE] != ACTIVE:
+            return False
+        return row[names.CLAIM] == mark if is_replay else row[names.BATCH_ID] != batch_id and reread.holds(row)
+
+    run_id = str(facts.get("run_id"))
+    info = CommitInfo(f"lakelogic:{progress}:queue", n, {"batch_id": batch_id, "facts": json.dumps({"run_id": run_id})})
+    edit = settle(REPLAYED, run_id, clock.now(), None if is_replay else AGAIN)
+    only = None if is_replay else reread.sources
+    _, count = queue.change(info, place, meant, edit, looks_at=reread.looked_at(), only=only)
+    return count
