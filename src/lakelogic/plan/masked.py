@@ -11,6 +11,8 @@ from lakelogic.plan.datasets import Checks
 from lakelogic.plan.nodes import Expand, Fork, Join, Keep, Node, Order, Pairs, Rank, Rollup, RowWise, Stack, Window
 from lakelogic.plan.questions import Question
 from lakelogic.plan.state import Trouble
+from lakelogic.plan.strategies.batch import order_path
+from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.sql.expressions import Call, Column, Expression, Lambda
 
 # Equal values stay equal, and different ones different, under these.
@@ -30,8 +32,9 @@ def check_masks(contract: Contract, masks: Mapping[str, str], rules: Checks, tro
         if mask is not None and mask not in STABLE:
             message = f"The key `{key}` is masked with `{mask}`, which does not keep keys apart."
             trouble.add(MASKED, message, keyed, "use masking: hash or encrypt_deterministic for a key")
-    if settings.sequence_by and settings.sequence_by.lower() in masks:
-        trouble.add(MASKED, f"`{settings.sequence_by}` is masked and has no order.", "materialization.sequence_by")
+    strategy = strategy_of(contract)
+    if strategy.order and strategy.order.lower() in masks:
+        trouble.add(MASKED, f"`{strategy.order}` is masked and has no order.", order_path(contract))
     for index, rule in enumerate(contract.quality.dataset_rules):
         asked = next((question for question in rules.questions if question.name == f"sql:{index}"), None)
         for name in sorted(_misjudged(rule, asked, masks)):
