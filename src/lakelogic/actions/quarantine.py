@@ -321,3 +321,31 @@ def replay_rows(request: Request, engine: str | None = None, sinks: tuple[Sink, 
         result.reasons if result else (),
         result.report if result else {},
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Discarded:
+    """The rows that were taken out of the queue."""
+
+    dataset: str
+    table: str
+    rows: tuple[str, ...]
+
+
+def discard_rows(request: Request, reason: str, *, everything: bool = False) -> Discarded:
+    """Take rows out of the queue for good; the reason is kept with each row and in the ledger."""
+    from lakelogic.run.discard import discard
+
+    if not reason.strip():
+        raise UsageError("To discard rows a reason is needed.", hint="Add --reason 'test data of …'; it is kept.")
+    if not everything and request.chosen == Chosen(states=request.chosen.states):
+        raise UsageError(
+            "That would discard every row that waits.", hint="Choose rows (--rule, --row, …), or say --all."
+        )
+    catalog = LocalCatalog()
+    place = find(request, catalog)
+    if place.loaded is None:
+        raise UsageError("To discard rows the contract is needed.", hint="Name the contract's file.")
+    with ledger_here(catalog) as ledger:
+        found = discard(place.loaded, catalog, ledger, request.chosen, why=reason, person=person())
+    return Discarded(place.dataset, place.name, tuple(found))

@@ -11,6 +11,7 @@ import click
 
 from lakelogic.cli.console import Console, guarded
 from lakelogic.cli.quarantine import quarantine
+from lakelogic.cli.tables import COMMANDS
 from lakelogic.version import VERSION
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -26,7 +27,8 @@ def cli() -> None:
     """Run data contracts: every row accounted for, on Spark, Polars or DuckDB."""
 
 
-cli.add_command(quarantine)
+for command in (quarantine, *COMMANDS):
+    cli.add_command(command)
 
 
 @cli.command()
@@ -128,13 +130,14 @@ def verify(
 @click.option("--sql", is_flag=True, help="The statement or plan that the engine runs (looks at the source).")
 @click.option("--origin", "origin_path", metavar="KEY", help="Where the value of a key was written.")
 @click.option("--functions", is_flag=True, help="List the functions of contract SQL.")
+@click.option("--key", "keys_", multiple=True, metavar="VALUE", help="The story of the good row with this primary key.")
 @json_flag
 @guarded
 def explain(
     contract: str | None, engine: str | None, env: str | None, overrides: tuple[str, ...], sql: bool,
-    origin_path: str | None, functions: bool, as_json: bool,
+    origin_path: str | None, functions: bool, keys_: tuple[str, ...], as_json: bool,
 ) -> int:  # fmt: skip
-    """Show what a contract will do to rows."""
+    """Show what a contract will do to rows, or what it did to one."""
     from lakelogic.actions import contracts
 
     console = Console(as_json)
@@ -149,6 +152,13 @@ def explain(
         return 0
     if contract is None:
         raise click.UsageError("Name a contract, or use --functions.")
+    if keys_:
+        from lakelogic.actions.stories import explain_key
+        from lakelogic.cli.quarantine import show_story
+
+        told = explain_key(contract, keys_, env=env, overrides=overrides, engine=engine)
+        console.json(told.as_dict()) if as_json else show_story(console, told)
+        return 0
     if origin_path:
         found = contracts.origin(contract, origin_path, env=env, overrides=overrides)
         if as_json:

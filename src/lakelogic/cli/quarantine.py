@@ -172,6 +172,66 @@ def replay(contract: str, engine: str | None, as_json: bool, **options: Any) -> 
     return done.exit_code
 
 
+@quarantine.command("discard")
+@click.argument("contract", type=click.Path())
+@click.option("--reason", required=True, help="Why; kept with every row and in the ledger.")
+@click.option("--all", "everything", is_flag=True, help="Every row that waits, where nothing else chooses.")
+@choosing
+@guarded
+def discard(contract: str, reason: str, everything: bool, as_json: bool, **options: Any) -> int:
+    """Take waiting rows out of the queue for good; they stay in the table, with who, when and why."""
+    from lakelogic.actions.quarantine import discard_rows
+
+    console = Console(as_json)
+    done = discard_rows(request_of(contract, options, "active"), reason, everything=everything)
+    if as_json:
+        console.json({"dataset": done.dataset, "table": done.table, "discarded": len(done.rows), "rows": done.rows})
+    else:
+        console.print(f"Discarded {len(done.rows)} rows of {done.table}")
+    return 0
+
+
+@quarantine.command("explain")
+@click.argument("row")
+@click.argument("what", required=False)
+@click.option("--engine", help="Which engine judges the row again; by default a quick one.")
+@env_option
+@set_option
+@json_flag
+@guarded
+def explain(
+    row: str, what: str | None, engine: str | None, env: str | None, overrides: tuple[str, ...], as_json: bool
+) -> int:
+    """The story of one row (its id, or the beginning of it): what steps made of it, how rules saw it."""
+    from lakelogic.actions.quarantine import Request
+    from lakelogic.actions.stories import explain_row
+
+    console = Console(as_json)
+    told = explain_row(row, Request(what, env=env, overrides=overrides) if what else None, engine)
+    console.json(told.as_dict()) if as_json else show_story(console, told)
+    return 0
+
+
+def show_story(console: Console, told: Any) -> None:
+    """A story for people."""
+    facts = {**told.facts, **told.values}
+    console.table(("", ""), [(name, cell(value)) for name, value in facts.items() if value not in (None, [], {})])
+    if told.story is not None:
+        console.print()
+        rows = [
+            (
+                chapter.outcome or "",
+                chapter.kind,
+                chapter.what,
+                ", ".join(f"{name}={'null' if value is None else value}" for name, value in chapter.values.items()),
+            )
+            for chapter in told.story.chapters
+        ]
+        console.table(("outcome", "step", "what", "values"), rows)
+    for note in (*told.notes, *(told.story.notes if told.story else ())):
+        console.note(f"Note: {note}")
+
+
 def _at(value: Any) -> str:
     return str(value)[:19].replace("T", " ") if value is not None else ""
 
