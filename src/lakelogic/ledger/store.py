@@ -147,6 +147,25 @@ class Ledger:
             found = connection.rows("SELECT path, size, mtime_ns FROM inputs WHERE dataset = :dataset", dataset=dataset)
         return {(file["path"], file["size"], file["mtime_ns"]) for file in found}
 
+    def forget(self, dataset: str) -> int:
+        """Let the next run of a dataset read everything again; how many files that are.
+
+        Files, batches and open intents are forgotten, and a batch that waits for a decision is given up. Runs stay,
+        and so does the count of commits: a number is never given out twice.
+        """
+        with self._database.write(f"dataset:{dataset}") as connection:
+            known = connection.rows("SELECT path FROM inputs WHERE dataset = :dataset", dataset=dataset)
+            connection.run("DELETE FROM inputs WHERE dataset = :dataset", dataset=dataset)
+            connection.run("DELETE FROM batches WHERE dataset = :dataset", dataset=dataset)
+            self._close_intents(connection, dataset, "abandoned")
+            connection.run(
+                "UPDATE held SET state = 'discarded', decided_at = :decided_at, why = 'reset' "
+                "WHERE dataset = :dataset AND state = 'waiting'",
+                decided_at=clock.now(),
+                dataset=dataset,
+            )
+        return len(known)
+
     def batch_done(self, batch_id: str) -> bool:
         """Whether the good rows of this batch have been published."""
         with self._database.read() as connection:
@@ -249,6 +268,14 @@ class Ledger:
         with self._database.read() as connection:
             found = connection.rows("SELECT * FROM held WHERE run_id = :run_id", run_id=run_id)
         return Held(**found[0]) if found else None
+
+    def waiting(self) -> list[Held]:
+        """The batches that wait for a decision, newest first."""
+        with self._database.read() as connection:
+            return [
+                Held(**row)
+                for row in connection.rows("SELECT * FROM held WHERE state = 'waiting' ORDER BY held_at DESC")
+            ]
 
     def decide(self, held: Held) -> None:
         """Write down what became of a held batch."""

@@ -1,0 +1,158 @@
+"""Begin again: remove the tables and the progress of datasets, or read everything anew into a table that stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from lakelogic.actions.quarantine import person
+from lakelogic.actions.run import RunReport, RunRequest, run_contract
+from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.contract.load import Loaded
+from lakelogic.errors import UnsupportedError, UsageError
+from lakelogic.run.events import Sink
+
+
+@dataclass(frozen=True, slots=True)
+class ResetRequest:
+    """Contracts, or folders of contracts; `layer` keeps only those of one layer."""
+
+    what: tuple[str, ...]
+    layer: str | None = None
+    env: str | None = None
+    overrides: tuple[str, ...] = ()
+    why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Doomed:
+    """What a reset takes away for one dataset. None: there is no such table; `shared`: it holds rows of others."""
+
+    dataset: str
+    target: str
+    location: str
+    format: str
+    rows: int | None
+    quarantine: str
+    quarantine_location: str
+    quarantined: int | None
+    shared: bool
+    files_read: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """The plan as plain data."""
+        return asdict(self)
+
+
+def plan_reset(request: ResetRequest) -> list[Doomed]:
+    """What would be removed; nothing is changed."""
+    from lakelogic.ledger.store import open_ledger
+
+    catalog = LocalCatalog()
+    contracts = _contracts(request)
+    with open_ledger(catalog.ledger_url()) as ledger:
+        return [_doomed(loaded, catalog, ledger) for loaded in contracts]
+
+
+def reset(request: ResetRequest, confirm: Callable[[list[Doomed]], bool]) -> list[Doomed] | None:
+    """Remove tables and progress after a look at the plan; None when it was not confirmed.
+
+    The ledger hears of it first. Tables go before the progress: where a table is gone, everything is read again
+    anyway, so that a reset that is stopped anywhere leaves no row twice.
+    """
+    from lakelogic import clock, names
+    from lakelogic.ledger.records import Act
+    from lakelogic.ledger.store import open_ledger
+    from lakelogic.run import leases
+    from lakelogic.run.places import QUARANTINE_FORMAT
+    from lakelogic.tables.registry import load
+
+    doomed = plan_reset(request)
+    if not confirm(doomed):
+        return None
+    catalog = LocalCatalog()
+    with open_ledger(catalog.ledger_url()) as ledger:
+        for one in doomed:
+            lease = leases.acquire(ledger, one.location, f"reset-{names.new_run_id(clock.now())}")
+            try:
+                ledger.tell(Act("reset", one.dataset, person(), request.why, one.as_dict()))
+                load(one.format).drop(one.location)
+                if not one.shared:
+                    load(QUARANTINE_FORMAT).drop(one.quarantine_location)
+                ledger.forget(one.dataset)
+            finally:
+                ledger.release(lease)
+    return doomed
+
+
+def reload(request: RunRequest, why: str | None = None, sinks: tuple[Sink, ...] = ()) -> RunReport:
+    """Read everything again in one run. Appended rows are replaced in one commit; others are merged as ever."""
+    from lakelogic.ledger.records import Act
+    from lakelogic.ledger.store import open_ledger
+    from lakelogic.plan.compile import load_checked
+    from lakelogic.plan.strategies.settings import strategy_of
+
+    contract = load_checked(request.contract, env=request.env, overrides=request.overrides).contract
+    kind, source = strategy_of(contract).kind, contract.source
+    overrides = list(request.overrides)
+    if kind == "append":
+        overrides.append("materialization.strategy=overwrite")
+    if source.load_mode == "incremental":
+        overrides += ["source.load_mode=full"]
+        overrides += ["source.watermark_strategy=null"] if source.watermark_strategy else []
+    elif source.load_mode == "cdc":
+        raise UnsupportedError(
+            "A source of changes cannot be loaded again by itself.",
+            hint="`lakelogic reset` the dataset and run: the changes are applied again in their order.",
+        )
+    changed = load_checked(request.contract, env=request.env, overrides=overrides).contract
+    if strategy_of(changed).kind == "append":
+        raise UnsupportedError("This kind of fact only appends.", hint="`lakelogic reset` the dataset and run.")
+    with open_ledger(LocalCatalog().ledger_url()) as ledger:
+        facts = {"contract": request.contract, "by": "overwrite" if kind == "append" else kind}
+        ledger.tell(Act("reload", contract.dataset_name, person(), why, facts))
+    again = RunRequest(request.contract, request.engine, request.env, tuple(overrides), settings=request.settings)
+    return run_contract(again, sinks)
+
+
+def _contracts(request: ResetRequest) -> list[Loaded]:
+    from lakelogic.plan.compile import load_checked
+
+    files: list[str] = []
+    for written in request.what:
+        inside = sorted(str(path) for kind in ("*.yaml", "*.yml") for path in Path(written).glob(kind))
+        files += inside if Path(written).is_dir() else [written]
+    found = [load_checked(file, env=request.env, overrides=request.overrides) for file in files]
+    kept = [one for one in found if request.layer is None or one.contract.layer == request.layer]
+    if not kept:
+        said = f" of the layer `{request.layer}`" if request.layer else ""
+        raise UsageError(f"There is no contract{said} in {', '.join(request.what)}.", hint="Check the name.")
+    return kept
+
+
+def _doomed(loaded: Loaded, catalog: LocalCatalog, ledger: Any) -> Doomed:
+    from lakelogic.run.commit import application
+    from lakelogic.run.places import QUARANTINE_FORMAT, places
+    from lakelogic.run.queue import Queue
+    from lakelogic.tables.registry import load
+
+    contract = loaded.contract
+    where, form = places(contract, catalog), contract.materialization.format
+    good = load(form).state(where.target_location)
+    queue = Queue(load(QUARANTINE_FORMAT), where.quarantine_location)
+    bad = queue.state()
+    shared = bool(queue.of_others(application(contract.dataset_name, "bad")))
+    return Doomed(
+        contract.dataset_name,
+        where.target,
+        where.target_location,
+        form,
+        None if good is None else good.rows,
+        where.quarantine,
+        where.quarantine_location,
+        None if bad is None else bad.rows,
+        shared,
+        len(ledger.seen(contract.dataset_name)),
+    )

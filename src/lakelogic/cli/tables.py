@@ -1,0 +1,171 @@
+"""Commands about tables rather than rows: what they should be, their upkeep, and beginning again."""
+
+from __future__ import annotations
+
+import click
+
+from lakelogic.cli.console import Console, guarded
+from lakelogic.contract.durations import duration
+from lakelogic.errors import UsageError
+
+env_option = click.option("--env", help="Environment of the contract (or LAKELOGIC_ENV).")
+set_option = click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override one key.")
+json_flag = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout instead of text.")
+why_option = click.option("--why", help="Why, for the ledger.")
+
+
+@click.command()
+@click.argument("contract", type=click.Path())
+@click.option("--apply", "carry_out", is_flag=True, help="Carry the statements out; no row is touched.")
+@env_option
+@set_option
+@json_flag
+@guarded
+def ddl(contract: str, carry_out: bool, env: str | None, overrides: tuple[str, ...], as_json: bool) -> int:
+    """Show CREATE or ALTER for the contract's table."""
+    from lakelogic.actions.ddl import DdlRequest
+    from lakelogic.actions.ddl import ddl as action
+
+    console = Console(as_json)
+    report = action(DdlRequest(contract, env, overrides, carry_out))
+    if as_json:
+        console.json(report.as_dict())
+        return 0
+    for statement in report.statements:
+        console.print(statement)
+    for line in report.left:
+        console.print(f"-- {line}")
+    if not report.statements:
+        console.print(f"-- {report.table} is as the contract says.")
+    if report.applied:
+        console.note(f"Applied to {report.table}.")
+    return 0
+
+
+@click.command()
+@click.argument("what", nargs=-1, required=True)
+@click.option("--retention", metavar="AGE", help="How long unused files are kept: 7 days, 24h. Contracts may say it.")
+@click.option("--no-compact", is_flag=True, help="Leave small files as they are.")
+@click.option("--no-vacuum", is_flag=True, help="Delete no files.")
+@click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
+@env_option
+@set_option
+@json_flag
+@guarded
+def maintain(
+    what: tuple[str, ...], retention: str | None, no_compact: bool, no_vacuum: bool, dry_run: bool,
+    env: str | None, overrides: tuple[str, ...], as_json: bool,
+) -> int:  # fmt: skip
+    """Put small files together and delete unused ones (WHAT: contracts, table names, folders)."""
+    from lakelogic.actions.maintain import MaintainRequest
+    from lakelogic.actions.maintain import maintain as action
+
+    console = Console(as_json)
+    try:
+        age = duration(retention) if retention else None
+    except ValueError as error:
+        raise UsageError(f"--retention: {error}.", hint="Write 24h, 30m, 7 days or P7D.") from None
+    request = MaintainRequest(what, env, overrides, age, not no_compact, not no_vacuum, dry_run)
+    done = action(request)
+    if as_json:
+        console.json({"dry_run": dry_run, "tables": [one.as_dict() for one in done]})
+        return 0
+    heads = ("table", "small files", "now", "files deleted", "bytes deleted", "bad rows deleted")
+    console.table(
+        heads,
+        [
+            [
+                one.table,
+                str(one.files_before),
+                str(one.files_after),
+                str(one.files_deleted),
+                str(one.bytes_deleted),
+                str(one.bad_rows_deleted),
+            ]
+            for one in done
+        ],
+    )
+    if dry_run:
+        console.note("Nothing was changed.")
+    return 0
+
+
+@click.command()
+@click.argument("what", nargs=-1, required=True, type=click.Path(exists=True))
+@click.option("--layer", help="Only contracts of this layer.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@why_option
+@env_option
+@set_option
+@json_flag
+@guarded
+def reset(
+    what: tuple[str, ...], layer: str | None, yes: bool, why: str | None,
+    env: str | None, overrides: tuple[str, ...], as_json: bool,
+) -> int:  # fmt: skip
+    """Remove tables and progress, so that the next run begins again (WHAT: contracts, or folders of them)."""
+    from lakelogic.actions.reset import Doomed, ResetRequest
+    from lakelogic.actions.reset import reset as action
+
+    console = Console(as_json)
+
+    def confirm(plan: list[Doomed]) -> bool:
+        if not as_json:
+            heads = ("dataset", "table", "rows", "quarantine", "bad rows", "files read")
+            console.table(heads, [_row(one) for one in plan])
+        if yes:
+            return True
+        if as_json:
+            raise UsageError("A reset must be confirmed.", hint="Add --yes.")
+        return click.confirm("Remove these tables and their progress?", err=True)
+
+    done = action(ResetRequest(what, layer, env, overrides, why), confirm)
+    if as_json:
+        console.json({"removed": [one.as_dict() for one in done or ()]})
+    else:
+        console.note("Nothing was changed." if done is None else "Removed. The next run reads everything.")
+    return 0
+
+
+def _row(one: object) -> list[str]:
+    from lakelogic.actions.reset import Doomed
+
+    assert isinstance(one, Doomed)
+    kept = f"{one.quarantine} (stays: shared)" if one.shared else one.quarantine
+    return [
+        one.dataset,
+        one.target,
+        "none" if one.rows is None else str(one.rows),
+        kept,
+        "none" if one.quarantined is None else str(one.quarantined),
+        str(one.files_read),
+    ]
+
+
+@click.command()
+@click.argument("contract", type=click.Path())
+@click.option("--engine", help="spark, duckdb or polars.")
+@why_option
+@env_option
+@set_option
+@json_flag
+@guarded
+def reload(
+    contract: str, engine: str | None, why: str | None, env: str | None, overrides: tuple[str, ...], as_json: bool
+) -> int:
+    """Read everything again in one run; the table is never empty in between."""
+    from lakelogic.actions.reset import reload as action
+    from lakelogic.actions.run import RunRequest
+
+    console = Console(as_json)
+    report = action(RunRequest(contract, engine, env, overrides), why, console.sinks())
+    console.clear()
+    if as_json:
+        outcome = {"status": report.status, "exit_code": report.exit_code, "reasons": list(report.reasons)}
+        console.json({**report.report, **outcome})
+    for reason in report.reasons:
+        console.warn(reason)
+    return report.exit_code
+
+
+COMMANDS = (ddl, maintain, reset, reload)
