@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -109,17 +110,15 @@ def test_a_row_older_than_the_first_version_becomes_the_first(landed: Land) -> N
     assert len({key for _, key in table("city", "_sk")}) == 2
 
 
-def test_in_which_order_rows_arrive_makes_no_difference(engine: Any, landed: Land, workspace: Path) -> None:
+def test_in_which_order_rows_arrive_makes_no_difference(landed: Land, workspace: Path) -> None:
     lines = ["1,Bern,a,2026-01-01", "1,Genf,a,2026-02-01", "1,Chur,a,2026-03-01"]
     landed(*lines)
     whole = (versions(), table("city", "_sk"))
-    for order in itertools.permutations(lines):
-        import shutil
-
+    for order in ((2, 1, 0), (1, 2, 0), (1, 0, 2)):
         shutil.rmtree("lakelogic_warehouse")
         shutil.rmtree("landing")
-        for line in order:
-            landed(line)
+        for at in order:
+            landed(lines[at])
         assert (versions(), table("city", "_sk")) == whole
 
 

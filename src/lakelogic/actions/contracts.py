@@ -60,6 +60,7 @@ def explain(
     """
     from lakelogic.plan.compile import compile_contract, load_checked
     from lakelogic.plan.explain import as_data, as_text
+    from lakelogic.plan.strategies.settings import strategy_of
     from lakelogic.run.inspect import columns_now
 
     loaded = load_checked(contract, env=env, overrides=overrides)
@@ -70,7 +71,7 @@ def explain(
 
         text = lowered(loaded, engine)
         return Explained(text, {"engine": engine, "sql": text})
-    text = as_text(compiled.plan, compiled.checks, settings.target_path, settings.strategy)
+    text = as_text(compiled.plan, compiled.checks, settings.target_path, strategy_of(loaded.contract).kind)
     return Explained(text, as_data(compiled.plan, compiled.checks))
 
 

@@ -196,8 +196,8 @@ def _links(state: State, contract: Contract, links: Mapping[str, SourceColumns] 
 
 def _check_settings(contract: Contract, trouble: Trouble) -> None:
     source = contract.source
-    if source.load_mode == "incremental" and source.path and source.resolved_type in ("table", "delta", "iceberg"):
-        message = "load_mode incremental over a table is not available yet."
+    if source.load_mode != "full" and source.path and source.resolved_type in ("table", "delta", "iceberg"):
+        message = f"load_mode {source.load_mode} over a table is not available yet."
         trouble.add(NOT_YET, message, "source.load_mode", "leave it out: a table that is unchanged is not read again")
 
 

@@ -17,6 +17,7 @@ from lakelogic.errors import ContractError, Diagnostic
 from lakelogic.ledger.store import Ledger, open_ledger
 from lakelogic.plan.compile import Compiled, compile_contract, load_checked
 from lakelogic.plan.explain import as_text
+from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.run.events import Sink
 from lakelogic.run.inspect import columns_now
 from lakelogic.run.job import Job
@@ -155,7 +156,7 @@ class DataProcessor:
         """The plan as text."""
         compiled = self.compiled()
         settings = self.contract.materialization
-        return as_text(compiled.plan, compiled.checks, settings.target_path, settings.strategy)
+        return as_text(compiled.plan, compiled.checks, settings.target_path, strategy_of(self.contract).kind)
 
     def dry_run(self) -> str:
         """What a run would do, without reading or writing any row."""
