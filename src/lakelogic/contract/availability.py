@@ -49,10 +49,10 @@ _AVAILABLE: frozenset[str] = _declared(
         "quality.dataset_rules[]": "name category severity label dialect must_be must_be_between must_be_less_than "
         "must_be_greater_than must_be_at_least must_be_at_most "
         "sql unique null_ratio row_count_between distinct_count mean_between sum_between reconcile",
-        "quarantine": "enabled format target table location fail_on_quarantine max_ratio",
+        "quarantine": "enabled format target table location fail_on_quarantine max_ratio retention",
         "materialization": "strategy primary_key sequence_by scd1 scd2 fact deletion unknown_member "
         "soft_delete_column soft_delete_value soft_delete_time_column soft_delete_reason_column target_path format "
-        "partition_by cluster_by overwrite_scope table_properties",
+        "partition_by cluster_by overwrite_scope table_properties compaction secondary_targets",
         "service_levels": "freshness_hours freshness completeness row_count on_breach",
     }
 )
@@ -104,12 +104,9 @@ _NOT_YET: dict[str, str] = {
     "model.fields[].extraction_task": "Leave it out.",
     "quality.dataset_rules[].phase": "Dataset rules see the rows that would be published.",
     "quality.dataset_rules[].nulls": "Leave it out: absent values count as each shorthand says.",
-    "quarantine.retention": "Bad rows are kept until you remove them.",
     "quarantine.notifications": "Read the run's report or the ledger.",
     "materialization.reprocess_policy": "Leave it out.",
     "materialization.reprocess_date_column": "Leave it out.",
-    "materialization.compaction": "Compact with your own tool.",
-    "materialization.secondary_targets": "Write a second contract that reads the first one's table.",
     "service_levels.availability": "Leave it out.",
     "service_levels.anomaly": "Use `service_levels.row_count`.",
     "service_levels.schedule": "Use `service_levels.freshness`.",
@@ -135,6 +132,11 @@ _AVAILABLE_VALUES: dict[str, tuple[tuple[str, ...], str]] = {
     "links[].format": (_FORMATS, "Convert the files to CSV, JSON or Parquet."),
     "links[].type": (("landing", "table", *_FORMATS), "Convert the files to CSV, JSON or Parquet."),
     "materialization.format": (("delta", "iceberg", "parquet"), "Use `delta`, `iceberg` or `parquet`."),
+    "materialization.secondary_targets[].format": (
+        ("delta", "iceberg", "parquet"),
+        "Use `delta`, `iceberg` or `parquet`.",
+    ),
+    "materialization.secondary_targets[].strategy": (("append", "overwrite"), "Use `append` or `overwrite`."),
     "quarantine.format": (("delta",), "Bad rows are kept as a Delta table, whatever the format of the target."),
 }
 

@@ -19,6 +19,7 @@ from lakelogic.plan import evolve
 from lakelogic.plan.nodes import Plan, Published
 from lakelogic.plan.strategies.meet import own_columns
 from lakelogic.plan.strategies.settings import strategy_of
+from lakelogic.run import secondary
 from lakelogic.run.good import settle_good
 from lakelogic.run.layout import layout_of, order_of, replace_partitions, staged_files
 from lakelogic.run.places import QUARANTINE_FORMAT, Places
@@ -137,6 +138,8 @@ class Commit:
     def good(self, plan: Plan, staged: Staged, facts: Mapping[str, Any], *, engine: Engine, now: datetime) -> Committed:
         """Good rows, by the contract's strategy."""
         schema = good_schema(plan)
+        if self.places.others:
+            facts = {**facts, secondary.FACTS: secondary.as_facts(self.staging, schema)}
         files = staged_files(staged.good)
         strategy = strategy_of(self.contract)
         place = self.places.target_location
@@ -169,6 +172,8 @@ class Commit:
             else:
                 done = self.tables.append(place, files, schema, info, layout=self.layout)
         self.good_version = done.version
+        metadata = self._info("good", {}).metadata
+        secondary.publish(self.places.others, self.progress, self.n, metadata, facts)
         return done
 
     def compare(self, plan: Plan) -> evolve.Changes:
@@ -234,6 +239,7 @@ def committer(
     tables = load_tables(contract.materialization.format)
     tables.check(where.target_location, removes=strategy_of(contract).kind != "append")
     load_tables(QUARANTINE_FORMAT).check(where.quarantine_location)
+    secondary.refuse(where.others)
     return Commit(tables, ledger, contract, where, progress, batch_id, fingerprint, attempt)
 
 

@@ -6,10 +6,20 @@ from dataclasses import dataclass
 
 from lakelogic.catalogs.local import LocalCatalog, is_path
 from lakelogic.contract.document import Contract
-from lakelogic.errors import UsageError
+from lakelogic.errors import UnsupportedError, UsageError
 
 # Bad rows are a work queue of ours: a Delta table, whatever the format of the target.
 QUARANTINE_FORMAT = "delta"
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """A secondary target."""
+
+    name: str
+    location: str
+    format: str
+    strategy: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +30,7 @@ class Places:
     target_location: str
     quarantine: str
     quarantine_location: str
+    others: tuple[Other, ...] = ()  # that receive the same good rows
 
     def staging(self, batch_id: str, attempt: str) -> str:
         """Where this batch is staged. Data files must lie under the root of their table, in plain folders.
@@ -45,4 +56,24 @@ def places(contract: Contract, catalog: LocalCatalog, target: str | None = None)
     # Named after the table rather than the entity alone, so that two systems never share a quarantine.
     entity = contract.entity if is_path(written) else written.rpartition(".")[2]
     quarantine = chosen or catalog.quarantine_name(written, contract.layer, entity)
-    return Places(written, catalog.resolve(written), quarantine, catalog.resolve(quarantine))
+    others = () if target else _others(contract, catalog, catalog.resolve(written))
+    return Places(written, catalog.resolve(written), quarantine, catalog.resolve(quarantine), others)
+
+
+def _others(contract: Contract, catalog: LocalCatalog, first: str) -> tuple[Other, ...]:
+    settings = contract.materialization
+    found = [
+        Other(one.target_path, catalog.resolve(one.target_path), one.format, one.strategy or settings.strategy)
+        for one in settings.secondary_targets
+    ]
+    for at, other in enumerate(found):
+        if other.strategy not in ("append", "overwrite") or contract.source.load_mode == "cdc":
+            raise UnsupportedError(
+                "A secondary target receives rows by append or overwrite, and none of a source of changes.",
+                where=f"materialization.secondary_targets[{at}]",
+                hint="Say strategy: append (every batch as it is) or overwrite (only the newest batch).",
+            )
+    places = [first, *(other.location for other in found)]
+    if len(set(places)) < len(places):
+        raise UsageError("Two targets are the same place.", where="materialization.secondary_targets")
+    return tuple(found)

@@ -14,6 +14,7 @@ from lakelogic.run.events import Events
 from lakelogic.run.places import QUARANTINE_FORMAT, Places
 from lakelogic.run.queue import Queue, Stamped
 from lakelogic.run.reread import let_go
+from lakelogic.run.secondary import publish
 from lakelogic.tables.base import TableFormat
 from lakelogic.tables.registry import load as load_tables
 from lakelogic.version import VERSION
@@ -57,6 +58,7 @@ def _finish_intent(job: Any, where: Places, progress: str, events: Events, table
         events.tell("note", f"An earlier run of {progress} stopped before it published; its rows are read again")
         return
     _let_go(job, where, progress, found, intent.n)
+    _give(where, progress, found, intent.n, events)
     _record(job, where, progress, found)
     events.tell("note", f"An earlier run of {progress} had published before it stopped; the ledger now says so")
 
@@ -68,6 +70,7 @@ def _fill_ledger(job: Any, where: Places, progress: str, events: Events, tables:
         last := tables.find_commit(where.target_location, application(progress, "good"), newest)
     ):
         _let_go(job, where, progress, last, newest)
+        _give(where, progress, last, newest, events)
     commits = tables.commits(where.target_location, application(progress, "good"))
     for found in reversed(commits):
         _record(job, where, progress, found)
@@ -83,6 +86,13 @@ def _let_go(job: Any, where: Places, progress: str, commit: Mapping[str, str], n
     queue = Queue(load_tables(QUARANTINE_FORMAT), where.quarantine_location, Stamped.by(contract))
     attempt = names.new_run_id(clock.now())
     let_go(queue, progress, commit, n, where.quarantine_staging(commit["batch_id"], attempt))
+
+
+def _give(where: Places, progress: str, commit: Mapping[str, str], n: int, events: Events) -> None:
+    """Other places get what a good commit published, where its run did not live to see to it."""
+    metadata = {key: value for key, value in commit.items() if key != "facts"}
+    for name in publish(where.others, progress, n, metadata, json.loads(commit.get("facts", "{}"))):
+        events.tell("note", f"{name} was given the rows of an earlier run")
 
 
 def _record(job: Any, where: Places, progress: str, commit: Mapping[str, str]) -> None:

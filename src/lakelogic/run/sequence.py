@@ -19,7 +19,7 @@ from lakelogic.plan.nodes import Plan, Read
 from lakelogic.plan.publish import Stamps
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.privacy.keys import load_keys
-from lakelogic.run import faults, gates, leases, quarantine, window
+from lakelogic.run import faults, gates, leases, quarantine, upkeep, window
 from lakelogic.run.commit import Commit, committer, stored_names
 from lakelogic.run.events import Events, logging_sink
 from lakelogic.run.job import Job, Prepared, Run, Settled
@@ -347,4 +347,6 @@ def _publish(run_: Run, commit: Commit, settled: Settled) -> Result:
     if gone := commit.let_go(facts):
         run_.events.tell("note", f"{gone} rows that were bad before left {commit.places.quarantine}")
     faults.reach("after_settling")
-    return finish(run_, settled, "succeeded", published=True, commit=commit)
+    result = finish(run_, settled, "succeeded", published=True, commit=commit)
+    upkeep.after_run(contract.materialization.compaction, commit.tables, commit.places.target_location, run_.events)
+    return result

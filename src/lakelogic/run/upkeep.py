@@ -12,7 +12,9 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from lakelogic import clock
-from lakelogic.errors import CommitConflict
+from lakelogic.contract.materialization import Compaction
+from lakelogic.errors import CommitConflict, LakeLogicError
+from lakelogic.run.events import Events
 from lakelogic.run.queue import Queue, Stamped, drop
 from lakelogic.tables import rows
 from lakelogic.tables.base import CommitInfo, StagedFile, TableFormat, TableState
@@ -64,6 +66,21 @@ def compact(tables: TableFormat, location: str, *, dry_run: bool = False, small:
         return Compacted(before, len(files), sum(file.rows for file in files), done.version)
     assert conflict is not None
     raise conflict
+
+
+def after_run(settings: Compaction | None, tables: TableFormat, location: str, events: Events) -> None:
+    """What `compaction` asks for once rows are published. Trouble is told and left to the next run."""
+    if settings is None or not settings.auto:
+        return
+    try:
+        done = compact(tables, location)
+        if settings.vacuum_retention_hours is not None:
+            vacuum(tables, location, timedelta(hours=float(settings.vacuum_retention_hours)))
+    except LakeLogicError as error:
+        events.tell("warning", f"The rows are published, upkeep was not done: {error.message}")
+        return
+    if done.before:
+        events.tell("note", f"Put {done.before} small files together into {done.after}")
 
 
 def _groups(state: TableState, small: int) -> Iterator[tuple[str, ...]]:

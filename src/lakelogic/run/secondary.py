@@ -1,0 +1,89 @@
+"""Other places that receive the same good rows: each its own commit after the first, once, and caught up on later.
+
+The first target is the truth. A run that dies between its commit and those of the others leaves the staged files; the
+next run finds in the first table's log which batch it was, and gives the others their rows before it does anything
+else.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lakelogic.errors import TableError
+from lakelogic.run.places import Other
+from lakelogic.sql.types import from_arrow, parse_type, to_arrow
+from lakelogic.tables.base import CommitInfo, StagedFile
+from lakelogic.tables.registry import load as load_tables
+
+FACTS = "secondary"
+
+
+def application(progress: str) -> str:
+    """The name under which another place remembers the commits of a dataset."""
+    return f"lakelogic:{progress}:secondary"
+
+
+def refuse(others: Sequence[Other]) -> None:
+    """Refuse places that writing would damage, before anything is staged."""
+    for other in others:
+        load_tables(other.format).check(other.location, removes=other.strategy == "overwrite")
+
+
+def as_facts(staging: str, schema: pa.Schema) -> dict[str, Any]:
+    """What the commit of the first target says, so that others can be caught up on."""
+    return {"staged": staging, "columns": [[field.name, str(from_arrow(field.type))] for field in schema]}
+
+
+def publish(
+    others: Sequence[Other], progress: str, n: int, metadata: Mapping[str, str], facts: Mapping[str, Any]
+) -> list[str]:
+    """Give every other place the rows of a batch; the names of those that had not seen it."""
+    told = facts.get(FACTS)
+    if not told:
+        return []
+    schema = pa.schema([(name, to_arrow(parse_type(kind))) for name, kind in told["columns"]])
+    given = []
+    for other in others:
+        tables = load_tables(other.format)
+        state = tables.state(other.location)
+        if state is not None and state.transactions.get(application(progress), 0) >= n:
+            continue
+        files = _brought(told["staged"], other)
+        info = CommitInfo(application(progress), n, metadata)
+        if other.strategy == "overwrite":
+            tables.overwrite(other.location, files, schema, info)
+        else:
+            tables.append(other.location, files, schema, info)
+        given.append(other.name)
+    return given
+
+
+def _brought(staging: str, other: Other) -> list[StagedFile]:
+    """The staged good files under the other table's root: linked, or copied to another disk."""
+    source = Path(staging) / "ll_side=good"
+    if not Path(staging).is_dir():
+        raise TableError(
+            f"The staged rows that {other.name} has not received are gone.",
+            where=staging,
+            hint="Load the place anew from the first target.",
+        )
+    folder = Path(other.location) / Path(staging).name
+    if folder.exists():
+        shutil.rmtree(folder)  # of an attempt that did not reach its commit
+    folder.mkdir(parents=True)
+    files = []
+    for at, path in enumerate(sorted(source.rglob("*.parquet"))):
+        target = folder / f"part-{at:05d}.parquet"
+        try:
+            os.link(path, target)
+        except OSError:  # another file system
+            shutil.copy2(path, target)
+        files.append(StagedFile(str(target), int(pq.read_metadata(target).num_rows), target.stat().st_size))
+    return files
