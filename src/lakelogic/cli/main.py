@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from lakelogic.cli.approve import approve
 from lakelogic.cli.console import Console, guarded
 from lakelogic.cli.quarantine import quarantine
 from lakelogic.cli.tables import COMMANDS
@@ -27,7 +28,7 @@ def cli() -> None:
     """Run data contracts: every row accounted for, on Spark, Polars or DuckDB."""
 
 
-for command in (quarantine, *COMMANDS):
+for command in (quarantine, approve, *COMMANDS):
     cli.add_command(command)
 
 

@@ -22,6 +22,7 @@ from lakelogic.privacy.keys import load_keys
 from lakelogic.run import faults, gates, leases, quarantine, upkeep, window
 from lakelogic.run.commit import Commit, committer, stored_names
 from lakelogic.run.events import Events, logging_sink
+from lakelogic.run.hold import hold
 from lakelogic.run.job import Job, Prepared, Run, Settled
 from lakelogic.run.landed import landed_facts
 from lakelogic.run.measures import measure
@@ -336,12 +337,15 @@ def _publish(run_: Run, commit: Commit, settled: Settled) -> Result:
     if settled.closed:
         for reason in settled.closed:
             run_.events.tell("warning", f"Gate closed: {reason}")
+        hold(run_, commit, settled, facts)
         return finish(run_, settled, "gated", published=False, commit=commit)
     try:
         commit.good(settled.prepared.compiled.plan, settled.staged, facts, engine=run_.job.engine, now=run_.started)
     except GateClosed as closed:
         run_.events.tell("warning", f"Gate closed: {closed.message}")
-        return finish(run_, replace(settled, closed=[closed.message]), "gated", published=False, commit=commit)
+        settled = replace(settled, closed=[closed.message])
+        hold(run_, commit, settled, facts)
+        return finish(run_, settled, "gated", published=False, commit=commit)
     run_.events.tell("wrote", f"Wrote {counts.good} valid rows to {commit.places.target}")
     faults.reach("after_good_commit")
     if gone := commit.let_go(facts):

@@ -1,0 +1,52 @@
+"""`lakelogic approve`: decide about rows that a closed gate has withheld."""
+
+from __future__ import annotations
+
+import click
+
+from lakelogic.cli.console import Console, guarded
+
+
+@click.command()
+@click.argument("run", required=False)
+@click.option("--discard", is_flag=True, help="Give the rows up instead; their input can be read again.")
+@click.option("--why", help="Why; kept in the ledger and in the table's log.")
+@click.option("--contract", type=click.Path(), help="The contract, where it is no longer where the run found it.")
+@click.option("--engine", help="spark, duckdb or polars; by default the one of the run.")
+@click.option("--env", help="Environment of the contract; by default the one of the run.")
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="What the run was given with --set.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout instead of text.")
+@guarded
+def approve(
+    run: str | None, discard: bool, why: str | None, contract: str | None, engine: str | None, env: str | None,
+    overrides: tuple[str, ...], as_json: bool,
+) -> int:  # fmt: skip
+    """Release the good rows of a RUN whose gate was closed, exactly as they were judged; without RUN, list them."""
+    from lakelogic.actions import approve as action
+
+    console = Console(as_json)
+    if run is None:
+        found = action.waiting()
+        if as_json:
+            console.json({"waiting": found})
+        elif not found:
+            console.print("No batch waits for a decision.")
+        else:
+            rows = []
+            for one in found:
+                counts = one["counts"]
+                figures = (str(counts["good"]), str(counts["quarantined"]))
+                rows.append((one["run_id"], one["dataset"], *figures, "; ".join(one["reasons"])))
+            console.table(("run", "dataset", "good", "bad", "gate"), rows)
+        return 0
+    request = action.ApproveRequest(run, discard, why, contract, env, overrides, engine)
+    done = action.approve(request, console.sinks())
+    console.clear()
+    if as_json:
+        told = {"run_id": done.run_id, "dataset": done.dataset, "state": done.state, "rows": done.rows}
+        console.json({**told, "target": done.target, "version": done.version, "again": done.again})
+    else:
+        console.print(
+            f"{done.rows} rows of {done.run_id} {'had been' if done.again else 'are'} {done.state} ({done.target})"
+        )
+    return 0
