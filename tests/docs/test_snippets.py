@@ -17,6 +17,7 @@ EXECUTED: tuple[str, ...] = (
     "docs/concepts/engines.md",
     "docs/concepts/files.md",
     "docs/concepts/sql.md",
+    "docs/concepts/strategies.md",
     "docs/how-to/find-bad-rows.md",
     "docs/how-to/mask-personal-data.md",
     "docs/how-to/use-from-python.md",
