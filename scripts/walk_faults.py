@@ -177,9 +177,9 @@ def _rows(table_format: str, location: str) -> list[str]:
     for path in state.files if state else ():
         parts = dict(state.parts.get(path, {})) if state else {}
         rows += [{**row, **parts} for row in pq.ParquetFile(path).read().to_pylist()]
-    return sorted(
-        json.dumps({k: v for k, v in row.items() if k not in STAMPS}, default=str, sort_keys=True) for row in rows
-    )
+    # A column that came later is NULL in files from before, or not there.
+    told = [{k: v for k, v in row.items() if k not in STAMPS and v is not None} for row in rows]
+    return sorted(json.dumps(row, default=str, sort_keys=True) for row in told)
 
 
 def undisturbed(world: World) -> dict[str, Any]:

@@ -51,6 +51,7 @@ class Commit:
     n: int = 0
     good_version: int | None = None
     quarantine_version: int | None = None
+    seen: int = 0  # the last batch that the target held when this one was begun
     had_queue: bool = True  # whether rows were bad before this batch
     changes: evolve.Changes = field(default_factory=evolve.Changes)
     decision: evolve.Decision = field(default_factory=evolve.Decision)
@@ -78,12 +79,9 @@ class Commit:
         dataset = self.progress
         waiting = self.queue.state(self.places.quarantine_location)
         self.had_queue = waiting is not None
-        seen = [
-            state.transactions.get(application(dataset, side), 0)
-            for side, state in (("good", self.tables.state(self.places.target_location)), ("bad", waiting))
-            if state is not None
-        ]
-        least = max(seen, default=0) + 1
+        good = self.tables.state(self.places.target_location)
+        self.seen = good.transactions.get(application(dataset, "good"), 0) if good is not None else 0
+        least = max(self.seen, waiting.transactions.get(application(dataset, "bad"), 0) if waiting else 0) + 1
         if self.ledger is None:
             self.n = least
             return
@@ -137,6 +135,7 @@ class Commit:
 
     def good(self, plan: Plan, staged: Staged, facts: Mapping[str, Any], *, engine: Engine, now: datetime) -> Committed:
         """Good rows, by the contract's strategy."""
+        self._refuse_overtaken()
         schema = good_schema(plan)
         if self.places.others:
             facts = {**facts, secondary.FACTS: secondary.as_facts(self.staging, schema)}
@@ -175,6 +174,14 @@ class Commit:
         metadata = self._info("good", {}).metadata
         secondary.publish(self.places.others, self.progress, self.n, metadata, facts)
         return done
+
+    def _refuse_overtaken(self) -> None:
+        """Another run that has put bad rows of a later batch away counts on these good rows for itself."""
+        state = self.queue.state(self.places.quarantine_location)
+        last = state.transactions.get(application(self.progress, "bad"), 0) if state is not None else 0
+        if last > self.n:
+            place = self.places.target_location
+            CommitInfo(application(self.progress, "bad"), self.n, after=self.n).refuse_overtaken(last, place)
 
     def compare(self, plan: Plan) -> evolve.Changes:
         """How the table's columns differ from the plan's, and what the policy makes of it."""
@@ -223,7 +230,8 @@ class Commit:
 
     def _info(self, side: str, facts: Mapping[str, Any]) -> CommitInfo:
         metadata = {"batch_id": self.batch_id, "fingerprint": self.fingerprint, "facts": json.dumps(facts, default=str)}
-        return CommitInfo(application(self.progress, side), self.n, metadata)
+        after = self.seen if side == "good" else None
+        return CommitInfo(application(self.progress, side), self.n, metadata, after)
 
 
 def committer(

@@ -35,13 +35,13 @@ def record_failure(run_: Run, error: LakeLogicError) -> None:
     run_.job.ledger.record(record)
 
 
-def nothing_new(run_: Run) -> Result:
+def nothing_new(run_: Run, reason: str = "nothing new to read") -> Result:
     """The same batch is there already, or no file is new: say so, change nothing."""
     contract = run_.job.loaded.contract
     newest = run_.job.ledger.last_published(run_.progress) if run_.job.ledger else None
     now = clock.now()
     promised = levels.evaluate(contract, None, {}, now=now, newest=newest.finished_at if newest else None)
-    record = replace(_record(run_, "no_new_data"), reason="nothing new to read", service_levels=promised)
+    record = replace(_record(run_, "no_new_data"), reason=reason, service_levels=promised)
     record = replace(record, files=0, counts_source=0, counts_good=0, counts_quarantined=0)
     if run_.job.ledger is not None:
         run_.job.ledger.record(record)

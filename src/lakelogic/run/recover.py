@@ -55,6 +55,10 @@ def _finish_intent(job: Any, where: Places, progress: str, events: Events, table
         return
     found = tables.find_commit(where.target_location, application(progress, "good"), intent.n)
     if found is None or found.get("batch_id") != intent.batch_id:
+        state = tables.state(where.target_location)
+        if state is not None and state.transactions.get(application(progress, "good"), 0) >= intent.n:
+            job.ledger.abandon(intent)  # others went ahead of it; under its number nothing can be committed any more
+            return
         events.tell("note", f"An earlier run of {progress} stopped before it published; its rows are read again")
         return
     _let_go(job, where, progress, found, intent.n)

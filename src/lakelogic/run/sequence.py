@@ -340,12 +340,15 @@ def _publish(run_: Run, commit: Commit, settled: Settled) -> Result:
         hold(run_, commit, settled, facts)
         return finish(run_, settled, "gated", published=False, commit=commit)
     try:
-        commit.good(settled.prepared.compiled.plan, settled.staged, facts, engine=run_.job.engine, now=run_.started)
+        good = settled.prepared.compiled.plan, settled.staged, facts
+        done = commit.good(*good, engine=run_.job.engine, now=run_.started)
     except GateClosed as closed:
         run_.events.tell("warning", f"Gate closed: {closed.message}")
         settled = replace(settled, closed=[closed.message])
         hold(run_, commit, settled, facts)
         return finish(run_, settled, "gated", published=False, commit=commit)
+    if done.skipped:
+        return nothing_new(run_, "another run has published this batch meanwhile")
     run_.events.tell("wrote", f"Wrote {counts.good} valid rows to {commit.places.target}")
     faults.reach("after_good_commit")
     if gone := commit.let_go(facts):
