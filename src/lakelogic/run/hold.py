@@ -18,6 +18,7 @@ from lakelogic.plan.compile import SourceColumns, compile_contract
 from lakelogic.plan.fingerprint import fingerprint
 from lakelogic.plan.nodes import Landed, Plan
 from lakelogic.plan.publish import Stamps
+from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.privacy.keys import load_keys
 from lakelogic.run import faults, leases, window
 from lakelogic.run.commit import Commit, application, committer, stored_names
@@ -261,7 +262,7 @@ def _commit(job: Job, held: Held, where: Places, person: str, why: str | None) -
 
 def _allowing(contract: Contract) -> Contract:
     """The contract, whose bound on deletions a person has looked beyond."""
-    deletion = contract.materialization.deletion
+    deletion = strategy_of(contract).reconcile
     if deletion is None:
         return contract
     wide = deletion.model_copy(update={"max_delete_ratio": 1})
