@@ -88,7 +88,7 @@ def test_a_commit_that_the_table_has_seen_is_skipped(tmp_path, stage):
         assert done.version == again - 1
         assert done.inserted == 0
     assert tables.overwrite(root, [file], SCHEMA, commit(2)).skipped
-    assert tables.merge(root, [file], SCHEMA, ["id"], commit(2), compare=["email"]).skipped
+    assert tables.replace(root, [], [file], SCHEMA, commit(2), based_on=None).skipped
     assert tables.count(root) == 2
 
 
@@ -98,7 +98,7 @@ def test_a_commit_that_is_there_is_skipped_even_when_its_staged_files_are_gone(t
     gone = StagedFile(str(tmp_path / "t" / "batch-0" / "gone.parquet"), 1, 1)
     assert tables.append(root, [gone], SCHEMA, commit(1)).skipped
     assert tables.overwrite(root, [gone], SCHEMA, commit(1)).skipped
-    assert tables.merge(root, [gone], SCHEMA, ["id"], commit(1), compare=["email"]).skipped
+    assert tables.replace(root, [], [gone], SCHEMA, commit(1), based_on=None).skipped
 
 
 def test_another_side_has_transactions_of_its_own(tmp_path, stage):
@@ -496,7 +496,7 @@ def test_an_append_only_table_takes_appends_and_refuses_what_removes_rows(tmp_pa
     with pytest.raises(FeatureRefused, match="appendOnly"):
         tables.overwrite(str(root), [], SCHEMA, commit(2))
     with pytest.raises(FeatureRefused, match="appendOnly"):
-        tables.merge(str(root), [], SCHEMA, ["id"], commit(2), compare=["email"])
+        tables.replace(str(root), list(tables.state(str(root)).files), [], SCHEMA, commit(2), based_on=1)
 
 
 def test_a_not_null_column_refuses_files_with_nulls(tmp_path, stage):

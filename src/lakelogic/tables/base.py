@@ -172,21 +172,3 @@ class TableFormat(Protocol):
     def widen(self, location: str, types: Mapping[str, pa.DataType], metadata: Mapping[str, str]) -> int:
         """Give columns of the table types that hold all their values; the rows stay the same. The new version."""
         ...
-
-    def merge(
-        self,
-        location: str,
-        files: Sequence[StagedFile],
-        schema: pa.Schema,
-        keys: Sequence[str],
-        commit: CommitInfo,
-        *,
-        compare: Sequence[str],
-        keep: Sequence[str] = (),
-        sequence: str | None = None,
-    ) -> Committed:
-        """Upsert by key. Rows equal in all `compare` columns stay as they are; `keep` columns survive updates.
-
-        With `sequence`, a staged row that is older by that column than the table's row is stale and not applied.
-        """
-        ...

@@ -1,6 +1,6 @@
-"""Delta tables through delta-rs: read a table's state, commit staged files, merge; each commit once.
+"""Delta tables through delta-rs: read a table's state, commit staged files; each commit once.
 
-Staged Parquet files are committed as they lie under the table's root; nothing is rewritten but by `merge`.
+Staged Parquet files are committed as they lie under the table's root; nothing is rewritten.
 A commit carries an application transaction (`app_id`, n): delta-rs lets only one of two racing writers of an
 `app_id` through, and a commit whose n the table has already seen is skipped.
 """
@@ -25,7 +25,6 @@ from lakelogic.tables.base import PLAIN, CommitInfo, Committed, Layout, StagedFi
 from lakelogic.tables.delta_features import refuse_properties, refuse_reading, refuse_writing
 from lakelogic.tables.delta_files import DeltaFile, read_footers
 from lakelogic.tables.delta_log import USER_METADATA, Transactions, commit_text, entries, newest_metadata
-from lakelogic.tables.delta_merge import merge_rows, refuse_keys, source
 from lakelogic.tables.delta_open import absolute, open_table, root_of, schema_of, trouble
 from lakelogic.tables.kinds import refuse_other_kinds
 
@@ -185,59 +184,6 @@ class DeltaTables:
                 commit_properties=CommitProperties(custom_metadata=dict(metadata), max_commit_retries=0),
             )
         return int(DeltaTable(root).version())
-
-    def merge(
-        self,
-        location: str,
-        files: Sequence[StagedFile],
-        schema: pa.Schema,
-        keys: Sequence[str],
-        commit: CommitInfo,
-        *,
-        compare: Sequence[str],
-        keep: Sequence[str] = (),
-        sequence: str | None = None,
-    ) -> Committed:
-        """Upsert staged rows by key; delta-rs rewrites the data files that hold changed rows.
-
-        The staged files themselves are not part of the table afterwards. A merge that changes nothing is an
-        empty commit, so that the transaction is known all the same.
-        """
-        root = root_of(location)
-        table = open_table(root)
-        if table is None:
-            refuse_keys(root, files, schema, keys)
-            return self.append(location, files, schema, commit)
-        if (seen := _seen(root, table, commit)) is not None:
-            return seen
-        refuse_writing(table, root, removes=True)
-        staged = read_footers(root, files, schema)
-        refuse_keys(root, files, schema, keys)
-        table = _evolve(root, table, schema)
-        _refuse_nulls(root, table, staged)
-        with trouble(root):
-            given = source(files, schema) if staged else None
-            metrics = {}
-            if given is not None:
-                metrics = merge_rows(
-                    table,
-                    given,
-                    _properties(commit, retries=0),
-                    keys=keys,
-                    compare=compare,
-                    keep=keep,
-                    sequence=sequence,
-                )
-        inserted = int(metrics.get("num_target_rows_inserted", 0))
-        updated = int(metrics.get("num_target_rows_updated", 0))
-        unchanged = sum(file.rows for file in staged) - inserted - updated
-        if not inserted and not updated:
-            with trouble(root):
-                # On the version that was compared, so that nobody's later change is taken for seen.
-                table.create_write_transaction(
-                    [], mode="append", schema=table.schema(), commit_properties=_properties(commit, retries=0)
-                )
-        return Committed(_version_of(root, commit), inserted=inserted, updated=updated, unchanged=unchanged)
 
     def find_commit(self, location: str, app_id: str, n: int) -> Mapping[str, str] | None:
         """The metadata of the commit that carries (`app_id`, n); None when the log holds no such commit (any more)."""

@@ -12,7 +12,6 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -194,10 +193,6 @@ class IcebergTables:
                     change.append_data_file(file)
             done = _once(transaction)
         return _number(done, done.current_snapshot())
-
-    def merge(self, location: str, *_: Any, **__: Any) -> Committed:
-        """Iceberg has no merge of its own here; the run works it out and calls `replace`."""
-        raise UnsupportedError("An Iceberg table cannot merge by itself.", where=location)
 
     def find_commit(self, location: str, app_id: str, n: int) -> Mapping[str, str] | None:
         """The metadata of the commit that carries (`app_id`, n); None when no snapshot tells of it (any more)."""

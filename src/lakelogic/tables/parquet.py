@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
@@ -182,10 +181,6 @@ class ParquetTables:
             shutil.rmtree(Path(root) / folder, ignore_errors=True)
             raise CommitConflict("Somebody else committed first.", where=root, hint="Try again.")
         return number
-
-    def merge(self, location: str, *_: Any, **__: Any) -> Committed:
-        """Plain files have no merge of their own; the run works it out and calls `replace`."""
-        raise UnsupportedError("A plain Parquet table cannot merge by itself.", where=location)
 
     def find_commit(self, location: str, app_id: str, n: int) -> Mapping[str, str] | None:
         """The metadata of the commit that carries (`app_id`, n); None when the log holds no such commit."""
