@@ -2,7 +2,7 @@
 
 The versions in the table and the rows of the batch are put in one line per key, by time. A row of the batch opens a
 version where a tracked column differs from what held before, or nothing held; a deletion ends what held. A version that
-is in the table stays, but for one that a row of the same instant corrects. Numbers, ends and the current mark follow.
+is in the table stays, but for one that a row or a deletion of the same instant corrects. Numbers and ends follow.
 """
 
 from __future__ import annotations
@@ -190,12 +190,12 @@ class _Versions:
         bench = self.bench
         self._window(
             [
-                WindowFunction("~next~opens", "lead", (bench["~opens"],), BOOLEAN),
+                WindowFunction("~next~speaks", "lead", (either([bench["~opens"], bench["~ends"]]),), BOOLEAN),
                 WindowFunction("~next~time", "lead", (bench[TIME],), TIMESTAMP),
             ]
         )
         corrected = both(
-            negated(bench[NEW]), holds(bench["~next~opens"]), call("same", bench["~next~time"], bench[TIME])
+            negated(bench[NEW]), holds(bench["~next~speaks"]), call("same", bench["~next~time"], bench[TIME])
         )
         is_version = either([both(negated(bench[NEW]), negated(corrected)), bench["~opens"]])
         ends_before = both(
