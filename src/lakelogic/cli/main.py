@@ -329,7 +329,12 @@ def runs_show(run_id: str, as_json: bool) -> int:
     if as_json:
         console.json(found)
     else:
+        told = found.pop("account", None)
         console.table(("", ""), [(name, _cell(value)) for name, value in found.items() if value is not None])
+        if told:
+            from lakelogic.run.account import as_lines
+
+            console.table(("account", "rows"), as_lines(told))
     return 0
 
 

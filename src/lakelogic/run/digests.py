@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Context, Decimal
@@ -17,7 +17,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from lakelogic.engines.base import DataFile, Engine
 from lakelogic.plan.nodes import Measure, Published
 from lakelogic.sql.expressions import Call, Column, Expression, Literal, convert
 from lakelogic.sql.types import BIGINT, INT, TIMESTAMP, Type, decimal, to_arrow
@@ -46,14 +45,8 @@ class Digest:
         return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()[:32]
 
 
-def digest(engine: Engine, files: Sequence[DataFile], columns: Sequence[Published]) -> Digest:
-    """The digest of staged rows over these columns; small outcomes are added up here, large ones by the engine."""
-    rows = sum(file.rows for file in files)
-    if not rows:
-        return Digest(0, {column.name: (0, _plain(None, column.type)) for column in columns})
-    paths = [file.path for file in files]
-    if rows <= SMALL:
-        return of_rows(paths, columns)
+def wanted(columns: Sequence[Published]) -> list[Measure]:
+    """What an engine is asked for about many rows."""
     measures: list[Measure] = []
     for column in columns:
         value = Column(column.name, column.type)
@@ -61,9 +54,18 @@ def digest(engine: Engine, files: Sequence[DataFile], columns: Sequence[Publishe
         weight = _weight(value)
         if weight is not None:
             measures.append(Measure(f"t:{column.name}", "sum", weight))
-    found = engine.measure(paths, list(columns), measures)
-    totals = {c.name: (int(found[f"n:{c.name}"]), _plain(found.get(f"t:{c.name}"), c.type)) for c in columns}
+    return measures
+
+
+def measured(rows: int, columns: Sequence[Published], answers: Mapping[str, Any]) -> Digest:
+    """The digest that an engine's answers to `wanted` make."""
+    totals = {c.name: (int(answers[f"n:{c.name}"]), _plain(answers.get(f"t:{c.name}"), c.type)) for c in columns}
     return Digest(rows, totals)
+
+
+def of_ids(ids: Iterable[str]) -> str:
+    """What a set of row identities, which are hexadecimal, adds up to."""
+    return f"{sum(int(one, 16) for one in ids) % 2**128:032x}"
 
 
 def _weight(value: Column) -> Expression | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -16,9 +16,10 @@ from lakelogic.names import GOOD_SIDE, SIDE
 from lakelogic.plan.compile import Compiled
 from lakelogic.plan.nodes import Measure, Published, Read
 from lakelogic.plan.questions import VALUE, Question
+from lakelogic.plan.shape import stamp_names
 from lakelogic.plan.state import either, holds
 from lakelogic.plan.strategies.settings import strategy_of
-from lakelogic.run import gates, levels
+from lakelogic.run import digests, gates, levels
 from lakelogic.run.window import Slice
 from lakelogic.sql.expressions import Column, Expression, Literal, call, convert
 from lakelogic.sql.types import BIGINT, INT, TIMESTAMP, to_arrow
@@ -43,7 +44,12 @@ def measure(
     good = {column.name: column for column in compiled.plan.columns if column.on_good}
     files = [file.path for file in staged.good]
     wanted = _wanted(contract, compiled, good)
+    told, rows = _told(contract, good.values()), sum(file.rows for file in staged.good)
+    if rows > digests.SMALL:
+        wanted += digests.wanted(told)
     measured = engine.measure(files, list(good.values()), wanted) if wanted else {}
+    added_up = digests.measured(rows, told, measured) if rows > digests.SMALL else digests.of_rows(files, told)
+    measured["digest"] = added_up.text
     measured |= {question.name: _answer(question, engine, files, links) for question in compiled.checks.questions}
 
     def duplicates(keys: Sequence[str]) -> int:
@@ -60,6 +66,12 @@ def measure(
                 hint="Add materialization.sequence_by: a column that tells the newer row, or a deduplicate step.",
             )
     return measured, outcomes
+
+
+def _told(contract: Contract, columns: Iterable[Published]) -> list[Published]:
+    """Columns that are the same however often a batch is tried: neither stamps nor what only the run knows."""
+    stamps = stamp_names(contract)
+    return [c for c in columns if c.name not in stamps and not c.name.startswith(("~", "_lakelogic_"))]
 
 
 def _answer(question: Question, engine: Engine, files: Sequence[str], links: Mapping[str, Slice]) -> Any:

@@ -12,6 +12,7 @@ from lakelogic.ledger.records import RunRecord
 from lakelogic.plan.compile import compile_contract
 from lakelogic.plan.nodes import Plan
 from lakelogic.run import faults, levels
+from lakelogic.run.account import account
 from lakelogic.run.commit import Commit, good_schema
 from lakelogic.run.job import Run, Settled
 from lakelogic.run.places import QUARANTINE_FORMAT
@@ -112,6 +113,7 @@ def finish(run_: Run, settled: Settled, status: str, *, published: bool, commit:
         bytes_written=sum(file.size for file in settled.staged.good) + sum(file.size for file in settled.bad.files),
         target_version=commit.good_version if commit else None,
         quarantine_version=commit.quarantine_version if commit else None,
+        account=account(settled, commit.applied if commit else {}),
     )
     if job.ledger is not None and commit is not None:
         assert run_.batch_id is not None

@@ -95,7 +95,9 @@ def _let_go(job: Any, where: Places, progress: str, commit: Mapping[str, str], n
 def _give(where: Places, progress: str, commit: Mapping[str, str], n: int, events: Events) -> None:
     """Other places get what a good commit published, where its run did not live to see to it."""
     metadata = {key: value for key, value in commit.items() if key != "facts"}
-    for name in publish(where.others, progress, n, metadata, json.loads(commit.get("facts", "{}"))):
+    facts = json.loads(commit.get("facts", "{}"))
+    others = where.adding().others if facts.get("replay") else where.others
+    for name in publish(others, progress, n, metadata, facts):
         events.tell("note", f"{name} was given the rows of an earlier run")
 
 
@@ -120,6 +122,8 @@ def _record(job: Any, where: Places, progress: str, commit: Mapping[str, str]) -
         domain=contract.domain,
         system=contract.system,
         engine=facts.get("engine"),
+        account={"read": counts.get("source"), **{k: v for k, v in counts.items() if k != "source"}}
+        | {"applied": facts.get("applied", {}), "digests": facts.get("digests", {})},
         counts_source=counts.get("source"),
         counts_good=counts.get("good"),
         counts_quarantined=counts.get("quarantined"),

@@ -20,6 +20,7 @@ from lakelogic.plan.publish import Stamps
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.privacy.keys import load_keys
 from lakelogic.run import faults, gates, leases, quarantine, upkeep, window
+from lakelogic.run.account import digests_of
 from lakelogic.run.commit import Commit, committer, stored_names
 from lakelogic.run.events import Events, logging_sink
 from lakelogic.run.hold import hold
@@ -320,6 +321,7 @@ def _publish(run_: Run, commit: Commit, settled: Settled) -> Result:
     facts = {
         "run_id": run_.run_id,
         "counts": counts.as_dict(),
+        "digests": digests_of(settled),
         "contract_version": contract.contract_version,
         **read_facts(run_),
         "engine": run_.job.engine.name,
