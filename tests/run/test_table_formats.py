@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,17 @@ def test_a_run_that_stopped_is_completed_by_the_next(
     run(duckdb_engine, orders(form))
     assert rows() == [(1, "NL")]
     assert preview("shop.quarantine.silver_orders").total == 1
+
+
+def test_without_its_ledger_the_next_run_neither_loses_nor_repeats_a_row(
+    duckdb_engine: Any, landing: Path, form: str
+) -> None:
+    (landing / "a.csv").write_text("id,country\n1,NL\n")
+    run(duckdb_engine, orders(form))
+    shutil.rmtree("lakelogic_warehouse/.lakelogic")
+    (landing / "b.csv").write_text("id,country\n2,BE\n")
+    run(duckdb_engine, orders(form))
+    assert rows() == [(1, "NL"), (2, "BE")]
 
 
 def test_a_column_that_the_model_gains_is_added(duckdb_engine: Any, landing: Path, form: str) -> None:

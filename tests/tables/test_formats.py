@@ -276,6 +276,20 @@ def test_files_of_a_partition_are_replaced_and_others_stay(tables: TableFormat, 
     assert (state.partition_by, rows(tables, root)) == (("day", "shop"), [(4, None, 1)])
 
 
+def test_types_of_a_partitioned_table_grow_but_not_those_of_its_partitions(tables: TableFormat, root: str) -> None:
+    narrow = pa.schema([("id", pa.int32()), ("day", pa.date32()), ("shop", pa.int32())])
+    staged = stage(root, "batch-1", (1, FIRST, 7), schema=narrow)
+    files = [StagedFile(staged.path, 1, staged.size, {"day": FIRST, "shop": 7})]
+    tables.append(root, files, narrow, CommitInfo(APP, 1), layout=BY_DAY)
+    tables.widen(root, {"id": pa.float64()}, {"why": "wider"})
+    state = tables.state(root)
+    assert state is not None
+    assert (state.schema.field("id").type, state.partition_by) == (pa.float64(), ("day", "shop"))
+    assert rows(tables, root) == [(1.0, FIRST, 7)]
+    with pytest.raises(LakeLogicError, match="Types of partition columns cannot grow"):
+        tables.widen(root, {"shop": pa.int64()}, {"why": "wider"})
+
+
 def test_a_table_keeps_the_partitions_it_was_made_with(tables: TableFormat, root: str) -> None:
     tables.append(root, [sale(root, "batch-1", 1, FIRST, 7)], SALES, CommitInfo(APP, 1), layout=BY_DAY)
     tables.check(root, layout=Layout())

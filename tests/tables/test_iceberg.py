@@ -38,7 +38,7 @@ def people(*rows: tuple[int, str]) -> pa.Table:
 
 def catalog(warehouse: Path) -> SqlCatalog:
     """What somebody else would write to reach the tables of a warehouse."""
-    return SqlCatalog("lakelogic", uri=f"sqlite:///{warehouse}/.lakelogic/iceberg.db", warehouse=str(warehouse))
+    return SqlCatalog("lakelogic", uri=f"sqlite:///{warehouse}/.iceberg/catalog.db", warehouse=str(warehouse))
 
 
 def read_by_others(warehouse: Path) -> list[dict[str, object]]:
@@ -188,7 +188,7 @@ def test_a_table_that_the_catalog_does_not_know_is_read_but_not_written(tmp_path
 def test_a_table_outside_every_warehouse_has_its_catalog_beside_it(tmp_path, warehouse, stage):
     place = tmp_path / "lake" / "orders"
     TABLES.append(str(place), [stage(place, people((1, "a")))], SCHEMA, CommitInfo(APP, 1))
-    assert (tmp_path / "lake" / ".lakelogic" / "iceberg.db").is_file()
+    assert (tmp_path / "lake" / ".iceberg" / "catalog.db").is_file()
     assert TABLES.state(str(place)).rows == 1
 
 
@@ -207,5 +207,5 @@ def test_a_catalog_that_cannot_be_reached_is_an_error_with_its_place(root, tmp_p
 
 def test_an_empty_sqlite_catalog_is_not_made_by_looking(root, warehouse):
     assert TABLES.state(str(root)) is None
-    assert not (warehouse / ".lakelogic").exists()
+    assert not (warehouse / ".iceberg").exists()
     assert iceberg_catalog.open_foreign(str(root)) is None

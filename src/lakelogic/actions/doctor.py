@@ -20,6 +20,7 @@ _PACKAGES = (
     ("polars", "polars", "the Polars engine"),
     ("duckdb", "duckdb", "the DuckDB engine"),
     ("deltalake", "delta", "Delta tables"),
+    ("pyiceberg", "iceberg", "Iceberg tables"),
     ("psycopg", "postgres", "a ledger in PostgreSQL"),
 )
 

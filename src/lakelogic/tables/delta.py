@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from deltalake import DeltaTable, Field, Schema, TableFeatures, Transaction, write_deltalake
+from deltalake import DeltaTable, Field, Schema, TableFeatures, Transaction
 from deltalake.transaction import AddAction, CommitProperties, RemoveAction, create_table_with_add_actions
 
 from lakelogic import clock
@@ -169,18 +169,16 @@ class DeltaTables:
         if table is None:
             raise TableError("There is no Delta table here.", where=location)
         refuse_writing(table, root, removes=True)
-        if table.metadata().partition_columns:
-            raise UnsupportedError("Types of a partitioned table cannot grow yet.", hint="Write to a new target_path.")
+        if set(types) & set(table.metadata().partition_columns):
+            raise UnsupportedError("Types of partition columns cannot grow.", hint="Write to a new target_path.")
         schema = pa.schema([pa.field(f.name, types.get(f.name, f.type), f.nullable) for f in schema_of(table)])
-        state = self._existing(location)
-
-        reader = pa.RecordBatchReader.from_batches(schema, rows.batches(state, schema))
+        staged = read_footers(root, rows.rewritten(self._existing(location), schema), schema)
         with trouble(root):
-            write_deltalake(
-                table,
-                reader,
+            table.create_write_transaction(
+                [_action(file) for file in staged],
                 mode="overwrite",
-                schema_mode="overwrite",
+                partition_by=table.metadata().partition_columns or None,
+                schema=Schema.from_arrow(schema),
                 commit_properties=CommitProperties(custom_metadata=dict(metadata), max_commit_retries=0),
             )
         return int(DeltaTable(root).version())

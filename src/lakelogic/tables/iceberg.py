@@ -8,13 +8,10 @@ table remembers the last n of every application, also when snapshots have expire
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyiceberg.catalog import Catalog
 from pyiceberg.manifest import DataFile
 from pyiceberg.schema import Schema
@@ -180,7 +177,7 @@ class IcebergTables:
         promoted = all(
             promotes(table.schema().find_field(name).field_type, wide.find_field(name).field_type) for name in types
         )
-        staged = [] if promoted else _rewritten(root, state, schema)
+        staged = [] if promoted else rows.rewritten(state, schema)
         with trouble(root):
             transaction = table.transaction()
             _set_schema(transaction, table, schema)
@@ -376,21 +373,6 @@ def _refuse_properties(root: str, properties: Mapping[str, str]) -> None:
 def _make_namespaces(catalog: Catalog, name: tuple[str, ...]) -> None:
     for depth in range(1, len(name) + 1):
         catalog.create_namespace_if_not_exists(name[:depth])
-
-
-def _rewritten(root: str, state: TableState, schema: pa.Schema) -> list[StagedFile]:
-    folder = Path(root) / f"rewrite-{uuid.uuid4().hex[:16]}"
-    folder.mkdir()
-    staged = []
-    for at, path in enumerate(state.files):
-        one = TableState(state.location, state.version, state.schema, (path,), None, parts=state.parts)
-        target, number = folder / f"part-{at:05d}.parquet", 0
-        with pq.ParquetWriter(target, schema, compression="zstd", coerce_timestamps="us") as writer:
-            for batch in rows.batches(one, schema):
-                writer.write_batch(batch)
-                number += batch.num_rows
-        staged.append(StagedFile(str(target), number, target.stat().st_size, state.parts.get(path, {})))
-    return staged
 
 
 def _saying(commit: CommitInfo) -> dict[str, str]:

@@ -1,8 +1,9 @@
 """Find an Iceberg table by its place: the catalog that knows it, and the name it has there.
 
 `LAKELOGIC_ICEBERG_CATALOG` names the catalog: `http(s)://…` is a REST catalog, any other address a database
-(`sqlite:///…`, `postgresql+psycopg://…`). Without it the catalog is a SQLite file `.lakelogic/iceberg.db` in the
-warehouse; for a table outside every warehouse, beside the table.
+(`sqlite:///…`, `postgresql+psycopg://…`). Without it the catalog is a SQLite file `.iceberg/catalog.db` in the
+warehouse; for a table outside every warehouse, beside the table. It does not lie beside the ledger: a ledger may be
+deleted, a catalog may not.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ from lakelogic.errors import CommitConflict, TableError, UnsupportedError
 CATALOG = "LAKELOGIC_ICEBERG_CATALOG"
 WAREHOUSE = "LAKELOGIC_WAREHOUSE"
 DEFAULT_WAREHOUSE = "lakelogic_warehouse"
-_HOME, _FILE = ".lakelogic", "iceberg.db"
+_FILE = Path(".iceberg") / "catalog.db"
+_LEDGER = Path(".lakelogic")
 _OUTSIDE = "files"
 
 
@@ -50,8 +52,8 @@ def catalog_for(root: str) -> tuple[Catalog, tuple[str, ...]]:
     home = _home(root)
     url = os.environ.get(CATALOG)
     if url is None:
-        (home / _HOME).mkdir(parents=True, exist_ok=True)
-        url = f"sqlite:///{home / _HOME / _FILE}?timeout=30"
+        (home / _FILE).parent.mkdir(parents=True, exist_ok=True)
+        url = f"sqlite:///{home / _FILE}?timeout=30"
     parts = Path(root).relative_to(home).parts
     with trouble(root):
         return _catalog(url, str(home)), parts if len(parts) > 1 else (_OUTSIDE, *parts)
@@ -69,7 +71,7 @@ def new_table(catalog: Catalog, name: tuple[str, ...], schema: Schema, **setting
 
 def open_table(root: str) -> Table | None:
     """The table as its catalog knows it; None where the catalog knows none."""
-    if os.environ.get(CATALOG) is None and not (_home(root) / _HOME / _FILE).exists():
+    if os.environ.get(CATALOG) is None and not (_home(root) / _FILE).exists():
         return None
     catalog, name = catalog_for(root)
     with trouble(root):
@@ -112,7 +114,7 @@ def trouble(root: str) -> Iterator[None]:
 def _home(root: str) -> Path:
     """The warehouse of a table: where a catalog or ledger lies above it, else the one that is set, else its folder."""
     above = [folder for folder in Path(root).parents if folder != folder.parent]
-    for sign in (Path(_HOME) / _FILE, Path(_HOME)):
+    for sign in (_FILE, _LEDGER):
         for folder in above:
             if (folder / sign).exists():
                 return folder

@@ -8,8 +8,6 @@ mixture. Each commit happens once, by application transaction, as on Delta.
 from __future__ import annotations
 
 import os
-import shutil
-import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -17,7 +15,6 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lakelogic.errors import CommitConflict, TableError, UnsupportedError
 from lakelogic.tables import columns, parquet_log, parquet_upkeep, partitions, rows, upkeep
@@ -169,16 +166,13 @@ class ParquetTables:
         if set(types) & set(there.partition_by):
             raise UnsupportedError("Types of partition columns cannot grow.", hint="Write to a new target_path.")
         schema = pa.schema([pa.field(f.name, types.get(f.name, f.type), f.nullable) for f in there.schema])
-        folder = f"rewrite-{uuid.uuid4().hex[:16]}"
-        (Path(root) / folder).mkdir()
+        staged = rows.rewritten(state, schema)
         files = [
-            _rewritten(root, f"{folder}/part-{at:05d}.parquet", state, path, entry, schema)
-            for at, (path, entry) in enumerate(zip(state.files, there.files, strict=True))
+            Entry(str(Path(file.path).relative_to(root)), file.rows, file.size, dict(file.partition)) for file in staged
         ]
         number = there.head.number + 1
         head = Head(number, parquet_log.new_folder(number), there.head.transactions, metadata=dict(metadata))
         if not parquet_log.put(root, Version(head, schema, tuple(files), there.partition_by, there.properties)):
-            shutil.rmtree(Path(root) / folder, ignore_errors=True)
             raise CommitConflict("Somebody else committed first.", where=root, hint="Try again.")
         return number
 
@@ -281,12 +275,3 @@ def _entries(root: str, files: Sequence[StagedFile], schema: pa.Schema, version:
         columns.refuse_nulls(root, version.schema, footer.path, null_counts(footer.metadata, schema))
         found.append(Entry(footer.path, footer.rows, footer.size, dict(file.partition)))
     return found
-
-
-def _rewritten(root: str, name: str, state: TableState, path: str, entry: Entry, schema: pa.Schema) -> Entry:
-    target = Path(root) / name
-    one = TableState(state.location, state.version, state.schema, (path,), None, parts=state.parts)
-    with pq.ParquetWriter(target, schema, compression="zstd", coerce_timestamps="us") as writer:
-        for batch in rows.batches(one, schema):
-            writer.write_batch(batch)
-    return Entry(name, entry.rows, target.stat().st_size, entry.partition)

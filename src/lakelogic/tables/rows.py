@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from lakelogic.storage import parquet
-from lakelogic.tables.base import TableState
+from lakelogic.tables.base import StagedFile, TableState
 
 
 def batches(state: TableState, schema: pa.Schema | None = None) -> Iterator[pa.RecordBatch]:
@@ -25,6 +29,21 @@ def _filled(batch: pa.RecordBatch, known: dict[str, object]) -> pa.RecordBatch:
         for at, field in enumerate(batch.schema)
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=batch.schema)
+
+
+def rewritten(state: TableState, schema: pa.Schema) -> list[StagedFile]:
+    """Every file of the table written again in the types of `schema`, under the table's root."""
+    folder = Path(state.location) / f"rewrite-{uuid.uuid4().hex[:16]}"
+    folder.mkdir()
+    staged = []
+    for at, path in enumerate(state.files):
+        target, number = folder / f"part-{at:05d}.parquet", 0
+        with pq.ParquetWriter(target, schema, compression="zstd", coerce_timestamps="us") as writer:
+            for batch in batches(replace(state, files=(path,)), schema):
+                writer.write_batch(batch)
+                number += batch.num_rows
+        staged.append(StagedFile(str(target), number, target.stat().st_size, state.parts.get(path, {})))
+    return staged
 
 
 def preview(state: TableState, limit: int) -> pa.Table:
