@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lakelogic.catalogs.local import LocalCatalog, is_path
 from lakelogic.contract.document import Contract
@@ -31,6 +31,10 @@ class Places:
     quarantine: str
     quarantine_location: str
     others: tuple[Other, ...] = ()  # that receive the same good rows
+
+    def adding(self) -> Places:
+        """The same places for a part of a batch, which never takes the place of what is there."""
+        return replace(self, others=tuple(replace(other, strategy="append") for other in self.others))
 
     def staging(self, batch_id: str, attempt: str) -> str:
         """Where this batch is staged. Data files must lie under the root of their table, in plain folders.

@@ -72,7 +72,7 @@ def replay(job: Job, chosen: Chosen) -> Replayed:
     try:
         compile_contract(job.loaded)
         run_.keys = load_keys({f.masking for f in contract.model.fields if f.masking}, job.environ)
-        run_.places = places(contract, job.catalog, job.target)
+        run_.places = places(contract, job.catalog, job.target).adding()
         lease = leases.acquire(job.ledger, run_.places.target_location, run_.run_id)
         try:
             faults.reach("after_lease")
