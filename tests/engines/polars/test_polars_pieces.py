@@ -26,9 +26,10 @@ def _in_two_chunks(rows: pl.DataFrame) -> pl.DataFrame:
         (pl.List(pl.Decimal(20, 0)), [Decimal(5)]),
         (pl.List(pl.Date), [date(2026, 1, 1)]),
         (pl.List(pl.List(pl.Int64)), [[1]]),
+        (pl.Map(pl.String, pl.Decimal(5, 2)), {"a": Decimal("1.50")}),
         (pl.Struct({"tags": pl.List(pl.Decimal(5, 2))}), {"tags": [Decimal("1.50")]}),
     ],
-    ids=["decimals", "dates", "lists", "decimals in a struct"],
+    ids=["decimals", "dates", "lists", "decimals in a map", "decimals in a struct"],
 )
 def test_lists_whose_empty_chunks_polars_mistypes_stay_apart(kind: Any, value: Any) -> None:
     one = pl.DataFrame({"s": [value] * ROWS}, schema={"s": kind})

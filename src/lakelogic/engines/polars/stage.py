@@ -56,8 +56,13 @@ def whole_pieces(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
 def _lists_times(kind: pl.DataType) -> bool:
     if isinstance(kind, pl.Struct):
         return any(_lists_times(field.dtype) for field in kind.fields)  # type: ignore[arg-type]
-    inner = kind.inner if isinstance(kind, pl.List) else None
-    return inner is not None and (inner.is_temporal() or inner.is_decimal() or inner.is_nested())
+    if isinstance(kind, pl.List):
+        inside = [kind.inner]
+    elif isinstance(kind, pl.Map):
+        inside = [kind.key, kind.value]
+    else:
+        return False
+    return any(one.is_temporal() or one.is_decimal() or one.is_nested() for one in inside)
 
 
 def stage(
