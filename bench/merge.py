@@ -2,7 +2,7 @@
 
     python bench/merge.py --engine duckdb --rows 10000000 --changes 100000 --out bench/merge.json
 
-The table is made by LakeLogic itself, by a run for each million rows. Two batches of changes are merged: `clustered`, whose
+The table is made by LakeLogic, by a run for each million rows. Two batches of changes are merged: `clustered`, whose
 keys lie together (a day's orders), and `scattered`, whose keys lie anywhere. Each is half updates of keys that are
 there and half rows that are there already, word for word, plus a thousandth of new keys.
 """

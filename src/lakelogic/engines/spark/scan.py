@@ -158,7 +158,9 @@ def _parquet(session: Any, read: Read, files: Sequence[str]) -> Frame:
 def _parquet_group(session: Any, read: Read, spelled: Sequence[str | None], files: Sequence[str]) -> Frame:
     """Files that spell the landed columns alike; a column that a file does not have is NULL."""
     wanted = [(own, column.type) for own, column in zip(spelled, read.columns, strict=True) if own is not None]
-    frame = file_reader(session, files).schema(ddl(wanted)).parquet(*map(located, files))
+    # Where all columns are known from elsewhere, a column that no file has still gives the rows.
+    read_as = ddl(wanted or [("~nothing", STRING)])
+    frame = file_reader(session, files).schema(read_as).parquet(*map(located, files))
     known = [constants(read, file) for file in files]
     fixed = [column for column in read.columns if any(column.name in about for about in known)]
     at_hand = {}
