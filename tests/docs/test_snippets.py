@@ -19,9 +19,11 @@ EXECUTED: tuple[str, ...] = (
     "docs/concepts/sql.md",
     "docs/concepts/strategies.md",
     "docs/concepts/tables.md",
+    "docs/how-to/approve.md",
     "docs/how-to/find-bad-rows.md",
     "docs/how-to/maintain.md",
     "docs/how-to/mask-personal-data.md",
+    "docs/how-to/quarantine.md",
     "docs/how-to/use-from-python.md",
     "docs/how-to/verify.md",
 )

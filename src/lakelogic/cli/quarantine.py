@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json as jsonlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import click
@@ -123,7 +123,7 @@ def show(what: str, state: str, limit: int, reveal: bool, why: str | None, as_js
         console.print(f"No such row in {shown.table}.")
     else:
         for row in shown.rows:
-            console.table(("", ""), [(name, cell(value)) for name, value in row.items() if value not in (None, [], {})])
+            show_values(console, row)
             console.print()
     return 0
 
@@ -214,8 +214,7 @@ def explain(
 
 def show_story(console: Console, told: Any) -> None:
     """A story for people."""
-    facts = {**told.facts, **told.values}
-    console.table(("", ""), [(name, cell(value)) for name, value in facts.items() if value not in (None, [], {})])
+    show_values(console, {**told.facts, **told.values})
     if told.story is not None:
         console.print()
         rows = [
@@ -230,6 +229,14 @@ def show_story(console: Console, told: Any) -> None:
         console.table(("outcome", "step", "what", "values"), rows)
     for note in (*told.notes, *(told.story.notes if told.story else ())):
         console.note(f"Note: {note}")
+
+
+def show_values(console: Console, values: Mapping[str, Any]) -> None:
+    """A name and its value on each line, in full; what is empty is left out."""
+    told = {name: cell(value) for name, value in values.items() if value not in (None, [], {})}
+    width = max(map(len, told), default=0)
+    for name, value in told.items():
+        console.print(f"{name:<{width}}  {value}")
 
 
 def _at(value: Any) -> str:
