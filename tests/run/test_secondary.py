@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,18 @@ def test_a_run_that_died_between_two_places_gives_each_its_rows_once(
             run(duckdb_engine, orders())
     assert run(duckdb_engine, orders()).status == "no_new_data"
     assert rows("shop.copy.history") == rows("./exports/newest") == [(1, "a")]
+
+
+def test_places_that_outlive_the_first_target_and_the_ledger_still_get_new_rows(
+    duckdb_engine: Any, landing: Path
+) -> None:
+    for number in (1, 2):
+        (landing / f"{number}.csv").write_text(f"id,name\n{number},a\n")
+        run(duckdb_engine, orders())
+    shutil.rmtree("lakelogic_warehouse/.lakelogic")
+    shutil.rmtree("lakelogic_warehouse/shop/silver")
+    run(duckdb_engine, orders())
+    assert rows("./exports/newest") == [(1, "a"), (2, "a")]
 
 
 def test_a_result_that_is_sent_elsewhere_goes_there_only(duckdb_engine: Any, landing: Path) -> None:

@@ -158,6 +158,18 @@ def test_maintain_sweeps_what_a_killed_run_left(shop: Path, form: str) -> None:
     assert ids() == [1]
 
 
+def test_a_table_that_is_being_written_is_left_alone(shop: Path) -> None:
+    write()
+    land("a.csv", "1,2026-01-01")
+    call("run", "orders.yaml")
+    place = str(shop / "lakelogic_warehouse/shop/silver/orders")
+    with open_ledger(LocalCatalog().ledger_url()) as ledger:
+        ledger.acquire(place, "somebody@elsewhere:1", timedelta(minutes=5))
+    for command in (["maintain", "orders.yaml"], ["reset", "orders.yaml", "--yes"]):
+        assert call(*command).exit_code == 5
+    assert ids() == [1]
+
+
 def test_bad_rows_are_kept_as_long_as_the_contract_says(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(rest="quarantine: {retention: 30 days}")
     text = Path("orders.yaml").read_text().replace("lineage: {enabled: false}\n", "")

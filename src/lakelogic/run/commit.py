@@ -81,7 +81,8 @@ class Commit:
         self.had_queue = waiting is not None
         good = self.tables.state(self.places.target_location)
         self.seen = good.transactions.get(application(dataset, "good"), 0) if good is not None else 0
-        least = max(self.seen, waiting.transactions.get(application(dataset, "bad"), 0) if waiting else 0) + 1
+        bad = waiting.transactions.get(application(dataset, "bad"), 0) if waiting else 0
+        least = max(self.seen, bad, secondary.last_n(self.places.others, dataset)) + 1
         if self.ledger is None:
             self.n = least
             return

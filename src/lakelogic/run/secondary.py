@@ -36,6 +36,12 @@ def refuse(others: Sequence[Other]) -> None:
         load_tables(other.format).check(other.location, removes=other.strategy == "overwrite")
 
 
+def last_n(others: Sequence[Other], progress: str) -> int:
+    """The newest batch that any of the places has seen: a number that is given out must be above it."""
+    states = [load_tables(other.format).state(other.location) for other in others]
+    return max((state.transactions.get(application(progress), 0) for state in states if state is not None), default=0)
+
+
 def as_facts(staging: str, schema: pa.Schema) -> dict[str, Any]:
     """What the commit of the first target says, so that others can be caught up on."""
     return {"staged": staging, "columns": [[field.name, str(from_arrow(field.type))] for field in schema]}

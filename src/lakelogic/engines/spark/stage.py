@@ -23,7 +23,7 @@ from lakelogic.privacy.keys import Keys
 
 _SIDE, _FATE, _COPY = name(names.SIDE), name(names.FATE), name(names.COPY)
 _OTHER = "other"
-_PART = "ll_part"
+_PART = "~part"
 
 
 def stage(
@@ -73,7 +73,7 @@ def _arranged(kept: Frame, order: Order) -> tuple[Frame, tuple[str, ...]]:
         kept = kept.withColumn(_PART, functions_of(kept).expr(digest))
         folders = (names.SIDE, _PART)
     if order.cluster_by:
-        kept = kept.sortWithinPartitions(*folders, *(name(column) for column in order.cluster_by))
+        kept = kept.sortWithinPartitions(*(name(column) for column in (*folders, *order.cluster_by)))
     return kept, folders
 
 
