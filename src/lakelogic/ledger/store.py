@@ -75,6 +75,12 @@ class Ledger:
             connection.run("UPDATE sequences SET last_n = :last_n WHERE dataset = :dataset", dataset=dataset, last_n=n)
             return n
 
+    def last_n(self, dataset: str) -> int:
+        """The newest number of a commit that this ledger has given out, or has heard of; 0 where it knows none."""
+        with self._database.read() as connection:
+            found = connection.rows("SELECT last_n FROM sequences WHERE dataset = :dataset", dataset=dataset)
+        return int(found[0]["last_n"]) if found else 0
+
     def begin(self, intent: Intent) -> Intent:
         """Write down what is about to be done. Older open intents of the dataset are abandoned.
 

@@ -33,7 +33,7 @@ def recover(job: Any, where: Places, progress: str, events: Events) -> Known:
 
     - No table: nothing was read, whatever the ledger says; a table that was removed is made again.
     - A run that died after it published is finished in the ledger.
-    - A ledger that was lost is filled again from the commits of the table.
+    - A ledger that was lost, or is older than the table, is filled again from the commits of the table.
 
     Where good rows were not committed, nothing is done here: the batch is evaluated again under its old number,
     and what it had put into quarantine is not put there twice.
@@ -44,8 +44,7 @@ def recover(job: Any, where: Places, progress: str, events: Events) -> Known:
             events.tell("note", f"The table {where.target} is gone; everything is read again")
         return Known()
     _finish_intent(job, where, progress, events, tables)
-    if not job.ledger.runs(progress, limit=1):
-        _fill_ledger(job, where, progress, events, tables)
+    _fill_ledger(job, where, progress, events, tables)
     return Known(job.ledger.seen(progress), table_exists=True)
 
 
@@ -68,19 +67,22 @@ def _finish_intent(job: Any, where: Places, progress: str, events: Events, table
 
 
 def _fill_ledger(job: Any, where: Places, progress: str, events: Events, tables: TableFormat) -> None:
+    """Commits with numbers that this ledger never gave out were made while it was lost, or before it was put back."""
     state = tables.state(where.target_location)
-    newest = state.transactions.get(application(progress, "good")) if state else None
-    if newest is not None and (
-        last := tables.find_commit(where.target_location, application(progress, "good"), newest)
-    ):
+    newest = state.transactions.get(application(progress, "good"), 0) if state else 0
+    if newest <= job.ledger.last_n(progress):
+        return
+    if last := tables.find_commit(where.target_location, application(progress, "good"), newest):
         _let_go(job, where, progress, last, newest)
         _give(where, progress, last, newest, events)
     commits = tables.commits(where.target_location, application(progress, "good"))
-    for found in reversed(commits):
+    unknown = [found for found in commits if not job.ledger.batch_done(found["batch_id"])]
+    for found in reversed(unknown):
         _record(job, where, progress, found)
-    if commits:
+    job.ledger.next_n(progress, newest)
+    if unknown:
         events.tell(
-            "note", f"The ledger knew nothing of {progress}; {len(commits)} commits of its table were read back"
+            "note", f"The ledger knew nothing of {len(unknown)} commits to {where.target}; they were read back"
         )
 
 
