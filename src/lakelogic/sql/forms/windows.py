@@ -38,6 +38,8 @@ def over_window(binder: Binder, tree: exp.Expression) -> Expression:
     if tree.args.get("alias") is not None:
         raise refuse(NOT_YET, "Named windows (WINDOW w AS …) are not available.", "write the window out after OVER")
     partition = tuple(binder.part(part) for part in tree.args.get("partition_by") or ())
+    if any(_holds_map(part.type) for part in partition):
+        raise refuse(BAD_ARGUMENTS, "Rows cannot be parted by a map.", "part them by its text: PARTITION BY to_json(…)")
     order = _order(binder, tree.args.get("order"))
     bounds = _bounds(tree.args.get("spec"), ordered=bool(order))
     bound = _function(binder, tree.this, partition, order, bounds)
