@@ -12,6 +12,7 @@ import click
 from lakelogic.cli.approve import approve
 from lakelogic.cli.console import Console, guarded
 from lakelogic.cli.quarantine import quarantine
+from lakelogic.cli.state import state
 from lakelogic.cli.tables import COMMANDS
 from lakelogic.version import VERSION
 
@@ -28,7 +29,7 @@ def cli() -> None:
     """Run data contracts: every row accounted for, on Spark, Polars or DuckDB."""
 
 
-for command in (quarantine, approve, *COMMANDS):
+for command in (quarantine, approve, state, *COMMANDS):
     cli.add_command(command)
 
 

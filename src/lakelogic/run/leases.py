@@ -16,12 +16,13 @@ LEASE_TIME = timedelta(minutes=10)
 def acquire(ledger: Ledger, target: str, run_id: str) -> Lease:
     """Take the lease of a target; one whose owner is a process of this machine that is gone is taken over."""
     held = ledger.lease(target)
-    if held is not None and _is_dead(held.owner):
+    if held is not None and is_dead(held.owner):
         ledger.release(held)
     return ledger.acquire(target, f"{run_id}@{socket.gethostname()}:{os.getpid()}", LEASE_TIME)
 
 
-def _is_dead(owner: str) -> bool:
+def is_dead(owner: str) -> bool:
+    """Whether the owner of a lease was a process of this machine that is gone."""
     place = owner.rpartition("@")[2]
     host, _, process = place.rpartition(":")
     if host != socket.gethostname() or not process.isdigit():

@@ -1,0 +1,37 @@
+"""Commands about what is remembered: `lakelogic state doctor`."""
+
+from __future__ import annotations
+
+import click
+
+from lakelogic.cli.console import Console, guarded
+from lakelogic.cli.tables import env_option, json_flag, set_option
+
+
+@click.group()
+def state() -> None:
+    """What the ledger remembers of datasets."""
+
+
+@state.command("doctor")
+@click.argument("contracts", nargs=-1, required=True, type=click.Path())
+@click.option("--dry-run", is_flag=True, help="Only tell; change nothing.")
+@env_option
+@set_option
+@json_flag
+@guarded
+def state_doctor(
+    contracts: tuple[str, ...], dry_run: bool, env: str | None, overrides: tuple[str, ...], as_json: bool
+) -> int:
+    """Compare the ledger with the tables, and bring it up to them. Tables are never changed."""
+    from lakelogic.actions.state import DoctorRequest, examine
+
+    console = Console(as_json)
+    found = examine(DoctorRequest(contracts, env, overrides, not dry_run))
+    if as_json:
+        console.json({"dry_run": dry_run, "datasets": [one.as_dict() for one in found]})
+        return 0
+    for one in found:
+        console.print(one.dataset)
+        console.table(("", "what", "found"), [(f.level, f.what, f.found) for f in one.findings])
+    return 0
