@@ -15,6 +15,7 @@ from deltalake import DeltaTable
 
 from lakelogic import DataProcessor
 from lakelogic.errors import UnsupportedError
+from lakelogic.run.faults import InjectedFault
 from lakelogic.run.queue import Chosen
 
 KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
@@ -248,9 +249,41 @@ def test_a_part_of_a_landed_row_is_not_replayed_because_its_other_parts_are_publ
     mended = changed(document, "model.fields.1.min", -10)
     done = replay(mended)
     assert dict(done.left_out) == {"the row as it landed was not kept": 1}
-    assert (done.passed, done.failed) == (0, 1)
+    assert (done.passed, done.failed) == (1, 0)
     assert sorted((row["id"], row["code"]) for row in good()) == [(1, "a"), (1, "c"), (2, "d")]
     assert sorted((row["id"], row["code"]) for row in bad()) == [(1, "bb"), (2, "ee")]
+    assert replay(mended).chosen == 2
+    assert len(good()) == 3
+
+
+@pytest.mark.parametrize("point", ["after_quarantine_commit", "after_good_commit"])
+def test_a_row_that_fails_in_part_survives_a_crash_whole(
+    run: Act, replay: Act, point: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = changed(ORDERS, "transformations", [{"split": {"field": "codes", "delimiter": "|", "output": "code"}}])
+    document["transformations"].append({"explode": {"field": "code", "output": "code"}})
+    document["quality"] = {"row_rules": [{"name": "short", "sql": "length(code) = 1", "phase": "post"}]}
+    run(document, "id,amount,codes\n2,-1,d|ee|f\n")
+    mended = changed(document, "model.fields.1.min", -10)
+    monkeypatch.setenv("LAKELOGIC_FAULT", f"{point}:raise")
+    with pytest.raises(InjectedFault):
+        replay(mended)
+    monkeypatch.delenv("LAKELOGIC_FAULT")
+    replay(mended | {"version": "2.0.0"})
+    assert [row["code"] for row in good()] == ["d", "f"]
+    assert [row["code"] for row in bad()] == ["ee"]
+    assert [row["id"] for row in bad("replayed")] == [2]
+
+
+def test_rows_that_look_alike_in_two_versions_of_a_file_are_two_rows(run: Act, replay: Act) -> None:
+    first = run(ORDERS, "id,amount\n2,-5\n").run_id
+    run(ORDERS, "id,amount\n2,-5\n3,1\n")
+    assert ids(bad()) == [2, 2]
+    assert replay(MENDED, run=first).passed == 1
+    assert ids(bad()) == [2]
+    assert ids(good()) == [2, 3]
+    assert replay(MENDED).passed == 1
+    assert ids(good()) == [2, 2, 3]
 
 
 def test_a_contract_that_gathers_rows_is_refused(run: Act, replay: Act) -> None:

@@ -43,21 +43,22 @@ def discard(
         now = clock.now()
         waiting = replace(chosen, states=(ACTIVE,))
         others = queue.of_others(application(dataset, "bad"))
-        found = [
-            row[names.ROW_ID]
+        chosen_rows = [
+            (row[names.ROW_ID], row[names.BATCH_ID])
             for row in queue.light()
             if waiting.keeps(row, queue.stamped, now) and row[names.BATCH_ID] not in others
         ]
+        found = [row_id for row_id, _ in chosen_rows]
         state = queue.state()
         if not found or state is None:
             return []
-        ids = set(found)
+        meant = set(chosen_rows)
         app_id = application(dataset, "discard")
         n = state.transactions.get(app_id, 0) + 1
         queue.change(
             CommitInfo(app_id, n, {"person": person, "why": why}),
             where.quarantine_staging(act_id, "discard"),
-            lambda row: row[names.ROW_ID] in ids and row[names.STATE] == ACTIVE,
+            lambda row: (row[names.ROW_ID], row[names.BATCH_ID]) in meant and row[names.STATE] == ACTIVE,
             settle(DISCARDED, person, now, why),
         )
         told = {"table": where.quarantine, "count": len(found), "rows": found[:MOST_TOLD]}

@@ -51,6 +51,8 @@ class BadSide:
     failures: Counter[str] = field(default_factory=Counter)
     by_verdict: Counter[str] = field(default_factory=Counter)
     ids: set[str] = field(default_factory=set)
+    origins: set[int] = field(default_factory=set)  # of rows that were there before: which of them failed again
+    parts: set[str] = field(default_factory=set)  # ids of rows that are only parts of such a row
 
 
 def quarantine_schema(plan: Plan, stored: pa.Schema | None = None) -> pa.Schema:
@@ -220,11 +222,16 @@ def _decoded(
         rules.append([reason.label or reason.rule for reason in hard])
         line = given[names.NUMBER][row].as_py() if broken[row] is not None else None
         if origins is not None:
-            origin = origins[given[names.NUMBER][row].as_py() - 1]
+            place = given[names.NUMBER][row].as_py()
+            origin = origins[place - 1]
             raws[row], batches[row], line = origin.raw, origin.batch_id, origin.line
-            occurrences["", origin.row_id] += 1
-            copy = occurrences["", origin.row_id]
-            ids.append(origin.row_id if copy == 1 else _row_id("", origin.row_id, copy))
+            if decoder.is_part(hard):
+                occurrences["", str(place)] += 1
+                ids.append(_row_id("", origin.row_id, occurrences["", str(place)]))
+                side.parts.add(ids[-1])
+            else:
+                side.origins.add(place)
+                ids.append(origin.row_id)
         else:
             clear = _canonical(reveal_text(raws[row], keys) if raws[row] is not None else _row_text(given, row, plan))
             occurrences[files[row], clear] += 1

@@ -157,11 +157,13 @@ class Queue:
         *,
         looks_at: Sequence[str] | None = None,
         only: Iterable[str] | None = None,
+        finish: Callable[[pa.Table], pa.Table] | None = None,
     ) -> tuple[Committed | None, int]:
         """Edit the rows that are meant and put staged files beside them, in one commit; how many rows were edited.
 
         Files without such rows stay as they are. Where somebody else commits first, the table is looked at again.
-        `looks_at` are the columns that tell which rows are meant, `only` the sources that they can have.
+        `looks_at` are the columns that tell which rows are meant, `only` the sources that they can have, `finish` is
+        a last edit of the added rows.
         """
         conflict: CommitConflict | None = None
         for attempt in range(_TRIES):
@@ -182,6 +184,7 @@ class Queue:
                 self.tables.check(self.location, removes=True)
                 if added:
                     beside = parquet.reader([file.path for file in added], whole).read_all()
+                    beside = finish(beside) if finish is not None else beside
                     rewritten.put(beside, Path(place) / str(attempt) / "added.parquet")
                 done = self.tables.replace(
                     self.location,
@@ -289,6 +292,14 @@ def facts_of(metadata: Mapping[str, str] | None) -> dict[str, Any]:
     """What a commit of ours says about itself."""
     found: dict[str, Any] = json.loads((metadata or {}).get("facts", "{}"))
     return found
+
+
+PART = "part of "
+
+
+def is_void(row: Mapping[str, Any]) -> bool:
+    """A part that a replay put here before it published the others, and never did: what it is of waits as a whole."""
+    return str(row[names.CLAIM] or "").startswith(PART)
 
 
 def claim_of(batch_id: str, n: int) -> str:

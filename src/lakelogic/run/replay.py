@@ -3,6 +3,7 @@
 A row leaves a place only after it stands in the next, and every step can be found again in the tables:
 
 1. *Quarantine.* Rows that fail again get their new reasons; rows that pass are **claimed** by this batch. They wait on.
+   Where only a part of a row fails (one element of an explode), the row is claimed, and the part comes beside it.
 2. *Good.* The rows that passed, by the contract's strategy, in one commit of this batch.
 3. *Quarantine.* Rows with the claim of a batch that the target has seen become `replayed`.
 4. *Ledger.*
@@ -15,8 +16,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pyarrow as pa
 
@@ -38,7 +40,7 @@ from lakelogic.run.landed import LandedRows, gathers, landed_facts, landed_rows,
 from lakelogic.run.measures import measure
 from lakelogic.run.outcome import finish, record_failure
 from lakelogic.run.places import QUARANTINE_FORMAT, places
-from lakelogic.run.queue import ACTIVE, Chosen, Queue, Stamped, claim, claim_of, drop
+from lakelogic.run.queue import ACTIVE, PART, Chosen, Queue, Stamped, claim, claim_of, drop, is_void, put
 from lakelogic.run.reconcile import reconcile
 from lakelogic.run.recover import recover
 from lakelogic.run.result import Result
@@ -94,7 +96,9 @@ def _replay(run_: Run, chosen: Chosen, keep_lease: Callable[[], None]) -> Replay
     ours = application(run_.progress, "bad")
     others = queue.of_others(ours)
     rows = queue.rows(
-        lambda row: waiting.keeps(row, queue.stamped, run_.started) and row[names.BATCH_ID] not in others
+        lambda row: (
+            waiting.keeps(row, queue.stamped, run_.started) and row[names.BATCH_ID] not in others and not is_void(row)
+        )
     ).to_pylist()
     landed = landed_rows(contract, queue, ours, rows, run_.keys, job.engine)
     done = Replayed(chosen=len(rows), left_out=landed.left_out)
@@ -171,7 +175,7 @@ def _evaluate(run_: Run, queue: Queue, landed: LandedRows, done: Replayed, keep_
     closed = gates.closed_by_rules(contract, outcomes)
     faults.reach("after_gates")
     settled = Settled(prepared, staged, bad, counts, measured, outcomes, closed)
-    done.failed = len({origin.row_id for origin in landed.origins} & bad.ids)
+    done.failed = len(bad.origins)
     done.passed = len(landed.origins) - done.failed
     done.result = _publish(run_, queue, commit, settled, landed)
     return done
@@ -202,23 +206,36 @@ def _publish(run_: Run, queue: Queue, commit: Commit, settled: Settled, landed: 
         "landed": landed_facts(settled.prepared.compiled.plan),
         "replay": True,
     }
-    first = {origin.row_id for origin in landed.origins}
-    passed = frozenset() if settled.closed else frozenset(first - bad.ids)
+    # Two rows of different batches can look alike: a row is itself by its id and the batch it first came with.
+    again = {_self(origin) for place, origin in enumerate(landed.origins, 1) if place in bad.origins}
+    passed = {_self(origin) for place, origin in enumerate(landed.origins, 1) if place not in bad.origins}
+    if settled.closed:
+        return _withheld(run_, commit, settled)
     mark = claim_of(commit.batch_id, commit.n)
+
+    judged = passed | again
+    others = queue.of_others(application(run_.progress, "bad"))
+
+    def meant(row: Mapping[str, Any]) -> bool:
+        chosen = (row[names.ROW_ID], row[names.BATCH_ID]) in judged
+        return row[names.STATE] == ACTIVE and (chosen or (is_void(row) and row[names.BATCH_ID] not in others))
+
+    def parts(table: pa.Table) -> pa.Table:
+        return put({names.CLAIM: PART + mark})(table, [one in bad.parts for one in table[names.ROW_ID].to_pylist()])
+
     done, _ = queue.change(
         commit.info("bad", facts),
         f"{commit.quarantine_staging}/edited",
-        lambda row: row[names.ROW_ID] in passed or row[names.ROW_ID] in bad.ids,
+        meant,
         lambda table, chosen: _judged(table, chosen, passed, mark),
         bad.files,
         bad.schema,
+        finish=parts,
     )
     commit.quarantine_version = done.version if done else None
-    if bad.ids:
-        run_.events.tell("wrote", f"{len(first & bad.ids)} rows failed again and stay in {commit.places.quarantine}")
+    if again:
+        run_.events.tell("wrote", f"{len(again)} rows failed again and stay in {commit.places.quarantine}")
     faults.reach("after_quarantine_commit")
-    if settled.closed:
-        return _withheld(run_, commit, settled)
     try:
         commit.good(settled.prepared.compiled.plan, settled.staged, facts, engine=run_.job.engine, now=run_.started)
     except GateClosed as error:
@@ -236,9 +253,13 @@ def _withheld(run_: Run, commit: Commit, settled: Settled) -> Result:
     return finish(run_, settled, "gated", published=False, commit=commit)
 
 
-def _judged(table: pa.Table, chosen: list[bool], passed: frozenset[str], mark: str) -> pa.Table:
+def _self(origin: quarantine.Origin) -> tuple[str, str | None]:
+    return origin.row_id, origin.batch_id
+
+
+def _judged(table: pa.Table, chosen: list[bool], passed: set[tuple[str, str | None]], mark: str) -> pa.Table:
     """Rows that passed are claimed; the others are left out, their new version comes beside them."""
-    ids = table.column(names.ROW_ID).to_pylist()
-    claimed = [one and row_id in passed for one, row_id in zip(chosen, ids, strict=True)]
-    dropped = [one and row_id not in passed for one, row_id in zip(chosen, ids, strict=True)]
+    rows = list(zip(table.column(names.ROW_ID).to_pylist(), table.column(names.BATCH_ID).to_pylist(), strict=True))
+    claimed = [one and row in passed for one, row in zip(chosen, rows, strict=True)]
+    dropped = [one and row not in passed for one, row in zip(chosen, rows, strict=True)]
     return drop(claim(mark)(table, claimed), dropped)

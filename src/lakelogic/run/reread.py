@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import pyarrow as pa
+
 from lakelogic import clock, names
-from lakelogic.run.queue import ACTIVE, DISCARDED, REPLAYED, Queue, claim_of, facts_of, settle
+from lakelogic.run.queue import ACTIVE, DISCARDED, PART, REPLAYED, Queue, claim_of, facts_of, put, settle
 from lakelogic.tables.base import CommitInfo
 
 AGAIN = "its source was read again"
@@ -94,11 +96,20 @@ def let_go(queue: Queue, progress: str, commit: Mapping[str, str], n: int, place
     def meant(row: Mapping[str, Any]) -> bool:
         if row[names.STATE] != ACTIVE:
             return False
-        return row[names.CLAIM] == mark if is_replay else row[names.BATCH_ID] != batch_id and reread.holds(row)
+        if is_replay:
+            return row[names.CLAIM] in (mark, PART + mark)
+        return row[names.BATCH_ID] != batch_id and reread.holds(row)
 
     run_id = str(facts.get("run_id"))
     info = CommitInfo(f"lakelogic:{progress}:queue", n, {"batch_id": batch_id, "facts": json.dumps({"run_id": run_id})})
-    edit = settle(REPLAYED, run_id, clock.now(), None if is_replay else AGAIN)
+    leave = settle(REPLAYED, run_id, clock.now(), None if is_replay else AGAIN)
+
+    def edit(table: pa.Table, chosen: list[bool]) -> pa.Table:
+        marks = table.column(names.CLAIM).to_pylist()
+        parts = [one and mark_ == PART + mark for one, mark_ in zip(chosen, marks, strict=True)]
+        left = [one and not part for one, part in zip(chosen, parts, strict=True)]
+        return put({names.CLAIM: None})(leave(table, left), parts)
+
     only = None if is_replay else reread.sources
     _, count = queue.change(info, place, meant, edit, looks_at=reread.looked_at(), only=only)
     return count
