@@ -23,10 +23,10 @@ SPARK_READY := $(STAMPS)/spark
 # Spark needs Java; DuckDB and Polars do not.
 DEMO_NEEDS := $(if $(filter spark,$(ENGINE)),setup,$(PROJECT_READY))
 
-.PHONY: help setup demo test parity lint types docs reference pictures pins java clean
+.PHONY: help setup demo test test-faults parity lint types docs reference pictures pins java clean
 
 help: ## This list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 setup: java $(PROJECT_READY) $(SPARK_READY) ## Everything a checkout needs: .venv, pinned packages, Java, Spark's jars
 
@@ -35,6 +35,11 @@ demo: $(DEMO_NEEDS) ## Run the retail example end to end (ENGINE=spark, duckdb o
 
 test: setup ## All tests, Spark's included (ARGS="-k name" goes to pytest)
 	$(BIN)/python -m pytest $(ARGS)
+
+test-faults: setup ## Disturbed runs at every point of the protocol, on every engine, strategy and format (slow); writes the matrix
+	$(BIN)/python scripts/walk_faults.py --page docs/concepts/nothing-lost.md $(ARGS)
+	$(BIN)/python scripts/walk_two_runs.py
+	$(BIN)/python scripts/walk_states.py 200
 
 parity: setup ## Made-up contracts through all engines (N=5000 SEED=1 ENGINES=duckdb,polars,spark); prints what differed
 	$(BIN)/python -m lakelogic.parity $(N) --seed $(SEED) --engines $(ENGINES) $(ARGS)
