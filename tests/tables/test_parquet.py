@@ -99,7 +99,7 @@ def test_a_writer_that_died_before_its_commit_leaves_nothing_visible(root, stage
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(parquet_log.os, "fsync", die)
+        patched.setattr(parquet_log, "_said", die)
         with pytest.raises(KeyboardInterrupt):
             TABLES.append(str(root), [staged], SCHEMA, CommitInfo(APP, 2))
     assert current(root) == [1]

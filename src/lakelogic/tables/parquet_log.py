@@ -106,8 +106,6 @@ def put(root: str, version: Version) -> bool:
         with draft.open("w", encoding="utf-8") as out:
             out.write(json.dumps(_said(version), sort_keys=True) + "\n")
             out.writelines(json.dumps(_line(entry), sort_keys=True) + "\n" for entry in version.files)
-            out.flush()
-            os.fsync(out.fileno())
         # A link fails where a name is taken; a rename would not.
         os.link(draft, log_file(root, version.head.number))
     except FileExistsError:
