@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -240,17 +241,23 @@ class _Rewritten:
 
 def may_hold(path: str, column: str, values: Iterable[str]) -> bool:
     """Whether a file can hold one of the values, as far as its footer tells."""
+    return any(
+        bounds is None or any(bounds[0] <= value <= bounds[1] for value in values) for bounds in _bounds(path, column)
+    )
+
+
+@lru_cache(maxsize=4096)  # a data file never changes
+def _bounds(path: str, column: str) -> tuple[tuple[str, str] | None, ...]:
+    """The smallest and the largest value of a column in each row group; None where the footer does not tell."""
     metadata = pq.read_metadata(path)
-    at = metadata.schema.to_arrow_schema().get_field_index(column)
-    if at < 0:
-        return False
+    found: list[tuple[str, str] | None] = []
     for group in range(metadata.num_row_groups):
         leaves = metadata.row_group(group)
-        leaf = next(c for c in map(leaves.column, range(leaves.num_columns)) if c.path_in_schema == column)
-        known = leaf.statistics
-        if known is None or not known.has_min_max or any(known.min <= value <= known.max for value in values):
-            return True
-    return False
+        for leaf in map(leaves.column, range(leaves.num_columns)):
+            if leaf.path_in_schema == column:
+                known = leaf.statistics
+                found.append((known.min, known.max) if known is not None and known.has_min_max else None)
+    return tuple(found)
 
 
 def _united(kept: pa.Schema, new: pa.Schema) -> pa.Schema:

@@ -87,7 +87,8 @@ class Result:
         if self.status == "gated":
             raise GateClosed(
                 f"`{self.dataset}` was not published: {'; '.join(self.reasons)}.",
-                hint="The quarantine was written. Mend the data or the rule and run again.",
+                hint="The quarantine was written. Mend the data or the rule and run again, or release these rows: "
+                f"lakelogic approve {self.run_id}",
             )
         if self.status == "failed":
             raise DataError(f"`{self.dataset}` broke a service level: {'; '.join(self.reasons)}.")
