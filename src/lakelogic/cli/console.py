@@ -144,6 +144,15 @@ def _defect(error: Exception) -> Defect:
     )
 
 
+class Terminated(KeyboardInterrupt):
+    """Somebody asked the process to end (SIGTERM)."""
+
+
+def end_in_order(*_: object) -> None:
+    """What a process does when it is asked to end: what it holds is given back on the way out."""
+    raise Terminated
+
+
 def guarded(command: Callable[P, int]) -> Callable[P, None]:
     """Turn errors into text for people (or JSON), and into the exit codes of the documentation."""
 
@@ -155,9 +164,9 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
             code = command(*args, **kwargs)
         except LakeLogicError as error:
             code = _told(error, as_json=as_json)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as stopped:
             click.echo("Interrupted; nothing half-done is visible. Run again to go on.", err=True)
-            code = 130
+            code = 143 if isinstance(stopped, Terminated) else 130
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = 0

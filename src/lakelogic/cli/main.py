@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gc
 import json as jsonlib
+import signal
 import sys
 from typing import Any
 
 import click
 
 from lakelogic.cli.approve import approve
-from lakelogic.cli.console import Console, guarded
+from lakelogic.cli.console import Console, end_in_order, guarded
 from lakelogic.cli.quarantine import quarantine
 from lakelogic.cli.state import state
 from lakelogic.cli.tables import COMMANDS
@@ -399,4 +400,5 @@ def main() -> None:
     """The entry point: exit codes are those of the documentation."""
     # Loading modules makes many objects and no garbage; looking for some takes a tenth of a small run.
     gc.set_threshold(50_000, 20, 20)
+    signal.signal(signal.SIGTERM, end_in_order)
     cli.main(prog_name="lakelogic")
