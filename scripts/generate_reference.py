@@ -28,7 +28,6 @@ EXITS = {
     5: "Blocked: an approval is needed, an upstream is stale, or somebody else holds the lease.",
     6: "Rows do not add up: stop, a person must look.",
     130: "Interrupted from the keyboard.",
-    143: "Asked to end (SIGTERM).",
     143: "Asked to stop.",
 }
 
