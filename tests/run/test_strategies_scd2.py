@@ -231,6 +231,22 @@ def test_two_rows_of_one_key_and_instant_are_settled_by_the_whole_row_and_counte
     assert versions() == [(1, 1, "Bern", START, END, True)]
 
 
+def test_one_instant_written_in_two_ways_is_one_instant(duckdb_engine: Any, workspace: Path) -> None:
+    Path("in.csv").write_text("id,city,at\n1,Genf,2026-01-01\n1,Bern,2026-01-01T01:00:00+01:00\n2,Oslo,soon\n")
+    history = {"strategy": "scd2", "primary_key": ["id"], "scd2": {"timestamp_field": "at"}}
+    document = {"source": {"path": "in.csv"}, "materialization": {"target_path": "shop.gold.customers", **history}}
+    result = DataProcessor(document, duckdb_engine).run()
+    assert (result.counts.deduplicated, result.counts.quarantined) == ({"scd2": 1}, 1)
+    assert table("id", "city", "_version") == [("1", "Bern", 1)]
+
+
+def test_a_history_is_not_ordered_by_a_number(workspace: Path) -> None:
+    model = {"fields": [{"name": "id", "type": "int"}, {"name": "n", "type": "int"}]}
+    settings = {"strategy": "scd2", "primary_key": ["id"], "target_path": "a.b.c", "scd2": {"timestamp_field": "n"}}
+    with pytest.raises(ContractError, match="ordered by a date or an instant"):
+        DataProcessor({"source": {"path": "in.csv"}, "model": model, "materialization": settings}, "duckdb")
+
+
 def test_a_table_whose_versions_overlap_is_not_written_to(landed: Land) -> None:
     landed("1,Bern,a,2026-01-01", "1,Genf,a,2026-02-01")
     rows = DeltaTable(TARGET).to_pyarrow_table()

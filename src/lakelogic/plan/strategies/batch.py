@@ -9,8 +9,9 @@ from lakelogic import names
 from lakelogic.contract.document import Contract
 from lakelogic.plan import steps
 from lakelogic.plan.nodes import Order
-from lakelogic.plan.state import Flag, State, both, holds, present
+from lakelogic.plan.state import Flag, State, both, grouped, holds, present
 from lakelogic.plan.strategies.settings import Strategy, strategy_of
+from lakelogic.plan.windows import ranked
 from lakelogic.sql.expressions import Call, Expression, Literal, call, convert, text
 from lakelogic.sql.types import BIGINT, BOOLEAN, STRING, TIMESTAMP
 
@@ -112,9 +113,9 @@ def settle_duplicates(state: State, contract: Contract) -> None:
             return
     name = "scd2" if strategy.kind == "scd2" else "merge"
     if order is not None and strategy.kind == "scd2":
-        spelled = state.spelled(strategy.order or "") or ""
-        rank = steps.rank_rows(state, [*keys, spelled], [], "rank", (f"one row for each {spelled}",))
-        detail = (f"one of {', '.join(keys)} for each {spelled}",)
+        # One instant can be written in two ways.
+        rank = ranked(state, (*(grouped(state.scope[key]) for key in keys), convert(order, TIMESTAMP)))
+        detail = (f"one of {', '.join(keys)} for each {strategy.order}",)
     elif order is not None:
         newest = [Order(order, descending=True)]
         rank = steps.rank_rows(state, keys, newest, "rank", (f"newest by {strategy.order}",))

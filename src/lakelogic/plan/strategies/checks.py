@@ -8,12 +8,14 @@ from lakelogic.contract import codes
 from lakelogic.contract.document import Contract
 from lakelogic.plan.codes import BAD_STEP
 from lakelogic.plan.state import State, Trouble
+from lakelogic.plan.strategies.batch import order_path
 from lakelogic.plan.strategies.meet import own_columns
 from lakelogic.plan.strategies.scd2 import instant
 from lakelogic.plan.strategies.settings import Strategy, implied_by_fact, strategy_of
 from lakelogic.sql.expressions import Expression
 from lakelogic.sql.problems import NOT_YET
 
+_TIMES = ("date", "timestamp", "timestamp_ntz")
 Found = Iterator[tuple[str, str, str, str | None]]  # code, message, path, hint
 
 
@@ -33,6 +35,10 @@ def check_columns(state: State, contract: Contract, good: Mapping[str, Expressio
             if any(name.lower() == known.lower() for known in good):
                 message = f"`{name}` is a column of the rows and one that the history adds."
                 state.trouble.add(BAD_STEP, message, "materialization.scd2", "give one of them another name")
+        time = state.column(strategy.order, order_path(contract)) if strategy.order else None
+        if time is not None and not (time.type.is_text or time.type.kind in _TIMES):
+            message = f"`{strategy.order}` is {time.type}, and a history is ordered by a date or an instant."
+            state.trouble.add(BAD_STEP, message, order_path(contract), "name a date or timestamp as timestamp_field")
         assert strategy.history is not None
         for index, name in enumerate(strategy.history.track_columns):
             state.column(name, f"materialization.scd2.track_columns[{index}]")
