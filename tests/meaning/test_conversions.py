@@ -201,7 +201,13 @@ def test_doubles_become_canonical_text(meaning):
          (1.7976931348623157e308, "1.7976931348623157e+308"), (NAN, "NaN"), (INF, "Infinity"), (-INF, "-Infinity"),
          (-0.0, "-0.0"), (None, None)],
     )  # fmt: skip
-    meaning.converts(FLOAT, STRING, [(0.5, "0.5"), (1e20, "1e+20"), (3.0, "3.0")])
+    # 7205.65625 lies exactly between two texts of eight digits: the even one is taken.
+    meaning.converts(
+        FLOAT,
+        STRING,
+        [(0.5, "0.5"), (1e20, "1e+20"), (3.0, "3.0"), (7205.65625, "7205.6562")],
+    )
+    meaning.converts(FLOAT, STRING, [(7205.66015625, "7205.66"), (-7205.65625, "-7205.6562"), (1048576.5, "1048576.5")])
 
 
 def test_floats_widen_and_doubles_narrow_when_they_fit(meaning):

@@ -190,7 +190,11 @@ def double_text(value: str, source: Type) -> str:
     tries = (14, 15, 16) if source.kind == "double" else (5, 6, 7, 8)
     wide = value if source.kind == "double" else f"CAST({value} AS DOUBLE)"
     written = [f"format_string('%.{digits}e', {wide})" for digits in tries]
-    branches = " ".join(f"WHEN CAST({text} AS {kind}) = {value} THEN {text}" for text in written[:-1])
+    shown = written if source.kind == "double" else [_to_even(value, wide, digits) for digits in tries]
+    branches = " ".join(
+        f"WHEN CAST({text} AS {kind}) = {value} THEN {told}"
+        for text, told in zip(written[:-1], shown[:-1], strict=True)
+    )
     # Among the smallest numbers a single digit may be enough.
     tried = f"transform(sequence(0, 16), ll_n -> format_string(concat('%.', ll_n, 'e'), {wide}))"
     smallest = f"element_at(filter({tried}, ll_t -> CAST(ll_t AS {kind}) = {value}), 1)"
@@ -203,6 +207,14 @@ def double_text(value: str, source: Type) -> str:
         f"WHEN {value} = CAST('-Infinity' AS {kind}) THEN '-Infinity' "
         f"ELSE element_at(transform(array({scientific}), ll_s -> {_laid_out('ll_s')}), 1) END"
     )
+
+
+def _to_even(value: str, wide: str, digits: int) -> str:
+    """A float in so many decimals. Where two texts are equally near, Java takes the upper one; the even one is ours."""
+    text, longer = (f"format_string('%.{number}e', {wide})" for number in (digits, digits + 1))
+    lower = f"regexp_replace({longer}, '5e', 'e')"
+    is_tie = f"CAST({longer} AS DOUBLE) = {wide} AND {longer} LIKE '%5e%' AND {text} RLIKE '[13579]e'"
+    return f"CASE WHEN {is_tie} AND CAST({lower} AS FLOAT) = {value} THEN {lower} ELSE {text} END"
 
 
 def _laid_out(scientific: str) -> str:
