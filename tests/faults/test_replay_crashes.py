@@ -36,7 +36,7 @@ def call(folder: Path, *words: str, fault: str | None = None) -> int:
         environment["LAKELOGIC_FAULT"] = fault
     command = [sys.executable, "-m", "lakelogic", *words]
     return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
     ).returncode
 
 
