@@ -112,7 +112,11 @@ def test_values_are_revealed_only_with_a_reason_which_the_ledger_keeps(orders: P
     with open_ledger(f"sqlite:///{orders}/lakelogic_warehouse/.lakelogic/ledger.db") as ledger:
         [act] = ledger.acts("orders")
     assert (act.act, act.why) == ("reveal", "ticket 7")
-    assert act.facts == {"table": "shop.quarantine.silver_orders", "rows": [row["_lakelogic_row_id"]], "columns": ["email"]}
+    assert act.facts == {
+        "table": "shop.quarantine.silver_orders",
+        "rows": [row["_lakelogic_row_id"]],
+        "columns": ["email"],
+    }
 
 
 def test_revealing_can_be_turned_off_and_needs_the_key(orders: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,9 +81,7 @@ def _fill_ledger(job: Any, where: Places, progress: str, events: Events, tables:
         _record(job, where, progress, found)
     job.ledger.next_n(progress, newest)
     if unknown:
-        events.tell(
-            "note", f"The ledger knew nothing of {len(unknown)} commits to {where.target}; they were read back"
-        )
+        events.tell("note", f"The ledger knew nothing of {len(unknown)} commits to {where.target}; they were read back")
 
 
 def _let_go(job: Any, where: Places, progress: str, commit: Mapping[str, str], n: int) -> None:
