@@ -110,8 +110,8 @@ def test_a_rollup_collects_keys_counts_and_upstream_runs(tried: Tried) -> None:
     document["transformations"] = [{"rollup": {**step, **every}}]
     found = tried(document, text)
     assert found.values("day", "k", "c", "newest", "runs") == [
-        ("d1", ["d1|s1", "d1|s2", "d1|s2"], 3, "run-2", ["run-1", "run-2"]),
-        ("d2", ["d2", "d2|s3"], 2, "run-3", ["run-3"]),
+        ("d1", ['["d1","s1"]', '["d1","s2"]', '["d1","s2"]'], 3, "run-2", ["run-1", "run-2"]),
+        ("d2", ['["d2","s3"]', '["d2",null]'], 2, "run-3", ["run-3"]),
     ]
     del step["keys"]
     document["transformations"] = [{"rollup": {**step, "key_expr": "upper(sale)"}}]

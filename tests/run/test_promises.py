@@ -7,6 +7,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
@@ -178,10 +180,10 @@ def test_a_constraint_that_no_row_could_keep_is_refused(workspace: Path, field: 
 
 
 @pytest.mark.parametrize("name", ["~x", "quarantine_state"])
-def test_a_landed_column_with_a_reserved_name_is_told(duckdb_engine: Any, workspace: Path, name: str) -> None:
-    land("a.csv", f"id,{name}\n1,2\n")
+def test_a_column_of_a_typed_file_with_a_reserved_name_is_told(duckdb_engine: Any, workspace: Path, name: str) -> None:
+    pq.write_table(pa.table({"id": [1], name: [2]}), workspace / "a.parquet")
     with pytest.raises(CompileError, match="needs for itself"):
-        DataProcessor(contract(), duckdb_engine).run()
+        DataProcessor(contract(source={"path": "./a.parquet"}), duckdb_engine).run()
 
 
 def test_freshness_needs_a_field_that_has_an_age(duckdb_engine: Any, workspace: Path) -> None:
