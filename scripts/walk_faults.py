@@ -50,7 +50,8 @@ ROUNDS = 2
 # What tells one attempt from another, and may differ between them.
 STAMPS = {
     "_lakelogic_processed_at", "_lakelogic_run_id", "_lakelogic_created_at", "_lakelogic_source", "_lakelogic_batch_id",
-    "_lakelogic_row_id", "_lakelogic_raw", "_lakelogic_deleted_at",
+    "_lakelogic_row_id", "_lakelogic_raw", "_lakelogic_deleted_at", "_lakelogic_settled_at", "_lakelogic_settled_by",
+    "_lakelogic_claim",
 }  # fmt: skip
 
 
