@@ -179,7 +179,10 @@ def _rows(table_format: str, location: str) -> list[str]:
         parts = dict(state.parts.get(path, {})) if state else {}
         rows += [{**row, **parts} for row in pq.ParquetFile(path).read().to_pylist()]
     # A column that came later is NULL in files from before, or not there.
-    told = [{k: v for k, v in row.items() if k not in STAMPS and v is not None} for row in rows]
+    # Files may hold more than the table has: what a row carried on its way.
+    told = [
+        {k: v for k, v in row.items() if k not in STAMPS and v is not None and not k.startswith("~")} for row in rows
+    ]
     return sorted(json.dumps(row, default=str, sort_keys=True) for row in told)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -30,8 +31,14 @@ def script(name: str) -> ModuleType:
 
 
 walk_faults, walk_two_runs, walk_states = (script(n) for n in ("walk_faults", "walk_two_runs", "walk_states"))
-# A Spark that is killed takes its Java process along: one kill on either side of the commits is the sample.
-KILLS_ON_SPARK = ("after_stage", "after_good_commit")
+# Spark is slow to start and to run a few rows: each point once, the kinds taking turns, and one kill.
+ON_SPARK = dict(
+    zip(
+        faults.POINTS,
+        itertools.cycle(("raise", "stall", "kill", "stall", "raise", "lose", "raise", "stall", "lose")),
+        strict=False,
+    )
+)
 
 
 def chosen() -> list[Any]:
@@ -42,7 +49,7 @@ def chosen() -> list[Any]:
     return [
         pytest.param(cell, id=str(cell), marks=[pytest.mark.spark] if cell.engine == "spark" else [])
         for cell in cells
-        if cell.engine != "spark" or cell.kind != "kill" or cell.point in KILLS_ON_SPARK
+        if cell.engine != "spark" or cell.kind == ON_SPARK[cell.point]
     ]
 
 
@@ -68,9 +75,7 @@ ORDERS = [
     for number, (first, second) in enumerate(
         [
             ("after_stage", "after_stage"),
-            ("after_gates", "after_gates"),
             ("after_gates", "after_good_commit"),
-            ("after_quarantine_commit", "after_quarantine_commit"),
             ("after_quarantine_commit", "after_good_commit"),
             ("after_good_commit", "after_lease"),
         ]
@@ -89,7 +94,7 @@ def test_two_runs_whose_lease_is_lost_neither_lose_nor_double_a_row(
     assert walk_two_runs.play(walk, order) is None
 
 
-@pytest.mark.parametrize("seed", range(1, 13))
+@pytest.mark.parametrize("seed", range(1, 9))
 def test_a_random_sequence_ends_as_the_model_says(duckdb_engine: Any, seed: int) -> None:
     strategy, form = ("append", "merge")[seed % 2], walk_faults.FORMATS[seed % 3]
     assert walk_states.play(seed, duckdb_engine, strategy, form) is None
