@@ -145,7 +145,7 @@ QUESTIONS = [
     ({"sql": "SELECT count(*) FROM source WHERE v > 6", "must_be": 3}, True, 3),
     ({"sql": "SELECT max(v) < 5 FROM things"}, False, False),
     ({"sql": "SELECT count(*) = 0 FROM (SELECT k FROM source GROUP BY k HAVING count(*) > 1) d"}, False, False),
-    ({"sql": "SELECT v > 50 AS b FROM source WHERE id = 99"}, False, None),
+    ({"sql": "SELECT v > 50 AS b FROM source WHERE id = 99 LIMIT 1"}, False, None),
     ({"sql": "sum(v) / count(*)", "must_be_between": [6, 7]}, True, 7.0),
     ({"sql": "SELECT count(*) FROM source s JOIN ref r ON r.k = s.k", "must_be_less_than": 5}, False, 5),
     ({"reconcile": {"reference": "ref", "sql": "SELECT count(*) FROM source", "tolerance": 1}}, True, 5),
