@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,3 +56,18 @@ def tried(engine: Any, workspace: Path) -> Callable[..., Outcome]:
 
 def _rows(engine: Any, frame: Any) -> list[dict[str, Any]]:
     return sorted(engine.collect(frame).to_pylist(), key=repr)
+
+
+# Spark needs seconds for a history of a few rows: of these files every third test is tried on it with every change, and
+# all of them with LAKELOGIC_ALL_FAULTS=1, which `make test-faults` sets. DuckDB and Polars try all.
+_SAMPLED = ("test_strategies_scd2.py", "test_strategies_cdc.py", "test_strategies_snapshots.py")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if os.environ.get("LAKELOGIC_ALL_FAULTS"):
+        return
+    on_spark = [item for item in items if item.path.name in _SAMPLED and "spark" in item.name]
+    left_out = {item.nodeid for number, item in enumerate(on_spark) if number % 3}
+    if left_out:
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
+        items[:] = [item for item in items if item.nodeid not in left_out]
