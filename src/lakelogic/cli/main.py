@@ -12,16 +12,14 @@ import click
 
 from lakelogic.cli.approve import approve
 from lakelogic.cli.console import Console, end_in_order, guarded
+from lakelogic.cli.options import env_option, json_flag, set_option
 from lakelogic.cli.quarantine import quarantine
 from lakelogic.cli.state import state
 from lakelogic.cli.tables import COMMANDS
 from lakelogic.version import VERSION
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-json_flag = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout instead of text.")
-env_option = click.option("--env", help="Environment of the contract (or LAKELOGIC_ENV).")
 engine_option = click.option("--engine", help="spark, duckdb or polars (or LAKELOGIC_ENGINE).")
-set_option = click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override one key.")
 
 
 @click.group(context_settings=CONTEXT)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from lakelogic.cli.console import Console, guarded
+from lakelogic.cli.options import env_option, json_flag, set_option
 from lakelogic.contract.durations import duration
 from lakelogic.errors import UsageError
 
@@ -20,9 +21,6 @@ _OPTIONS = (
     click.option("--row", "rows", multiple=True, help="Only this row (or ids that begin so); may be repeated."),
     click.option("--older-than", metavar="AGE", help="Only rows that are older: 24h, 7 days, P7D."),
 )
-env_option = click.option("--env", help="Environment of the contract (or LAKELOGIC_ENV).")
-set_option = click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override one key.")
-json_flag = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout instead of text.")
 
 
 def choosing(command: F) -> F:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from lakelogic.cli.console import Console, guarded
-from lakelogic.cli.tables import env_option, json_flag, set_option
+from lakelogic.cli.options import env_option, json_flag, set_option
 
 
 @click.group()

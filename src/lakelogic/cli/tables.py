@@ -5,12 +5,10 @@ from __future__ import annotations
 import click
 
 from lakelogic.cli.console import Console, guarded
+from lakelogic.cli.options import env_option, json_flag, set_option
 from lakelogic.contract.durations import duration
 from lakelogic.errors import UsageError
 
-env_option = click.option("--env", help="Environment of the contract (or LAKELOGIC_ENV).")
-set_option = click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override one key.")
-json_flag = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout instead of text.")
 why_option = click.option("--why", help="Why, for the ledger.")
 
 

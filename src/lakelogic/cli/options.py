@@ -1,0 +1,9 @@
+"""Options that several commands share, written once."""
+
+from __future__ import annotations
+
+import click
+
+env_option = click.option("--env", help="Environment of the contract (or LAKELOGIC_ENV).")
+set_option = click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override one key.")
+json_flag = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout instead of text.")
