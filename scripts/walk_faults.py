@@ -2,7 +2,10 @@
 
     python scripts/walk_faults.py                         # every engine, scene, format, point and kind
     python scripts/walk_faults.py --engines duckdb --scenes merge,scd2 --kinds kill
-    python scripts/walk_faults.py --page docs/reference/faults.md
+    python scripts/walk_faults.py --keep walk.jsonl --page docs/concepts/nothing-lost.md
+
+With `--keep`, what held is remembered: a walk that was stopped goes on, several walks share one file, and the page is
+written from all of it.
 
 A *scene* is a contract with two rounds of landed files. In a *cell* one of the two runs is disturbed at one point by
 one kind of fault. Then everything is run to its end, and good rows, quarantine, progress and counts must be those of
@@ -25,7 +28,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -229,7 +232,10 @@ def _disturb(world: World, cell: Cell) -> str | None:
 
 
 def _killed(world: World, cell: Cell) -> str | None:
-    code = _in_process(world, cell) if cell.engine == "spark" else _in_fork(world, cell)
+    # A Spark of its own dies with the process in one scene. Starting a JVM for each kill takes hours, so in the others
+    # the killed process shares that of the walk, which lives on.
+    whole = cell.engine == "spark" and (cell.scene, cell.format) == ("append", "delta")
+    code = _in_process(world, cell) if whole else _in_fork(world, cell)
     return None if code == -9 else f"the process was not killed, its exit code is {code}"
 
 
@@ -245,8 +251,12 @@ def _in_process(world: World, cell: Cell) -> int:
 def _in_fork(world: World, cell: Cell) -> int | None:
     """A process of its own that has everything imported already: a kill costs no start-up."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["duckdb", "polars", "deltalake", "lakelogic.run.processor", "pyarrow.parquet"])
-    process = context.Process(target=run_to_death, args=(str(world.folder), world.scene.name, cell.format, cell))
+    context.set_forkserver_preload([
+        "duckdb", "polars", "deltalake", "lakelogic.run.processor", "pyarrow.parquet", "pyspark.sql",
+        "lakelogic.engines.spark",
+    ])  # fmt: skip
+    place = str(world.folder), world.scene.name, cell.format
+    process = context.Process(target=run_to_death, args=(*place, cell, _gateway(world.engine)))
     process.start()
     process.join(120)
     if process.exitcode is None:
@@ -256,8 +266,35 @@ def _in_fork(world: World, cell: Cell) -> int | None:
     return process.exitcode
 
 
-def run_to_death(folder: str, scene: str, table_format: str, cell: Cell) -> None:
+def _gateway(engine: Any) -> tuple[str, str] | None:
+    """Port and secret of the JVM behind a Spark engine."""
+    if engine.name != "spark":
+        return None
+    parameters = engine.session._sc._gateway.gateway_parameters
+    return str(parameters.port), parameters.auth_token
+
+
+def _join_jvm(port: str, secret: str) -> None:
+    """Make the JVM of another process the one that this process has started."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    from lakelogic.engines.spark import session
+
+    os.environ |= {"PYSPARK_GATEWAY_PORT": port, "PYSPARK_GATEWAY_SECRET": secret}
+    gateway = launch_gateway()
+    spark: Any = gateway.jvm.org.apache.spark
+    java_context = spark.api.java.JavaSparkContext.fromSparkContext(spark.SparkContext.getOrCreate())
+    context = SparkContext(gateway=gateway, jsc=java_context, conf=SparkConf(_jconf=java_context.getConf()))
+    context.pythonExec = sys.executable
+    session._started, session._started_local = SparkSession(context), True
+
+
+def run_to_death(folder: str, scene: str, table_format: str, cell: Cell, jvm: tuple[str, str] | None) -> None:
     """In a process of its own: run until the point is reached, and no further."""
+    if jvm is not None:
+        _join_jvm(*jvm)
     world = World(Path(folder), SCENE[scene], table_format, registry.load(cell.engine), cell.engine)
     world.run(lambda point: faults.strike(point, "kill") if point == cell.point else None)
 
@@ -364,7 +401,8 @@ def main() -> int:
     parser.add_argument("--points", default=",".join(faults.POINTS))
     parser.add_argument("--kinds", default=",".join(faults.KINDS))
     parser.add_argument("--sample", action="store_true", help="every point and kind once per engine")
-    parser.add_argument("--page", help="write the matrix into this page of the documentation")
+    parser.add_argument("--keep", type=Path, help="remember what held in this file, and do not walk it again")
+    parser.add_argument("--page", type=Path, help="write the matrix into this page of the documentation")
     asked = parser.parse_args()
     chosen = list(
         cells(*(getattr(asked, name).split(",") for name in ("engines", "scenes", "formats", "points", "kinds")))
@@ -379,36 +417,49 @@ def main() -> int:
         return started[name]
 
     walk, began = Walk(engine_of), time.monotonic()
-    held: Counter[tuple[str, str, str, str]] = Counter()
-    tried: Counter[tuple[str, str, str, str]] = Counter()
-    failed = 0
+    held = kept(asked.keep) if asked.keep else set()
+    failed: set[Cell] = set()
     for number, cell in enumerate(chosen, 1):
+        if cell in held:
+            continue
         trouble = walk.play(cell)
-        key = cell.scene, cell.format, cell.engine, cell.kind
-        tried[key] += 1
         if trouble is None:
-            held[key] += 1
+            held.add(cell)
+            if asked.keep:
+                keep(asked.keep, cell)
         else:
-            failed += 1
+            failed.add(cell)
             print(f"FAILED {cell}\n  {trouble}", flush=True)
         if number % 25 == 0:
-            print(
-                f"{number - failed} of {number} held ({len(chosen)} in all), {time.monotonic() - began:.0f} s",
-                flush=True,
-            )
-    print(f"{len(chosen) - failed} of {len(chosen)} held, {time.monotonic() - began:.0f} s")
+            spent = time.monotonic() - began
+            print(f"{number - len(failed)} of {number} held ({len(chosen)} in all), {spent:.0f} s", flush=True)
+    print(f"{len(chosen) - len(failed)} of {len(chosen)} held, {time.monotonic() - began:.0f} s")
     if asked.page:
-        _write_page(Path(asked.page), held, tried, len(chosen), failed)
+        # Other walks may have kept theirs in the meantime.
+        _write_page(asked.page, held | kept(asked.keep) if asked.keep else held, failed)
     for engine in started.values():
         engine.close()
     return 1 if failed else 0
 
 
+def kept(file: Path) -> set[Cell]:
+    """The cells that held in earlier walks."""
+    return {Cell(**json.loads(line)) for line in file.read_text().splitlines()} if file.exists() else set()
+
+
+def keep(file: Path, cell: Cell) -> None:
+    """Remember that a cell held; one short line is one write, so that several walks can share the file."""
+    with file.open("a") as lines:
+        lines.write(json.dumps(asdict(cell)) + "\n")
+
+
 _BEGIN, _END = "<!-- matrix: begin -->", "<!-- matrix: end -->"
 
 
-def _write_page(page: Path, held: Counter[Any], tried: Counter[Any], cells_: int, failed: int) -> None:
+def _write_page(page: Path, cells_held: set[Cell], cells_failed: set[Cell]) -> None:
     """Put the matrix between its two marks."""
+    held = Counter((cell.scene, cell.format, cell.engine, cell.kind) for cell in cells_held)
+    tried = held + Counter((cell.scene, cell.format, cell.engine, cell.kind) for cell in cells_failed)
     engines = sorted({key[2] for key in tried})
     kinds = [kind for kind in faults.KINDS if any(key[3] == kind for key in tried)]
     lines = ["| strategy | format | " + " | ".join(f"{e}: {k}" for e in engines for k in kinds) + " |"]
@@ -422,7 +473,7 @@ def _write_page(page: Path, held: Counter[Any], tried: Counter[Any], cells_: int
     text = page.read_text()
     before, rest = text.split(_BEGIN)
     after = rest.split(_END)[1]
-    figure = f"**{cells_ - failed} of {cells_}** disturbed runs ended in the tables of undisturbed ones."
+    figure = f"**{held.total()} of {tried.total()}** disturbed runs ended in the tables of undisturbed ones."
     page.write_text(f"{before}{_BEGIN}\n{figure}\n\n" + "\n".join(lines) + f"\n{_END}{after}")
 
 
