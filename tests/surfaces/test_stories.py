@@ -113,6 +113,15 @@ def test_the_story_of_a_bad_row_goes_through_its_steps_and_rules_in_order(orders
     assert story["run"]["status"] == "succeeded"
 
 
+def test_a_rule_that_a_failed_cast_kept_quiet_did_not_pass(orders: Path) -> None:
+    story = told("quarantine", "explain", row_of("amount_type")[:14])
+    rules = {one["what"]: one["outcome"] for one in story["story"] if one["kind"] == "rule"}
+    assert rules == {
+        "id_type": "passed", "amount_type": "failed", "id_required": "passed", "amount_min": "not judged",
+        "small": "not judged", "even": "not judged",
+    }  # fmt: skip
+
+
 def test_no_story_shows_a_masked_value_or_what_was_made_of_it(orders: Path) -> None:
     for rule in ("amount_min", "id_required", "amount_type"):
         text = call("quarantine", "explain", row_of(rule)).output

@@ -120,11 +120,11 @@ def _chapters(
         return found
 
     yield Chapter("landed", "as it landed", shown([column.name for column in plan.read.columns]))
-    alive = True
+    alive, causes = True, set[Expression]()
     for node in nodes:
         if isinstance(node, RowWise) and node.label == "judge":
             judged = alive
-            for chapter in _rules(plan, node, known, shown, alive=judged):
+            for chapter in _rules(plan, node, known, shown, causes, alive=judged):
                 alive = alive and chapter.outcome != "failed"
                 if chapter.what != UNREADABLE or chapter.outcome == "failed":
                     yield chapter
@@ -142,18 +142,38 @@ def _chapters(
             yield Chapter(node.label, "; ".join(node.detail))
 
 
-def _rules(plan: Plan, node: RowWise, known: Mapping[str, str | None], shown: Any, *, alive: bool) -> Iterator[Chapter]:
+def _rules(
+    plan: Plan, node: RowWise, known: Mapping[str, str | None], shown: Any, causes: set[Expression], *, alive: bool
+) -> Iterator[Chapter]:
+    """Each rule of a verdict; `causes`, what earlier ones found to be so, grows."""
     flags = {assignment.name: _flags(assignment.value) for assignment in node.columns}
-    for reason in plan.reasons:
-        if reason.column not in flags:
-            continue
-        failed = int(known.get(reason.column) or 0) >> reason.bit & 1
-        tested = flags[reason.column]
-        operands = sorted(columns_of(tested[reason.bit])) if reason.bit < len(tested) else []
-        outcome = "failed" if failed else "passed" if alive else "not judged"
+    told = [
+        (reason, flags[reason.column][reason.bit], bool(int(known.get(reason.column) or 0) >> reason.bit & 1))
+        for reason in plan.reasons
+        if reason.bit < len(flags.get(reason.column, ()))
+    ]
+    causes |= {part for _, tested, failed in told if failed for part in _all_of(tested)}
+    for reason, tested, failed in told:
+        operands = sorted(columns_of(tested))
+        judged = alive and not any(_denies(part, causes) for part in _all_of(tested))
+        outcome = "failed" if failed else "passed" if judged else "not judged"
         if reason.severity != "error" and failed:
             outcome = reason.severity
         yield Chapter("rule", reason.rule, {"rule": _plain(reason.text), **shown(operands)}, outcome)
+
+
+def _all_of(condition: Expression) -> Iterator[Expression]:
+    """The parts of a condition that must all hold."""
+    if isinstance(condition, Call) and condition.function == "and":
+        for part in condition.args:
+            yield from _all_of(part)
+    else:
+        yield condition
+
+
+def _denies(part: Expression, causes: set[Expression]) -> bool:
+    """Whether a part denies what made another rule fail: then it was that which kept its rule quiet."""
+    return isinstance(part, Call) and part.function == "not" and causes.issuperset(_all_of(part.args[0]))
 
 
 def _plain(reason: str) -> str:

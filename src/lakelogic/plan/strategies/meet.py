@@ -36,7 +36,7 @@ def meet(contract: Contract, strategy: Strategy, plan: Plan, stored: Mapping[str
         stored,
         incoming,
         tuple(spelled[key.lower()] for key in strategy.keys) if strategy.is_keyed else (),
-        frozenset(name.lower() for name in stamp_names(contract)),
+        frozenset(name.lower() for name in attempt_columns(contract)),
         frozenset((lineage.created_at_column_name.lower(), lineage.created_by_column_name.lower())),
         now,
         any(column.name == names.DELETE for column in plan.columns),
@@ -45,7 +45,7 @@ def meet(contract: Contract, strategy: Strategy, plan: Plan, stored: Mapping[str
     return settle(strategy, meeting)
 
 
-def stamp_names(contract: Contract) -> set[str]:
+def attempt_columns(contract: Contract) -> set[str]:
     """The columns that say which run wrote a row; they do not make it another row."""
     lineage = contract.lineage
     return {
