@@ -10,12 +10,14 @@ from lakelogic.engines.duckdb.convert import to_type
 from lakelogic.engines.duckdb.literals import cast, literal, quoted, text, try_cast
 from lakelogic.engines.patterns import like_escaped, like_parts
 from lakelogic.errors import UnsupportedError
-from lakelogic.sql.expressions import Call, Column, Expression, Lambda, Literal
+from lakelogic.sql.expressions import Call, Column, Expression, Lambda, Literal, columns_of
 from lakelogic.sql.types import DOUBLE, Type, decimal
 
 # Exact column name → the identifier it has in SQL. DuckDB's identifiers have no case, ours have.
 Names: TypeAlias = Mapping[str, str]
 Builder: TypeAlias = Callable[[Call, Sequence[str]], str]
+
+LONG = 1_000  # characters of SQL, from which an argument is computed first (`engines/parts.py`)
 
 
 def expression_sql(expression: Expression, names: Names) -> str:
@@ -36,6 +38,11 @@ def expression_sql(expression: Expression, names: Names) -> str:
     if builder is None:
         raise UnsupportedError(f"DuckDB has no function `{expression.function}`.")
     return builder(expression, args)
+
+
+def size(expression: Expression) -> int:
+    """How long an expression is in SQL."""
+    return len(expression_sql(expression, {name: name for name in columns_of(expression)}))
 
 
 def _constant(call: Call, index: int) -> object:

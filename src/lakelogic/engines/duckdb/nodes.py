@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from lakelogic.engines.duckdb.aggregates import summary
-from lakelogic.engines.duckdb.expressions import expression_sql
+from lakelogic.engines.duckdb.expressions import LONG, expression_sql, size
 from lakelogic.engines.duckdb.literals import cast, quoted, try_cast
 from lakelogic.engines.duckdb.query import Query, fresh, indented, listed, select
 from lakelogic.engines.duckdb.relations import expand, join, pairs, stack
 from lakelogic.engines.duckdb.windows import window
+from lakelogic.engines.parts import PIECE, Links
 from lakelogic.engines.windows_sql import direction
 from lakelogic.names import COPY, FATE, SIDE
 from lakelogic.plan.nodes import (
@@ -30,18 +31,21 @@ from lakelogic.plan.nodes import (
     Window,
 )
 
-Links = dict[str, Query]  # grows while nodes are lowered: a fork is known like a link from its place on
+
+def known(links: Mapping[str, Query]) -> Links[Query]:
+    """The links that nodes begin with."""
+    return Links(links, size, LONG)
 
 
 def lower(frame: Query, accounts: Sequence[Account], links: Mapping[str, Query]) -> Query:
     """The union of what the accounts publish."""
     published: list[Query] = []
-    known = dict(links)
+    frames = known(links)
     current = frame
     for index, account in enumerate(accounts):
         if account.opening is not None:
-            current = apply(current, [account.opening], known)
-        current = apply(current, account.nodes, known)
+            current = apply(current, [account.opening], frames)
+        current = apply(current, account.nodes, frames)
         if index + 1 < len(accounts):
             current = current.read_twice()
         published.append(publish(current, account.publish))
@@ -52,14 +56,20 @@ def lower(frame: Query, accounts: Sequence[Account], links: Mapping[str, Query])
     return published[-1].then("union", "\nUNION ALL\n".join(parts), published[0].columns, *published[:-1])
 
 
-def apply(frame: Query, nodes: Sequence[Node], links: Links) -> Query:
+def apply(frame: Query, nodes: Sequence[Node], links: Links[Query]) -> Query:
     """The frame after the nodes, in order; forks are added to `links`."""
     for node in nodes:
-        frame = LOWER[type(node)](frame, node, links)
+        parts, short = links.pieces.of_node(node)
+        for part in parts:
+            frame = row_wise(frame, part, links)
+        frame = LOWER[type(short)](frame, short, links)
+        # Pieces are read by the node and by nothing after it.
+        kept = {name: identifier for name, identifier in frame.columns.items() if not name.startswith(PIECE)}
+        frame = replace(frame, columns=kept)
     return frame
 
 
-def row_wise(frame: Query, node: RowWise, _links: Links) -> Query:
+def row_wise(frame: Query, node: RowWise, _links: Links[Query]) -> Query:
     """Columns computed from the same row."""
     identifiers = fresh((column.name for column in node.columns), frame.columns)
     added = {identifiers[column.name]: expression_sql(column.value, frame.columns) for column in node.columns}
@@ -68,14 +78,14 @@ def row_wise(frame: Query, node: RowWise, _links: Links) -> Query:
     return frame.then(node.label, sql, {**frame.columns, **identifiers})
 
 
-def keep(frame: Query, node: Keep, _links: Links) -> Query:
+def keep(frame: Query, node: Keep, _links: Links[Query]) -> Query:
     """The rows where the condition is TRUE."""
     # A bare comparison would be answered from the statistics of Parquet files, which leave NaN out.
     sql = f"SELECT * FROM {quoted(frame.name)}\nWHERE coalesce({expression_sql(node.where, frame.columns)}, FALSE)"
     return frame.then(node.label, sql, frame.columns)
 
 
-def fork(frame: Query, node: Fork, links: Links) -> Query:
+def fork(frame: Query, node: Fork, links: Links[Query]) -> Query:
     """Another frame beside the rows."""
     if node.start is None:
         frame = frame.read_twice()
@@ -85,7 +95,7 @@ def fork(frame: Query, node: Fork, links: Links) -> Query:
     return frame
 
 
-def rank(frame: Query, node: Rank, _links: Links) -> Query:
+def rank(frame: Query, node: Rank, _links: Links[Query]) -> Query:
     """Row numbers within partitions."""
     identifiers = fresh([node.output], frame.columns)
     partition = ", ".join(expression_sql(value, frame.columns) for value in node.partition)
@@ -99,7 +109,7 @@ def rank(frame: Query, node: Rank, _links: Links) -> Query:
     return frame.then(node.label, sql, {**frame.columns, **identifiers})
 
 
-def rollup(frame: Query, node: Rollup, _links: Links) -> Query:
+def rollup(frame: Query, node: Rollup, _links: Links[Query]) -> Query:
     """Groups; without keys exactly one row."""
     names = [*(key.name for key in node.keys), *(one.name for one in node.aggregates)]
     identifiers = fresh([*names, *([node.grouping] if node.grouping is not None else [])], {})
@@ -148,7 +158,7 @@ def publish(frame: Query, node: Publish) -> Query:
     return frame.then("publish", listed(items, quoted(frame.name)), identifiers)
 
 
-LOWER: dict[type[Node], Callable[[Query, Any, Links], Query]] = {
+LOWER: dict[type[Node], Callable[[Query, Any, Links[Query]], Query]] = {
     RowWise: row_wise,
     Rank: rank,
     Join: join,

@@ -87,9 +87,10 @@ class DuckDBEngine:
     def link(self, link: Link, pinned: Pinned) -> Frame:
         """The rows of a link that count, with its columns."""
         frame = scan.scan(link.read, pinned)
-        frame = nodes.apply(frame, link.nodes, {})
+        links = nodes.known({})
+        frame = nodes.apply(frame, link.nodes, links)
         if link.keep is not None:
-            condition = expression_sql(link.keep, frame.columns)
+            condition = expression_sql(links.pieces.bound(link.keep), frame.columns)
             kept = f"SELECT * FROM {quoted(frame.name)}\nWHERE coalesce({condition}, FALSE)"
             frame = frame.then("keep", kept, frame.columns)
         return frame

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import duckdb
@@ -13,10 +14,11 @@ from lakelogic.engines import arrow_stage
 from lakelogic.engines.arrow_input import conform
 from lakelogic.engines.base import AS_IT_COMES, Order, Staged
 from lakelogic.engines.duckdb.aggregates import summary
-from lakelogic.engines.duckdb.expressions import expression_sql
+from lakelogic.engines.duckdb.expressions import LONG, expression_sql, size
 from lakelogic.engines.duckdb.literals import quoted
 from lakelogic.engines.duckdb.query import Query, fresh
 from lakelogic.engines.duckdb.scan import parquet_sql
+from lakelogic.engines.parts import Pieces
 from lakelogic.engines.text_reader import source_error
 from lakelogic.errors import EngineError, LakeLogicError
 from lakelogic.plan.nodes import Mask, Measure, Published
@@ -70,10 +72,15 @@ def measure(
     names = fresh((column.name for column in held), {})
     source = parquet_sql(files, {names[column.name]: (column.name, column.type) for column in held})
     computed, inner, outer = [], [], []
+    short = Pieces(size, LONG, count()).bound
     for index, one in enumerate(measures):
         name = f"m{index}"
-        computed += [] if one.value is None else [f"{expression_sql(one.value, names)} AS {quoted(name + '~value')}"]
-        computed += [] if one.where is None else [f"{expression_sql(one.where, names)} AS {quoted(name + '~where')}"]
+        computed += (
+            [] if one.value is None else [f"{expression_sql(short(one.value), names)} AS {quoted(name + '~value')}"]
+        )
+        computed += (
+            [] if one.where is None else [f"{expression_sql(short(one.where), names)} AS {quoted(name + '~where')}"]
+        )
         args, written = ([], []) if one.value is None else ([one.value], [quoted(name + "~value")])
         where = None if one.where is None else quoted(name + "~where")
         found = summary(one.function, name, written, args, aggregate_type(one.function, one.value), where=where)

@@ -19,6 +19,8 @@ from lakelogic.sql.expressions import Call, Column, Expression, Lambda, Literal,
 Args: TypeAlias = Sequence[pl.Expr]
 Builder: TypeAlias = Callable[[Call, Args], pl.Expr]
 
+LONG = 1_000  # characters of an expression written down, from which it is computed first (`engines/parts.py`)
+
 _NONE = pl.lit(0, dtype=pl.Int128)  # 128-bit numbers have no minus of their own
 
 
@@ -34,6 +36,11 @@ def expression(value: Expression) -> pl.Expr:
     if builder is None:
         raise UnsupportedError(f"Polars has no function `{value.function}`.")
     return builder(value, [expression(argument) for argument in value.args])
+
+
+def size(value: Expression) -> int:
+    """How long an expression is, written down."""
+    return len(str(expression(value)))
 
 
 def _constant(call: Call, index: int) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from lakelogic.engines.polars.aggregates import summary
-from lakelogic.engines.polars.expressions import expression
+from lakelogic.engines.polars.expressions import LONG, expression, size
 from lakelogic.engines.polars.literals import dtype
 from lakelogic.engines.polars.relations import expand, join, pairs, stack
 from lakelogic.engines.polars.rows import Links, Rows
@@ -34,15 +34,20 @@ from lakelogic.plan.nodes import (
 from lakelogic.sql.types import BIGINT
 
 
+def known(links: Mapping[str, Rows]) -> Links:
+    """The links that nodes begin with."""
+    return Links(links, size, LONG)
+
+
 def lower(rows: Rows, accounts: Sequence[Account], links: Mapping[str, Rows]) -> Rows:
     """The union of what the accounts publish."""
     published: list[pl.LazyFrame] = []
-    known = dict(links)
+    frames = known(links)
     current = rows.frame
     for index, account in enumerate(accounts):
         if account.opening is not None:
-            current = apply(current, [account.opening], known)
-        current = apply(current, account.nodes, known)
+            current = apply(current, [account.opening], frames)
+        current = apply(current, account.nodes, frames)
         if index + 1 < len(accounts):
             current = current.cache()  # read by this account and by the next one
         published.append(publish(current, account.publish))
@@ -52,7 +57,12 @@ def lower(rows: Rows, accounts: Sequence[Account], links: Mapping[str, Rows]) ->
 def apply(frame: pl.LazyFrame, nodes: Sequence[Node], links: Links) -> pl.LazyFrame:
     """The frame after the nodes, in order; forks are added to `links`."""
     for node in nodes:
-        frame = LOWER[type(node)](frame, node, links)
+        parts, short = links.pieces.of_node(node)
+        for part in parts:
+            frame = row_wise(frame, part, links)
+        frame = LOWER[type(short)](frame, short, links)
+        if parts:
+            frame = frame.drop([column.name for part in parts for column in part.columns], strict=False)
     return frame
 
 

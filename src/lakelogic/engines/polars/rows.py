@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import polars as pl
+
+from lakelogic.engines import parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,4 +23,4 @@ class Rows:
         return replace(self, frame=frame)
 
 
-Links = dict[str, Rows]  # grows while nodes are lowered: a fork is known like a link from its place on
+Links: TypeAlias = parts.Links[Rows]

@@ -55,8 +55,9 @@ class PolarsEngine:
     def link(self, link: Link, pinned: Pinned) -> Frame:
         """The rows of a link that count, with its columns."""
         rows = scan.scan(link.read, pinned)
-        frame = nodes.apply(rows.frame, link.nodes, {})
-        return rows.then(frame if link.keep is None else frame.filter(expression(link.keep)))
+        links = nodes.known({})
+        frame = nodes.apply(rows.frame, link.nodes, links)
+        return rows.then(frame if link.keep is None else frame.filter(expression(links.pieces.bound(link.keep))))
 
     def sql(self, frame: Frame) -> str:
         """Polars' own optimised plan."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import accumulate, pairwise
+from itertools import accumulate, count, pairwise
 from typing import Any
 
 import polars as pl
@@ -13,8 +13,9 @@ import pyarrow as pa
 from lakelogic.engines import arrow_stage
 from lakelogic.engines.arrow_input import conform
 from lakelogic.engines.base import AS_IT_COMES, Order, Staged
+from lakelogic.engines.parts import Pieces
 from lakelogic.engines.polars.aggregates import summary
-from lakelogic.engines.polars.expressions import expression
+from lakelogic.engines.polars.expressions import LONG, expression, size
 from lakelogic.engines.polars.rows import Rows
 from lakelogic.engines.polars.scan import parquet
 from lakelogic.errors import EngineError
@@ -84,9 +85,10 @@ def measure(files: Sequence[str], columns: Sequence[Published], measures: Sequen
     before: list[pl.Expr] = []
     inner: list[pl.Expr] = []
     outer: list[pl.Expr] = []
+    short = Pieces(size, LONG, count()).bound
     for index, one in enumerate(measures):
-        values = [] if one.value is None else [expression(one.value)]
-        where = None if one.where is None else expression(one.where)
+        values = [] if one.value is None else [expression(short(one.value))]
+        where = None if one.where is None else expression(short(one.where))
         args, type_ = ([] if one.value is None else [one.value]), aggregate_type(one.function, one.value)
         found = summary(one.function, f"m{index}", values, args, type_, where=where)
         before += [part.alias(name) for name, part in found.before.items()]

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import count
 from typing import Any
 
 from lakelogic import names
+from lakelogic.engines import parts
 from lakelogic.engines.base import Frame
 from lakelogic.engines.spark.aggregates import Summary, summary, with_layers
 from lakelogic.engines.spark.counting import counted, noted, notes_of
 from lakelogic.engines.spark.expressions import sql
-from lakelogic.engines.spark.parts import in_parts
 from lakelogic.engines.spark.relations import expand, join, pairs, stack
 from lakelogic.engines.spark.text import name, type_name
 from lakelogic.engines.spark.windows import window
@@ -34,13 +33,14 @@ from lakelogic.plan.nodes import (
 )
 from lakelogic.sql.expressions import Expression, Literal, walk
 
+LONG = 400  # characters of SQL, from which an argument becomes a column
 
-class Links(dict[str, Frame]):
+
+class Links(parts.Links[Frame]):
     """Frames by name; grows while nodes are lowered: a fork is known like a link from its place on."""
 
     def __init__(self, known: Mapping[str, Frame]) -> None:
-        super().__init__(known)
-        self.numbers = count()  # of the columns that long expressions are cut into
+        super().__init__(known, lambda value: len(sql(value)), LONG)
 
 
 def lower(frame: Frame, accounts: Sequence[Account], links: Mapping[str, Frame]) -> Frame:
@@ -72,8 +72,10 @@ def lower(frame: Frame, accounts: Sequence[Account], links: Mapping[str, Frame])
 def apply(frame: Frame, nodes: Sequence[Node], links: Links) -> Frame:
     """The frame after the nodes, in order; forks are added to `links`."""
     for node in nodes:
-        for part in in_parts(node, links.numbers):
-            frame = LOWER[type(part)](frame, part, links)
+        pieces, short = links.pieces.of_node(node)
+        for part in pieces:
+            frame = row_wise(frame, part, links)
+        frame = LOWER[type(short)](frame, short, links)
     return frame
 
 
