@@ -56,7 +56,7 @@ class DeltaTables:
             return None
         refuse_reading(table, location)
         parted = {f"partition.{name}": name for name in table.metadata().partition_columns}
-        listed = pa.table(table.get_add_actions(flatten=True))
+        listed = _actions(table, flatten=True)
         adds = listed.select(["path", "num_records", *parted]).to_pylist()
         counts = [add["num_records"] for add in adds]
         at = table.version()
@@ -129,7 +129,7 @@ class DeltaTables:
         if schema.names != [field.name for field in schema_of(table)]:
             table = _evolve(root, table, schema)
         _refuse_nulls(root, table, staged)
-        there = {absolute(root, add["path"]): add for add in pa.table(table.get_add_actions()).to_pylist()}
+        there = {absolute(root, add["path"]): add for add in _actions(table).to_pylist()}
         gone = [there[path] for path in removed]
         now = int(clock.now().timestamp() * 1000)
         with trouble(root):
@@ -360,5 +360,10 @@ def _refuse_nulls(root: str, table: Any, staged: Sequence[DeltaFile]) -> None:
 
 
 def _known_rows(table: Any) -> int:
-    counts = pa.table(table.get_add_actions(flatten=True)).column("num_records")
+    counts = _actions(table, flatten=True).column("num_records")
     return sum(count or 0 for count in counts.to_pylist())
+
+
+def _actions(table: DeltaTable, *, flatten: bool = False) -> pa.Table:
+    """The data files of a table. By the stream: `pa.table` would first import pandas, to ask whether it is one's."""
+    return pa.RecordBatchReader.from_stream(table.get_add_actions(flatten=flatten)).read_all()
