@@ -171,3 +171,13 @@ def test_a_plan_can_be_read_by_people_and_by_programs() -> None:
     data = as_data(plan.plan, plan.checks)
     assert data["read"]["columns"] == [{"name": "n", "type": str(STRING)}]
     assert {"name": "n", "type": str(INT), "good": True, "bad": True} in data["columns"]
+
+
+def test_a_partition_column_that_nobody_publishes_is_found_before_a_run() -> None:
+    document = {"materialization": {"target_path": "a.b.c", "partition_by": ["dai"], "cluster_by": ["Shop"]}}
+    [found] = trouble(document, "day", "shop")
+    assert (found.where.path, found.hint) == ("materialization.partition_by[0]", "did you mean `day`?")
+    assert "There is no column `dai`" in found.message
+    kept = {"materialization": {**document["materialization"], "partition_by": ["is_current"], "strategy": "scd2"}}
+    history = {"scd2": {"timestamp_field": "day"}, "primary_key": ["shop"]}
+    compiled({"materialization": kept["materialization"] | history}, "day", "shop")

@@ -11,7 +11,7 @@ import pytest
 
 from lakelogic import DataProcessor
 from lakelogic.actions.preview import preview
-from lakelogic.errors import TableError, UnsupportedError, UsageError
+from lakelogic.errors import CompileError, TableError, UnsupportedError, UsageError
 from lakelogic.tables.registry import load
 
 SALES = {
@@ -156,7 +156,7 @@ def test_other_partitions_than_the_table_has_are_refused_before_anything_is_read
 
 def test_partitions_by_a_column_that_is_not_published_are_refused(duckdb_engine: Any, landing: Path) -> None:
     land(landing, "a.csv", "1,2026-01-01,a")
-    with pytest.raises(UsageError, match="no column `dya`"):
+    with pytest.raises(CompileError, match="no column `dya`"):
         run(duckdb_engine, sales("delta", partition_by=["dya"]))
 
 

@@ -124,6 +124,7 @@ def compile_contract(
     if is_text:
         verdicts.show_lines(state, landed_scope)
     made = as_stored(publish.publish(state, contract, good, stamps, rows), stored or {})
+    strategy_checks.check_layout(contract, {c.name: c.type for c in made.columns if c.on_good}, trouble)
     asker = Asker(contract.dataset_name, stamps.at, trouble, contract.dialect, state.known_links, state.unread_links)
     dataset_rules = checks(contract, made.columns, asker)
     check_masks(contract, {mask.column.lower(): mask.strategy for mask in made.masks}, dataset_rules, trouble)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from lakelogic.contract import codes
 from lakelogic.contract.document import Contract
+from lakelogic.names import INTERNAL
 from lakelogic.plan.codes import BAD_STEP
 from lakelogic.plan.state import State, Trouble
 from lakelogic.plan.strategies.batch import order_path
@@ -13,7 +14,8 @@ from lakelogic.plan.strategies.meet import own_columns
 from lakelogic.plan.strategies.scd2 import instant
 from lakelogic.plan.strategies.settings import Strategy, implied_by_fact, strategy_of
 from lakelogic.sql.expressions import Expression
-from lakelogic.sql.problems import NOT_YET
+from lakelogic.sql.problems import NO_COLUMN, NOT_YET, nearest_or_all
+from lakelogic.sql.types import Type
 
 _TIMES = ("date", "timestamp", "timestamp_ntz")
 Found = Iterator[tuple[str, str, str, str | None]]  # code, message, path, hint
@@ -53,6 +55,18 @@ def check_columns(state: State, contract: Contract, good: Mapping[str, Expressio
         state.column(name, "materialization.partition_by")
     for index, name in enumerate(strategy.milestones):
         state.column(name, f"materialization.fact.milestone_dates[{index}]")
+
+
+def check_layout(contract: Contract, published: Mapping[str, Type], trouble: Trouble) -> None:
+    """Partitions and clusters need columns that the table will have."""
+    own = own_columns(strategy_of(contract), published)
+    known = [name for name in (*published, *own) if not name.startswith(INTERNAL)]
+    for key in ("partition_by", "cluster_by"):
+        for index, name in enumerate(getattr(contract.materialization, key)):
+            if not any(name.lower() == column.lower() for column in known):
+                message = f"There is no column `{name}` in the published rows."
+                path, unsure = f"materialization.{key}[{index}]", not trouble.landed_is_known
+                trouble.add(NO_COLUMN, message, path, nearest_or_all(name, known), warning=unsure)
 
 
 def _key(contract: Contract, strategy: Strategy) -> Found:
