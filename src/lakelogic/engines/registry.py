@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from importlib.metadata import entry_points
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from typing import Any
 
@@ -16,9 +17,15 @@ _OURS = ("spark", "duckdb", "polars")
 _MODULES = {"spark": "pyspark", "duckdb": "duckdb", "polars": "polars"}
 
 
+@cache
+def _points() -> tuple[EntryPoint, ...]:
+    """Looked up once: every look reads the metadata of all packages that are installed."""
+    return tuple(entry_points(group=GROUP))
+
+
 def names() -> tuple[str, ...]:
     """The engines that are registered, ours first."""
-    found = {point.name for point in entry_points(group=GROUP)} | set(_OURS)
+    found = {point.name for point in _points()} | set(_OURS)
     return (*_OURS, *sorted(found - set(_OURS)))
 
 
@@ -41,7 +48,7 @@ def load(name: str, **settings: Any) -> Engine:
         raise UsageError(f"There is no engine `{name}`.", hint=f"Choose one of {', '.join(names())}.")
     if name in _MODULES and find_spec(_MODULES[name]) is None:
         raise MissingExtra(name, f"The engine `{name}`")
-    for point in entry_points(group=GROUP):
+    for point in _points():
         if point.name == name:
             factory = point.load()
             engine: Engine = factory(**settings)

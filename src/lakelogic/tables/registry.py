@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 
 from lakelogic.errors import MissingExtra, UnsupportedError
@@ -13,9 +14,15 @@ GROUP = "lakelogic.tables"
 _EXTRAS = {"delta": ("deltalake", "delta"), "iceberg": ("pyiceberg", "iceberg")}
 
 
+@cache
+def _points() -> tuple[EntryPoint, ...]:
+    """Looked up once: every look reads the metadata of all packages that are installed."""
+    return tuple(entry_points(group=GROUP))
+
+
 def names() -> tuple[str, ...]:
     """The formats that are registered."""
-    return tuple(sorted({point.name for point in entry_points(group=GROUP)}))
+    return tuple(sorted({point.name for point in _points()}))
 
 
 def load(name: str) -> TableFormat:
@@ -23,7 +30,7 @@ def load(name: str) -> TableFormat:
     module, extra = _EXTRAS.get(name, (None, name))
     if module is not None and find_spec(module) is None:
         raise MissingExtra(extra, f"The table format `{name}`")
-    for point in entry_points(group=GROUP):
+    for point in _points():
         if point.name == name:
             found: TableFormat = point.load()()
             return found
