@@ -37,7 +37,7 @@ def test_no_declaration_is_left_over_and_none_is_made_twice() -> None:
         ("transformations[0].rename.from", "available"),
         ("cost.rates", "not yet"),
         ("info.description", "documentation"),
-        ("metadata.policy_pack", "not yet"),
+        ("metadata.policy_pack", "available"),
         ("metadata.anything", "documentation"),
     ],
 )

@@ -28,6 +28,7 @@ def _declared(sections: dict[str, str]) -> frozenset[str]:
 
 _AVAILABLE: frozenset[str] = _declared(
     {
+        "metadata": "policy_pack",
         "": "version dialect engine dataset primary_key environments tier layer target_layer lineage soft_deletes",
         "info": "dataset table_name entity version title target_layer domain system",
         "source": "type path format pattern load_mode empty_behavior identity watermark_strategy "
@@ -70,7 +71,6 @@ _DOCUMENTATION: frozenset[str] = _declared(
 )
 
 _NOT_YET: dict[str, str] = {
-    "metadata.policy_pack": "Write the pack's rules into the contract for now.",
     "source.query": "Read the whole table, and filter it with a step.",
     "source.flatten_nested": "Take nested values out with a `sql` step.",
     "source.partition": "Name the folders in `source.path`, with `*` where they vary.",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from lakelogic.contract import codes
 from lakelogic.contract.base import Section
-from lakelogic.contract.document import Contract, Environment
+from lakelogic.contract.document import Contract, Environment, Part
 from lakelogic.contract.durations import duration
 from lakelogic.contract.relations import relations_of
 from lakelogic.contract.shape import (
@@ -140,6 +140,7 @@ def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
 class _Walker:
     root: type[Section]
     found: list[Diagnostic] = field(default_factory=list)
+    is_part: bool = False
 
     def say(self, code: str, message: str, spot: Spot, path: str, hint: str | None = None) -> None:
         self.found.append(Diagnostic(code, message, spot.at(path), hint))
@@ -271,13 +272,17 @@ class _Walker:
             self.wrong(node, Shape("section"), path, name, _section_hint(node, model, name))
             return
         known: Mapping[str, KeyShape] = keys_of(model)
-        if model is Environment:
-            # An environment may override any key of a contract but the environments themselves.
+        if issubclass(model, Part):
+            # A part may hold any key of a contract but the environments.
             whole = {key: shape for key, shape in keys_of(Contract).items() if key != "environments"}
             known = whole | dict(known)
+        outer = self.is_part
+        self.is_part = outer or (issubclass(model, Part) and model is not Environment)
         self.keys(node, known, path, entry)
-        for relation in relations_of(model):
-            self.found.extend(relation(node, path))
+        if not self.is_part:  # what keys of a part demand of one another shows when the document is whole
+            for relation in relations_of(model):
+                self.found.extend(relation(node, path))
+        self.is_part = outer
 
     def keys(self, node: Branch, known: Mapping[str, KeyShape], path: str, entry: Entry) -> None:
         for name, inner in node.entries.items():
@@ -291,13 +296,13 @@ class _Walker:
             if key.required and key.name not in node.entries:
                 if any(nearest(name, (key.name,), 0.75) for name in node.entries if name not in known):
                     continue  # the misspelt key is already reported; one cause, one problem
-                where = path.rsplit(".", 1)[-1] or "the contract"
+                where = path.rsplit(".", 1)[-1] or f"the {self.root.__name__.lower()}"
                 spot = node.spot if node.entries and path.endswith("]") else entry.spot
                 hint = f"Add `{key.name}: …`. {key.description}"
                 self.say(codes.MISSING_KEY, f"`{where}` needs `{key.name}`.", spot, path, hint.strip())
 
     def unknown(self, name: str, spot: Spot, path: str, known: tuple[str, ...], node: Branch) -> None:
-        here = _section_name(path)
+        here = _section_name(path, self.root)
         free = tuple(key for key in known if key not in node.entries)
         meant = nearest(name, free, 0.8) or (_OTHER_WORDS.get(name) if _OTHER_WORDS.get(name) in free else None)
         elsewhere = None if meant else self.elsewhere(name)
@@ -399,7 +404,7 @@ class _Walker:
             self.wrong(node, Shape("section"), path, kind.KIND, _kind_hint(kind))
         else:
             self.keys(node, known, path, entry)
-            for relation in relations_of(kind):
+            for relation in () if self.is_part else relations_of(kind):
                 self.found += [d for d in relation(node, path) if not (bounded and d.code == codes.ONE_NEEDED)]
 
 
@@ -411,8 +416,8 @@ def _noun(path: str) -> str:
     return "step" if "transformations[" in path else "rule"
 
 
-def _section_name(path: str) -> str:
-    return f"under `{path}`" if path else "at the root of a contract"
+def _section_name(path: str, root: type[Section]) -> str:
+    return f"under `{path}`" if path else f"at the root of a {root.__name__.lower()}"
 
 
 def _number_hint(node: Leaf, kind: str) -> str:

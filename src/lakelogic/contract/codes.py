@@ -37,6 +37,20 @@ UNRESOLVED_PLACEHOLDER = "LL-C140"
 UNRESOLVED_VARIABLE = "LL-C141"
 LITERAL_SECRET = "LL-C142"
 BAD_REFERENCE = "LL-C143"
+UNKNOWN_PACK = "LL-C160"
+PACK_CONFLICT = "LL-C161"
+PACK_REMOVES = "LL-C162"
+WRONG_NEIGHBOUR = "LL-C163"
+UNKNOWN_ENTITY = "LL-C170"
+UNKNOWN_UPSTREAM = "LL-C171"
+CYCLE = "LL-C172"
+DUPLICATE_DATASET = "LL-C173"
+WRONG_LAYER = "LL-C174"
+UNLISTED = "LL-C175"
+BACKWARDS = "LL-C176"
+SHARED_TARGET = "LL-C177"
+NO_OWNER = "LL-C178"
+NOTHING_FOUND = "LL-C179"
 KEY_NOT_YET = "LL-C150"
 VALUE_NOT_YET = "LL-C151"
 
@@ -76,6 +90,20 @@ MEANINGS: dict[str, str] = {
     UNRESOLVED_VARIABLE: "An environment variable that is not set.",
     LITERAL_SECRET: "A secret written out; only references are accepted.",
     BAD_REFERENCE: "A reference to a secret that cannot be read.",
+    UNKNOWN_PACK: "A policy pack that is not there.",
+    PACK_CONFLICT: "A policy pack and a contract say two different things about the same rule.",
+    PACK_REMOVES: "A policy pack that would take something out of a contract; packs only add and tighten.",
+    WRONG_NEIGHBOUR: "A contract or a system names another domain or system than the documents around it.",
+    UNKNOWN_ENTITY: "A registry names an entity that no registry has.",
+    UNKNOWN_UPSTREAM: "An upstream that no contract of the estate makes.",
+    CYCLE: "Datasets that need one another in a circle.",
+    DUPLICATE_DATASET: "Two contracts, or two entries of registries, for one dataset.",
+    WRONG_LAYER: "A contract stands under another layer in its registry than it says itself.",
+    UNLISTED: "A contract beside a registry that does not name it.",
+    BACKWARDS: "A dataset that needs one of a later layer.",
+    SHARED_TARGET: "Two datasets that write one table.",
+    NO_OWNER: "A dataset that nobody answers for.",
+    NOTHING_FOUND: "There is no contract and no registry here.",
     KEY_NOT_YET: "A key whose effect is not available yet.",
     VALUE_NOT_YET: "A value whose effect is not available yet.",
 }

@@ -31,15 +31,30 @@ from lakelogic.contract.steps import AnyStep
 from lakelogic.names import dataset_name
 
 
-class Environment(Section):
+class Part(Section):
+    """Any key of a contract but its environments: what lies under or over many contracts."""
+
+    PURPOSE: ClassVar[str] = "Any key of a contract."
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Environment(Part):
     """What is different in one environment: `path` and `format` of the source, and any key of a contract."""
 
     PURPOSE: ClassVar[str] = "What is different in one environment; also any key of a contract."
 
-    model_config = ConfigDict(extra="allow")
-
     path: Place | None = Key(None, description="Takes the place of `source.path`.")
     format: Format | None = Key(None, description="Takes the place of `source.format`.")
+
+
+def told_layer(written: str | None, target: str | None, name: str | None) -> str | None:
+    """The layer that is written, or that a table's or a dataset's name tells; None when nothing tells."""
+    if written:
+        return LAYERS.get(written)
+    if target and is_table_name(target):
+        return LAYERS.get(target.split(".")[-2])
+    return LAYERS.get(name.split("_", 1)[0]) if name and "_" in name else None
 
 
 class Contract(Section):
@@ -90,13 +105,8 @@ class Contract(Section):
     def layer(self) -> str | None:
         """bronze, silver, gold or reference: as written, or as target or dataset tell; None when nothing tells."""
         written = self.info.target_layer or self.layer_ or self.target_layer or self.tier
-        if written:
-            return LAYERS[written]
-        target = self.materialization.target_path
-        if target and is_table_name(target):
-            return LAYERS.get(target.split(".")[-2])
-        name = self.dataset or self.info.dataset or self.info.table_name or ""
-        return LAYERS.get(name.split("_", 1)[0]) if "_" in name else None
+        name = self.dataset or self.info.dataset or self.info.table_name
+        return told_layer(written, self.materialization.target_path, name)
 
     @property
     def entity(self) -> str:

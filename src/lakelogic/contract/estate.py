@@ -1,12 +1,11 @@
 """The documents around contracts: domain, system, registry and policy pack. Models only."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from lakelogic.contract.base import Flag, Free, Key, Place, Section, Text
-from lakelogic.contract.document import Environment
+from lakelogic.contract.document import Environment, Part
 from lakelogic.contract.governance import Cost, Notification, Ownership
+from lakelogic.contract.materialization import Materialization
 from lakelogic.contract.rules import Quality
 from lakelogic.contract.service_levels import ServiceLevels
 from lakelogic.contract.steps import AnyStep
@@ -30,17 +29,26 @@ class Domain(Section):
 
 
 class Storage(Section):
-    """Where a system keeps its layers."""
+    """Where a system keeps its layers: each key fills the placeholder of its name (`{landing_root}`)."""
 
-    PURPOSE: ClassVar[str] = "Where a system keeps its layers."
+    PURPOSE: ClassVar[str] = "Where a system keeps its layers: each key fills the placeholder of its name."
 
-    storage_root: Place | None = Key(None, description="The root of all.")
-    landing_root: Place | None = Key(None, description="Landed files.")
-    bronze_root: Place | None = Key(None, description="Bronze tables.")
-    silver_root: Place | None = Key(None, description="Silver tables.")
-    gold_root: Place | None = Key(None, description="Gold tables.")
-    quarantine_root: Place | None = Key(None, description="Quarantine tables.")
-    log_root: Place | None = Key(None, description="Reports and summaries.")
+    storage_root: Place | None = Key(None, description="The root of all; `{system_folder}` is the document's folder.")
+    landing_root: Place | None = Key(None, description="Landed files; by default `{storage_root}/landing`.")
+    bronze_root: Place | None = Key(None, description="Bronze tables; by default `{storage_root}/bronze`.")
+    silver_root: Place | None = Key(None, description="Silver tables; by default `{storage_root}/silver`.")
+    gold_root: Place | None = Key(None, description="Gold tables; by default `{storage_root}/gold`.")
+    reference_root: Place | None = Key(None, description="Reference tables; by default `{storage_root}/reference`.")
+    quarantine_root: Place | None = Key(None, description="Quarantine; by default `{storage_root}/quarantine`.")
+    log_root: Place | None = Key(None, description="Reports and summaries; by default `{storage_root}/logs`.")
+
+
+class SystemEnvironment(Environment):
+    """What is different in one environment for all contracts of a system."""
+
+    PURPOSE: ClassVar[str] = "What is different in one environment for all contracts of a system."
+
+    storage: Storage | None = Key(None, description="Other places than those of the system.")
 
 
 class System(Section):
@@ -52,9 +60,11 @@ class System(Section):
     domain: Text | None = Key(None, description="The domain it belongs to.")
     description: Text | None = Key(None, description="What the system is.")
     storage: Storage | None = Key(None, description="Where its layers are kept.")
-    environments: dict[str, Environment] = Key({}, description="Name: what is different there.")
+    environments: dict[str, SystemEnvironment] = Key({}, description="Name: what is different there.")
     engine: Text | None = Key(None, description="The engine of its contracts.")
-    materialization: dict[str, dict[str, Free]] = Key({}, description="`_all` or a layer: defaults.")
+    materialization: dict[str, Materialization] = Key({}, description="`_all` or a layer: defaults.")
+    ownership: Ownership | None = Key(None, description="Who answers for it.")
+    service_levels: ServiceLevels | None = Key(None, description="Promises of every dataset.")
     cost: Cost | None = Key(None, description="What its machines cost.")
     contracts: tuple[Text, ...] = Key((), description="Its contracts, in place of a registry.")
     metadata: dict[str, Free] = Key({}, description="Notes of your own.")
@@ -89,13 +99,15 @@ class Pack(Section):
 
     name: Text = Key(description="The pack's name.")
     description: Text | None = Key(None, description="What it is for.")
-    defaults: dict[str, Free] = Key({}, description="Used where a contract says nothing.")
-    bronze_defaults: dict[str, Free] = Key({}, description="The same, for bronze.")
-    silver_defaults: dict[str, Free] = Key({}, description="The same, for silver.")
-    gold_defaults: dict[str, Free] = Key({}, description="The same, for gold.")
-    require: dict[str, Free] = Key({}, description="Nobody may override it.")
+    defaults: Part | None = Key(None, description="Used where a contract says nothing.")
+    reference_defaults: Part | None = Key(None, description="The same, for reference data.")
+    bronze_defaults: Part | None = Key(None, description="The same, for bronze.")
+    silver_defaults: Part | None = Key(None, description="The same, for silver.")
+    gold_defaults: Part | None = Key(None, description="The same, for gold.")
+    require: Part | None = Key(None, description="Nobody may override it.")
     quality: Quality | None = Key(None, description="Rules that are added.")
     transformations: tuple[AnyStep, ...] = Key((), description="Steps that are added.")
+    reference_transformations: tuple[AnyStep, ...] = Key((), description="The same, for reference data.")
     bronze_transformations: tuple[AnyStep, ...] = Key((), description="The same, for bronze.")
     silver_transformations: tuple[AnyStep, ...] = Key((), description="The same, for silver.")
     gold_transformations: tuple[AnyStep, ...] = Key((), description="The same, for gold.")

@@ -1,4 +1,4 @@
-"""Lay the layers around a contract into one document: environment, the server's defaults, and overrides."""
+"""Lay one document over another: how maps, lists and values merge; environments, the server and overrides."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from collections.abc import Mapping, Sequence
 from lakelogic.contract import codes
 from lakelogic.contract.base import Section
 from lakelogic.contract.check import nearest
-from lakelogic.contract.document import Contract
+from lakelogic.contract.document import Contract, Part
+from lakelogic.contract.governance import Quarantine
+from lakelogic.contract.service_levels import ServiceLevels
 from lakelogic.contract.shape import KeyShape, Shape, common_keys, keys_of, parameter_keys
-from lakelogic.contract.source import SourceType
+from lakelogic.contract.source import Link, SourceType
 from lakelogic.contract.tree import Branch, Entry, Items, Leaf, Node, Spot, child, parse, planted
 from lakelogic.errors import Diagnostic, Where
 
@@ -19,21 +21,96 @@ _PATH = re.compile(r"[^.\[\]]+(?:\[\d+\])*(?:\.[^.\[\]]+(?:\[\d+\])*)*$")
 _SOURCE_TYPES: tuple[str, ...] = SourceType.__args__  # type: ignore[attr-defined]
 
 
-def merged(weak: Node, strong: Node, shape: Shape | None = None) -> Node:
-    """The stronger layer over the weaker: maps deepen, lists of named items merge by name, the rest is replaced."""
+# Keys of one section that mean the same: a stronger layer that writes one of them takes the place of all.
+_SAME: dict[type[Section], tuple[tuple[str, ...], ...]] = {
+    ServiceLevels: (("freshness_hours", "freshness"),),
+    Quarantine: (("target", "table", "location"),),
+    Link: (("path", "table"), ("format", "type")),
+}
+# The same across sections of a contract, as paths of two parts at most.
+_TWINS = (
+    (("quality", "max_quarantine_ratio"), ("quarantine", "max_ratio")),
+    (("primary_key",), ("materialization", "primary_key")),
+    (("dataset",), ("info", "dataset")),
+    (("version",), ("info", "version")),
+    (("tier",), ("layer",), ("target_layer",), ("info", "target_layer")),
+)
+
+CONTRACT = Shape("section", model=Contract)
+
+
+def merged(weak: Node, strong: Node, shape: Shape | None = None, *, added_last: bool = False) -> Node:
+    """The stronger layer over the weaker: maps deepen, lists of named items merge by name, the rest is replaced.
+
+    Named items stand in the order of the weaker layer, what the stronger adds after them; with `added_last`,
+    in the order of the stronger, and what only the weaker has after them.
+    """
     if isinstance(weak, Branch) and isinstance(strong, Branch):
-        entries = dict(weak.entries)
+        entries = dict(_without_rivals(weak, strong, shape).entries)
         for name, entry in strong.entries.items():
             under = entries.get(name)
-            inner = _inner(shape, name)
-            entries[name] = Entry(merged(under.value, entry.value, inner), entry.spot) if under else entry
-        return Branch(entries, weak.spot)
+            if under is None:
+                entries[name] = entry
+                continue
+            inner = inner_shape(shape, name)
+            entries[name] = Entry(merged(under.value, entry.value, inner, added_last=added_last), entry.spot)
+        return Branch(entries, strong.spot if added_last else weak.spot)
     if isinstance(weak, Items) and isinstance(strong, Items) and shape is not None and shape.by_name:
-        return _by_name(weak, strong, shape)
+        return _by_name(weak, strong, shape, added_last)
     return strong
 
 
-def _inner(shape: Shape | None, name: str) -> Shape | None:
+def over(weak: Branch, strong: Branch) -> Branch:
+    """A contract over what it inherits; its own fields, rules and links keep their order and come first."""
+    result = merged(weak, strong, CONTRACT, added_last=True)
+    assert isinstance(result, Branch)
+    return result
+
+
+def _without_rivals(weak: Branch, strong: Branch, shape: Shape | None) -> Branch:
+    """The weaker layer without keys that the stronger writes under another word."""
+    if shape is None or shape.model is None:
+        return weak
+    gone = {
+        name
+        for group in _SAME.get(shape.model, ())
+        if any(word in strong.entries for word in group)
+        for name in group
+        if name in weak.entries and name not in strong.entries
+    }
+    if gone:
+        weak = Branch({name: entry for name, entry in weak.entries.items() if name not in gone}, weak.spot)
+    if shape.model is Contract:
+        for twins in _TWINS:
+            if any(_has(strong, path) for path in twins):
+                for path in twins:
+                    if not _has(strong, path):
+                        weak = _without(weak, path)
+    return weak
+
+
+def _has(tree: Branch, path: tuple[str, ...]) -> bool:
+    node: Node | None = tree
+    for part in path:
+        node = node.get(part) if isinstance(node, Branch) else None
+    return node is not None
+
+
+def _without(tree: Branch, path: tuple[str, ...]) -> Branch:
+    if not _has(tree, path):
+        return tree
+    entries = dict(tree.entries)
+    if len(path) == 1:
+        del entries[path[0]]
+    else:
+        inner = entries[path[0]]
+        assert isinstance(inner.value, Branch)
+        entries[path[0]] = Entry(_without(inner.value, path[1:]), inner.spot)
+    return Branch(entries, tree.spot)
+
+
+def inner_shape(shape: Shape | None, name: str) -> Shape | None:
+    """The shape of a key below a shape."""
     if shape is None:
         return None
     if shape.kind == "section" and shape.model is not None:
@@ -42,46 +119,64 @@ def _inner(shape: Shape | None, name: str) -> Shape | None:
     return shape.item if shape.kind == "map" else None
 
 
-def _by_name(weak: Items, strong: Items, shape: Shape) -> Items:
-    items = list(weak.items)
-    places = {name: index for index, item in enumerate(items) if (name := _name(item)) is not None}
-    for item in strong.items:
-        name = _name(item)
-        if name is not None and name in places:
-            under = items[places[name]]
-            # A rule of another kind replaces the old one: two kinds in one item would be an error.
-            items[places[name]] = (
-                merged(under, item, shape.item) if shape.item and shape.item.kind == "section" else item
-            )
-        else:
-            items.append(item)
+def _by_name(weak: Items, strong: Items, shape: Shape, added_last: bool) -> Items:
+    under = {name: item for item in weak.items if (name := name_of(item)) is not None}
+    over_ = {name: item for item in strong.items if (name := name_of(item)) is not None}
+
+    def both(name: str) -> Node:
+        # A rule of another kind replaces the old one: two kinds in one item would be an error.
+        is_section = shape.item is not None and shape.item.kind == "section"
+        return merged(under[name], over_[name], shape.item, added_last=added_last) if is_section else over_[name]
+
+    first, second, found = (strong, weak, under) if added_last else (weak, strong, over_)
+    items = [both(name) if (name := name_of(item)) is not None and name in found else item for item in first.items]
+    known = over_ if added_last else under
+    items += [item for item in second.items if (name := name_of(item)) is None or name not in known]
     return Items(tuple(items), strong.spot)
 
 
-def _name(item: Node) -> str | None:
+def name_of(item: Node) -> str | None:
+    """The name of an item of a list, if it has one."""
     leaf = item.get("name") if isinstance(item, Branch) else None
     return leaf.value if isinstance(leaf, Leaf) and isinstance(leaf.value, str) else None
 
 
-def with_environment(tree: Branch, env: str | None, file: str | None) -> tuple[Branch, list[Diagnostic]]:
-    """The contract in one environment; its own `environments` section stays, for `explain`."""
+def with_environment(
+    tree: Branch, env: str | None, file: str | None, elsewhere: Branch | None = None
+) -> tuple[Branch, list[Diagnostic]]:
+    """The contract in one environment; its own `environments` section stays, for `explain`.
+
+    `elsewhere` are the environments of its system: one that only they have is nothing unknown.
+    """
     if env is None:
         return tree, []
     section = tree.get("environments")
-    if not isinstance(section, Branch) or not section.entries:
+    own = dict(section.entries) if isinstance(section, Branch) else {}
+    others = dict(elsewhere.entries) if elsewhere else {}
+    if not own and not others:
         hint = "Leave out `--env` (and `LAKELOGIC_ENV`), or add `environments:` to the contract."
         message = f"The environment `{env}` was chosen, and the contract has no environments."
         return tree, [Diagnostic(codes.NO_ENVIRONMENTS, message, Where(file, path="environments"), hint)]
-    chosen = section.get(env)
-    if chosen is None:
-        meant = nearest(env, section.entries)
-        known = ", ".join(f"`{name}`" for name in section.entries)
+    if env not in own:
+        if env in others:
+            return tree, []
+        every = {**own, **others}
+        meant = nearest(env, every)
+        known = ", ".join(f"`{name}`" for name in every)
         hint = f"Did you mean `{meant}`? Known: {known}." if meant else f"Known: {known}."
-        spot = tree.entries["environments"].spot
+        spot = tree.entries["environments"].spot if own else next(iter(others.values())).spot
         message = f"There is no environment `{env}`."
         return tree, [Diagnostic(codes.UNKNOWN_ENVIRONMENT, message, spot.at("environments"), hint)]
+    chosen = own[env].value
     if not isinstance(chosen, Branch):
         return tree, []  # the wrong kind of value is reported by the checker
+    result = merged(tree, overlay_of(chosen), CONTRACT)
+    assert isinstance(result, Branch)
+    return result, []
+
+
+def overlay_of(chosen: Branch) -> Branch:
+    """An environment as a part of a contract: its `path` and `format` are the source's."""
     overlay = {name: entry for name, entry in chosen.entries.items() if name not in ("path", "format")}
     short = {name: entry for name, entry in chosen.entries.items() if name in ("path", "format")}
     if short:
@@ -89,9 +184,7 @@ def with_environment(tree: Branch, env: str | None, file: str | None) -> tuple[B
         inside = dict(under.value.entries) if under and isinstance(under.value, Branch) else {}
         spot = next(iter(short.values())).spot
         overlay["source"] = Entry(Branch(short | inside, spot), under.spot if under else spot)
-    result = merged(tree, Branch(overlay, chosen.spot), Shape("section", model=Contract))
-    assert isinstance(result, Branch)
-    return result, []
+    return Branch(overlay, chosen.spot)
 
 
 def with_server(tree: Branch) -> Branch:
@@ -203,7 +296,7 @@ def _parts(path: str) -> list[str | int] | None:
 
 def _unknown_part(parts: list[str | int]) -> tuple[str, str] | None:
     """What is wrong with a path, and a hint; None when every part is known to the models."""
-    shape: Shape | None = Shape("section", model=Contract)
+    shape: Shape | None = CONTRACT
     at = ""
     for part in parts:
         if shape is None or shape.kind == "free":
@@ -245,7 +338,7 @@ def _known(shape: Shape) -> dict[str, Shape] | None:
 
 def _shapes(keys: Mapping[str, KeyShape], model: type[Section]) -> dict[str, Shape]:
     found = {key.name: key.shape for key in keys.values()}
-    if model.__name__ == "Environment":
+    if issubclass(model, Part):
         found = {key.name: key.shape for key in keys_of(Contract).values()} | found
     return found
 

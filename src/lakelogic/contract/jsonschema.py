@@ -7,7 +7,7 @@ from typing import Any
 
 from lakelogic.contract.availability import status
 from lakelogic.contract.base import Section
-from lakelogic.contract.document import Contract, Environment
+from lakelogic.contract.document import Contract, Part
 from lakelogic.contract.shape import KeyShape, Shape, common_keys, keys_of, parameter_keys, short_shape
 from lakelogic.contract.tagged import Tagged
 
@@ -36,7 +36,7 @@ class _Writer:
 
     def section(self, model: type[Section], at: str | None) -> dict[str, Any]:
         keys = dict(keys_of(model))
-        if model is Environment:
+        if issubclass(model, Part):
             keys = {name: key for name, key in keys_of(Contract).items() if name != "environments"} | keys
         return self.object(keys.values(), at)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,21 +11,42 @@ from typing import Any
 from pydantic import ValidationError
 
 from lakelogic.contract import codes
-from lakelogic.contract.base import Section
-from lakelogic.contract.check import check as check_tree
-from lakelogic.contract.check import describe, in_order, nearest
+from lakelogic.contract.check import describe, in_order
 from lakelogic.contract.document import Contract
-from lakelogic.contract.inherit import with_environment, with_overrides, with_server
+from lakelogic.contract.packs import PackChoice
 from lakelogic.contract.references import with_references
-from lakelogic.contract.shape import Shape, common_keys, keys_of, parameter_keys
-from lakelogic.contract.substitute import fill
+from lakelogic.contract.resolve import Asked, Overrides, entity_of, resolve
+from lakelogic.contract.surroundings import NOTHING_AROUND, SUFFIXES, Around, Document, Documents, text_of
 from lakelogic.contract.tree import Branch, Entry, Items, Leaf, Node, Spot, child, parse, plain, planted, walk
 from lakelogic.errors import Diagnostic, LoadError, UsageError, Where
 
-Overrides = Mapping[str, object] | Sequence[str]
 Written = str | os.PathLike[str] | Mapping[str, Any] | Contract
 
-_SUFFIXES = (".yaml", ".yml", ".json")
+PACK, PACK_DIR = "LAKELOGIC_POLICY_PACK", "LAKELOGIC_POLICY_PACK_DIR"
+
+
+class Origins(Mapping[str, Where]):
+    """The place of every key by its path (`quality.row_rules[0].sql`), worked out when it is first asked for."""
+
+    __slots__ = ("_found", "_tree")
+
+    def __init__(self, tree: Branch) -> None:
+        self._tree = tree
+        self._found: dict[str, Where] | None = None
+
+    def _places(self) -> dict[str, Where]:
+        if self._found is None:
+            self._found = {path: spot.at(path) for path, spot, _ in walk(self._tree) if path}
+        return self._found
+
+    def __getitem__(self, path: str) -> Where:
+        return self._places()[path]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places())
+
+    def __len__(self) -> int:
+        return len(self._places())
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +54,8 @@ class Loaded:
     """A contract, and where each of its values was written.
 
     `origins` holds the place of every key by its path (`quality.row_rules[0].sql`); `tree` is the resolved
-    document before it became models; `env` is the environment that was chosen.
+    document before it became models; `env` is the environment that was chosen. `around` are the documents it
+    inherits from, `packs` its policy packs, `layers` what was laid over one another, weakest first.
     """
 
     contract: Contract
@@ -41,6 +63,9 @@ class Loaded:
     tree: Branch = field(default_factory=Branch)
     file: str | None = None
     env: str | None = None
+    around: Around = NOTHING_AROUND
+    packs: tuple[Document, ...] = ()
+    layers: tuple[tuple[str, Branch], ...] = ()
 
     def where(self, path: str) -> Where:
         """The place of a path; of the nearest key above it when the path itself was not written."""
@@ -59,14 +84,26 @@ def load(
     overrides: Overrides | None = None,
     placeholders: Mapping[str, str] | None = None,
     environ: Mapping[str, str] | None = None,
+    packs: PackChoice | None = None,
+    documents: Documents | None = None,
 ) -> Loaded:
     """Read a contract from a path, YAML text, a dict or a Contract; raises LoadError with every problem.
 
-    `env` (or `LAKELOGIC_ENV`) chooses an environment; `overrides` are `key.path=value` texts or a map of
-    paths to values; `placeholders` fill `{name}` in paths; `environ` stands for the process environment
-    (hand in an empty map to keep it out of contracts that strangers wrote).
+    A file inherits from the documents around it (`_system.yaml`, `_domain.yaml`). `env` (or `LAKELOGIC_ENV`)
+    chooses an environment; `overrides` are `key.path=value` texts or a map of paths to values; `placeholders`
+    fill `{name}` in paths; `environ` stands for the process environment (hand in an empty map to keep it out of
+    contracts that strangers wrote). `packs` (or `LAKELOGIC_POLICY_PACK`) adds policy packs; `documents` remembers
+    what was read, for whoever loads many.
     """
-    loaded, problems = examine(written, env=env, overrides=overrides, placeholders=placeholders, environ=environ)
+    loaded, problems = examine(
+        written,
+        env=env,
+        overrides=overrides,
+        placeholders=placeholders,
+        environ=environ,
+        packs=packs,
+        documents=documents,
+    )
     if problems or loaded is None:
         raise LoadError(in_order(problems))
     return loaded
@@ -79,86 +116,74 @@ def examine(
     overrides: Overrides | None = None,
     placeholders: Mapping[str, str] | None = None,
     environ: Mapping[str, str] | None = None,
+    packs: PackChoice | None = None,
+    documents: Documents | None = None,
 ) -> tuple[Loaded | None, list[Diagnostic]]:
     """As `load`, but hands back what could be read together with what is wrong, so that later checks can go on."""
     environ = os.environ if environ is None else environ
+    documents = documents or Documents()
+    packs = _with_variables(packs or PackChoice(), environ)
     if isinstance(written, Contract):
-        if env or overrides:
+        if env or overrides or packs.names:
             raise UsageError(
-                "An environment or overrides cannot be applied to a Contract object.",
+                "An environment, overrides or policy packs cannot be applied to a Contract object.",
                 hint="Hand in the path, the YAML text or the dict that it was made of.",
             )
         return Loaded(written), []
-    # A chosen environment is a demand; the variable is a default for contracts that have environments.
     tree, file, problems = _read(written)
     if tree is None:
         return None, problems
-    if env is None and (default := environ.get("LAKELOGIC_ENV")) and "environments" in tree.entries:
-        env = default
-    problems += check_tree(tree)
-    resolved, found = resolve(tree, file, env=env, overrides=overrides, placeholders=placeholders, environ=environ)
-    problems += found
+    around = documents.around(Path(file).parent) if file else NOTHING_AROUND
+    if env is None and (default := environ.get("LAKELOGIC_ENV")):
+        # A chosen environment is a demand; the variable is a default for contracts that have environments.
+        has_some = "environments" in tree.entries or (around.system and around.system.section("environments"))
+        env = default if has_some else None
+    asked = Asked(env, overrides, packs, placeholders, environ)
+    resolved = resolve(tree, file, asked, around, documents)
+    problems += resolved.problems
     try:
-        contract = _modelled(resolved)
+        contract = _modelled(resolved.tree)
     except LoadError as error:
         return None, problems or list(error.diagnostics)
-    contract._stem = Path(file).stem if file else None
+    contract._stem = entity_of(file) if file else None
 
     def beside(path: Path) -> Contract | None:
-        other, name, _ = _read(path)
-        if other is None:
-            return None
-        try:
-            found = _modelled(
-                resolve(other, name, env=None, overrides=None, placeholders=placeholders, environ=environ)[0]
-            )
-        except LoadError:
-            return None
-        found._stem = path.stem
-        return found
+        return documents.noted(
+            "contract beside",
+            str(path),
+            lambda: _beside(path, Asked(env, None, packs, placeholders, environ), documents),
+        )
 
     contract = with_references(contract, file, beside)
-    origins = {path: spot.at(path) for path, spot, _ in walk(resolved) if path}
-    return Loaded(contract, origins, resolved, file, env), problems
+    origins = Origins(resolved.tree)
+    return Loaded(contract, origins, resolved.tree, file, env, around, resolved.packs, resolved.layers), problems
 
 
-def resolve(
-    tree: Branch,
-    file: str | None,
-    *,
-    env: str | None,
-    overrides: Overrides | None,
-    placeholders: Mapping[str, str] | None,
-    environ: Mapping[str, str],
-) -> tuple[Branch, list[Diagnostic]]:
-    """Lay environment, server and overrides into a tree, and fill placeholders; the problems that this makes."""
-    result, problems = with_environment(tree, env, file)
-    if overrides:
-        result, found = with_overrides(result, overrides)
-        problems += found
-    result = with_server(result)
-    if env is not None or overrides or "server" in tree.entries:
-        problems += check_tree(result)
-    values = {**_names(result), **({"env": env} if env else {}), **(placeholders or {})}
-    filler = _Filler(values, environ)
-    filled = filler.section(result, Contract, "")
-    return filled, problems + filler.problems
+def _with_variables(packs: PackChoice, environ: Mapping[str, str]) -> PackChoice:
+    """The packs of the command, or those that the environment names for every command."""
+    named = tuple(name.strip() for name in environ.get(PACK, "").split(",") if name.strip())
+    return PackChoice(packs.names or named, packs.folder or environ.get(PACK_DIR) or None)
 
 
-def _names(tree: Branch) -> dict[str, str]:
-    """What a contract says about itself, for placeholders: `{layer}`, `{system}`, `{entity}`, `{dataset}`, …"""
+def _beside(path: Path, asked: Asked, documents: Documents) -> Contract | None:
+    """A contract that lies beside another one, for its names and its target; None for a file that is none."""
+    other, name, _ = _read(path)
+    if other is None:
+        return None
+    around = documents.around(path.parent)
+    environments = around.system.section("environments") if around.system else None
+    if asked.env not in _keys(other.get("environments")) | _keys(environments):
+        asked = Asked(None, None, asked.packs, asked.placeholders, asked.environ)
     try:
-        contract = _modelled(tree)
+        found = _modelled(resolve(other, name, asked, around, documents).tree)
     except LoadError:
-        return {}  # the contract has problems of its own, which are reported
-    known = {
-        "layer": contract.layer,
-        "system": contract.system,
-        "domain": contract.domain,
-        "entity": contract.info.entity,
-        "dataset": contract.dataset or contract.info.dataset,
-    }
-    return {name: value for name, value in known.items() if value}
+        return None
+    found._stem = entity_of(path.name)
+    return found
+
+
+def _keys(node: Node | None) -> set[str | None]:
+    return set(node.entries) if isinstance(node, Branch) else set()
 
 
 def _modelled(tree: Branch) -> Contract:
@@ -219,7 +244,7 @@ def _read(written: str | os.PathLike[str] | Mapping[str, Any]) -> tuple[Branch |
         node, problems = parse(written, None)
     else:
         file = os.fspath(written)
-        text, problems = _text(Path(file))
+        text, problems = text_of(Path(file))
         node = None
         if text is not None:
             node, problems = parse(text, file)
@@ -238,111 +263,6 @@ def _is_text(written: str) -> bool:
     """YAML text rather than a path: it has several lines, or reads as `key: value` and no such file exists."""
     if "\n" in written or not written.strip():
         return True
-    if written.lower().endswith(_SUFFIXES):
+    if written.lower().endswith(SUFFIXES):
         return False
     return (": " in written or written.rstrip().endswith(":")) and not Path(written).exists()
-
-
-def _text(path: Path) -> tuple[str | None, list[Diagnostic]]:
-    where = Where(str(path))
-    if path.is_dir():
-        inside = sorted(file.name for file in path.iterdir() if file.suffix in _SUFFIXES)
-        hint = f"Name a file in it, such as `{path / inside[0]}`." if inside else "Name a contract file."
-        return None, [Diagnostic(codes.DIRECTORY, f"`{path}` is a folder.", where, hint)]
-    try:
-        raw = path.read_bytes()
-    except FileNotFoundError:
-        hint = "Check the path; `lakelogic init` writes a first contract."
-        siblings = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
-        if near := nearest(path.name, siblings, 0.7):
-            hint = f"Did you mean `{path.parent / near}`?"
-        return None, [Diagnostic(codes.MISSING_FILE, f"There is no file `{path}`.", where, hint)]
-    except OSError as error:
-        why = error.strerror or type(error).__name__
-        hint = "Check the file's permissions."
-        return None, [Diagnostic(codes.UNREADABLE, f"`{path}` cannot be read: {why}.", where, hint)]
-    try:
-        return raw.decode("utf-8-sig"), []
-    except UnicodeDecodeError as error:
-        line = raw[: error.start].count(b"\n") + 1
-        message = f"`{path}` is not UTF-8 text."
-        return None, [Diagnostic(codes.UNREADABLE, message, Where(str(path), line, 1), "Save it as UTF-8.")]
-
-
-class _Filler:
-    """Walks a checked tree along the models and fills what may be filled."""
-
-    def __init__(self, values: Mapping[str, str], environ: Mapping[str, str]) -> None:
-        self.values = values
-        self.environ = environ
-        self.problems: list[Diagnostic] = []
-
-    def section(self, node: Branch, model: type[Section], path: str) -> Branch:
-        keys = keys_of(model)
-        entries = {
-            name: Entry(self.value(entry.value, keys[name].shape, child(path, name)), entry.spot)
-            if name in keys and name != "environments"
-            else entry
-            for name, entry in node.entries.items()
-        }
-        return Branch(entries, node.spot)
-
-    def value(self, node: Node, shape: Shape, path: str) -> Node:
-        if isinstance(node, Leaf):
-            return self.leaf(node, shape, path)
-        if isinstance(node, Items):
-            if shape.item is None:
-                return node
-            items = tuple(self.value(item, shape.item, child(path, i)) for i, item in enumerate(node.items))
-            return Items(items, node.spot)
-        if shape.kind == "section" and shape.model is not None:
-            return self.section(node, shape.model, path)
-        if shape.kind == "map" and shape.item is not None:
-            entries = {
-                k: Entry(self.value(e.value, shape.item, child(path, k)), e.spot) for k, e in node.entries.items()
-            }
-            return Branch(entries, node.spot)
-        if shape.kind == "tagged":
-            return self.tagged(node, shape, path)
-        return node
-
-    def tagged(self, node: Branch, shape: Shape, path: str) -> Branch:
-        common = common_keys(shape.kinds)
-        kinds = {kind.KIND: kind for kind in shape.kinds}
-        entries: dict[str, Entry] = {}
-        for name, entry in node.entries.items():
-            filled = entry.value
-            if name in common:
-                filled = self.value(entry.value, common[name].shape, child(path, name))
-            elif name in kinds and isinstance(entry.value, Branch):
-                known = parameter_keys(kinds[name])
-                filled = Branch(
-                    {
-                        key: Entry(self.value(inner.value, known[key].shape, child(child(path, name), key)), inner.spot)
-                        if key in known
-                        else inner
-                        for key, inner in entry.value.entries.items()
-                    },
-                    entry.value.spot,
-                )
-            entries[name] = Entry(filled, entry.spot)
-        return Branch(entries, node.spot)
-
-    def leaf(self, node: Leaf, shape: Shape, path: str) -> Leaf:
-        if shape.kind != "text" or not isinstance(node.value, str):
-            return node
-        filling = fill(node.value, shape.treatment, self.values, self.environ)
-        for name in filling.missing_variables:
-            meant = nearest(name, self.environ, 0.8)
-            hint = f"Set it: `export {name}=…`" + (f", or did you mean `{meant}`?" if meant else ".")
-            message = f"The environment variable `{name}` is not set."
-            self.problems.append(Diagnostic(codes.UNRESOLVED_VARIABLE, message, node.spot.at(path), hint))
-        for name in filling.missing_placeholders:
-            meant = nearest(name, self.values)
-            known = ", ".join(f"`{{{value}}}`" for value in sorted(self.values)) or "none here"
-            hint = f"Did you mean `{{{meant}}}`?" if meant else f"Known placeholders: {known}."
-            message = f"Nothing fills the placeholder `{{{name}}}`."
-            self.problems.append(Diagnostic(codes.UNRESOLVED_PLACEHOLDER, message, node.spot.at(path), hint))
-        if filling.text == node.value:
-            return node
-        return Leaf(filling.text, node.spot, filling.text)

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from lakelogic.contract import codes
 from lakelogic.contract.base import Section
 from lakelogic.contract.document import Contract
+from lakelogic.contract.estate import RegistryEntry, System
 from lakelogic.contract.fields import Field, Model
 from lakelogic.contract.governance import LAYERS, Quarantine
 from lakelogic.contract.materialization import Deletion, Materialization
@@ -417,6 +418,19 @@ def _bounded(node: Branch, path: str) -> Iterator[Diagnostic]:
     yield from _ordered("min", "max")(node, path)
 
 
+def _keyed_by_layer(name: str, *others: str) -> Relation:
+    def relation(node: Branch, path: str) -> Iterator[Diagnostic]:
+        listed = node.get(name)
+        for key, entry in listed.entries.items() if isinstance(listed, Branch) else ():
+            if key not in LAYERS and key not in others and not key.startswith("x-"):
+                meant = difflib.get_close_matches(key.lower(), [*LAYERS, *others], n=1)
+                hint = f"Did you mean `{meant[0]}`?" if meant else "Write bronze, silver, gold or reference."
+                at = child(child(path, name), key)
+                yield _problem(codes.UNKNOWN_VALUE, f"`{key}` is not a layer.", entry.spot, at, hint)
+
+    return relation
+
+
 _RELATIONS: dict[type[Section], tuple[Relation, ...]] = {
     Contract: (_layers, _keys, _ratios, _datasets, _references, _implied, _unique_names("links"), _not_empty_lists),
     Model: (_unique_names("fields"),),
@@ -445,4 +459,6 @@ _RELATIONS: dict[type[Section], tuple[Relation, ...]] = {
     DistinctCount: (_bounded, _not_negative("min", "max")),
     MeanBetween: (_bounded,),
     SumBetween: (_bounded,),
+    System: (_keyed_by_layer("materialization", "_all"),),
+    RegistryEntry: (_keyed_by_layer("contracts"),),
 }  # fmt: skip
