@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from lakelogic.contract.load import Loaded, load
-from lakelogic.errors import ContractError, Diagnostic, UsageError
+from lakelogic.contract.packs import PackChoice
+from lakelogic.contract.tree import Branch, Leaf, Node
+from lakelogic.errors import ContractError, Diagnostic, UsageError, Where
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,9 @@ class Validation:
         return not any(diagnostic.severity == "error" for diagnostic in self.diagnostics)
 
 
-def validate(contract: str, *, env: str | None = None, overrides: tuple[str, ...] = ()) -> Validation:
+def validate(
+    contract: str, *, env: str | None = None, overrides: tuple[str, ...] = (), packs: PackChoice | None = None
+) -> Validation:
     """Load and compile a contract, and say everything that is wrong with it at once.
 
     Where the source can be seen, its column names are looked at (headers, footers, keys), never its rows.
@@ -31,7 +35,7 @@ def validate(contract: str, *, env: str | None = None, overrides: tuple[str, ...
     from lakelogic.run.inspect import columns_now
 
     try:
-        loaded = load_checked(contract, env=env, overrides=overrides)
+        loaded = load_checked(contract, env=env, overrides=overrides, packs=packs)
         compiled = compile_contract(loaded, *columns_now(loaded))
     except ContractError as error:
         return Validation(contract, error.diagnostics)
@@ -53,6 +57,7 @@ def explain(
     overrides: tuple[str, ...] = (),
     engine: str | None = None,
     sql: bool = False,
+    packs: PackChoice | None = None,
 ) -> Explained:
     """The plan of a contract, which must be one that can run; columns of source and links are looked at where they are.
 
@@ -63,7 +68,7 @@ def explain(
     from lakelogic.plan.strategies.settings import strategy_of
     from lakelogic.run.inspect import columns_now
 
-    loaded = load_checked(contract, env=env, overrides=overrides)
+    loaded = load_checked(contract, env=env, overrides=overrides, packs=packs)
     compiled = compile_contract(loaded, *columns_now(loaded))
     settings = loaded.contract.materialization
     if sql:
@@ -77,16 +82,33 @@ def explain(
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A value of the resolved contract and where it was written."""
+    """A value of the resolved contract and where it was written; `over` tells what it took the place of."""
 
     path: str
     value: Any
     place: str
+    over: tuple[tuple[str, Any], ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain data, for `--json`."""
+        return {
+            "path": self.path,
+            "value": self.value,
+            "origin": self.place,
+            "over": [{"origin": place, "value": value} for place, value in self.over],
+        }
 
 
-def origin(contract: str, path: str, *, env: str | None = None, overrides: tuple[str, ...] = ()) -> Origin:
-    """Where the value of a key was written; a default says so."""
-    loaded: Loaded = load(contract, env=env, overrides=overrides)
+def origin(
+    contract: str,
+    path: str,
+    *,
+    env: str | None = None,
+    overrides: tuple[str, ...] = (),
+    packs: PackChoice | None = None,
+) -> Origin:
+    """Where the value of a key was written, and what weaker layers say; a default says so."""
+    loaded: Loaded = load(contract, env=env, overrides=overrides, packs=packs)
     value: Any = loaded.contract
     for part in path.replace("[", ".").replace("]", "").split("."):
         try:
@@ -99,7 +121,24 @@ def origin(contract: str, path: str, *, env: str | None = None, overrides: tuple
     if hasattr(value, "model_dump"):
         value = value.model_dump(mode="json", exclude_defaults=True)
     found = loaded.origins.get(path)
-    place = "default"
-    if found is not None:
-        place = f"{found.file or 'the contract'}:{found.line}" if found.line else str(found.file)
-    return Origin(path, value, place)
+    place = _place(found) if found is not None else "default"
+    # By place in a list a layer cannot be asked: items merge by name.
+    beneath = [] if "[" in path else [_written(tree, path) for _, tree in reversed(loaded.layers)]
+    over = [(_place(where), said) for where, said in filter(None, beneath) if _place(where) != place]
+    return Origin(path, value, place, tuple(dict(over).items()))
+
+
+def _place(found: Where) -> str:
+    return f"{found.file or 'the contract'}:{found.line}" if found.line else str(found.file)
+
+
+def _written(tree: Branch, path: str) -> tuple[Where, Any] | None:
+    """What one layer says about a key, and where."""
+    node: Node = tree
+    spot = tree.spot
+    for part in path.split("."):
+        entry = node.entries.get(part) if isinstance(node, Branch) else None
+        if entry is None:
+            return None
+        node, spot = entry.value, entry.spot
+    return (spot.at(path), node.value) if isinstance(node, Leaf) else None

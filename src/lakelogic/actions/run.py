@@ -22,6 +22,8 @@ class RunRequest:
     dry_run: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
     pipeline_run_id: str | None = None
+    policy_pack: tuple[str, ...] = ()
+    policy_pack_dir: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ def run_contract(request: RunRequest, sinks: tuple[Sink, ...] = ()) -> RunReport
         request.engine,
         env=request.env,
         overrides=request.overrides,
+        policy_pack=request.policy_pack,
+        policy_pack_dir=request.policy_pack_dir,
         pipeline_run_id=request.pipeline_run_id,
         sinks=sinks,
         settings=request.settings,

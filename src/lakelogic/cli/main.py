@@ -12,7 +12,7 @@ import click
 
 from lakelogic.cli.approve import approve
 from lakelogic.cli.console import Console, end_in_order, guarded
-from lakelogic.cli.options import env_option, json_flag, set_option
+from lakelogic.cli.options import env_option, json_flag, pack_dir_option, pack_option, set_option
 from lakelogic.cli.quarantine import quarantine
 from lakelogic.cli.state import state
 from lakelogic.cli.tables import COMMANDS
@@ -37,14 +37,16 @@ for command in (quarantine, approve, state, *COMMANDS):
 @engine_option
 @env_option
 @set_option
+@pack_option
+@pack_dir_option
 @click.option("--dry-run", is_flag=True, help="Compile and show the plan; read and write nothing.")
 @click.option("--master", help="Spark master, such as local[4] or spark://host:7077.")
 @click.option("--remote", help="Spark Connect server, such as sc://host:15002.")
 @json_flag
 @guarded
 def run(
-    contract: str, engine: str | None, env: str | None, overrides: tuple[str, ...], dry_run: bool,
-    master: str | None, remote: str | None, as_json: bool,
+    contract: str, engine: str | None, env: str | None, overrides: tuple[str, ...], packs: tuple[str, ...],
+    pack_dir: str | None, dry_run: bool, master: str | None, remote: str | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Run a contract once."""
     from lakelogic.actions.run import RunRequest, run_contract
@@ -53,7 +55,9 @@ def run(
     if settings and engine is None:
         engine = "spark"
     console = Console(as_json)
-    request = RunRequest(contract, engine, env, overrides, dry_run, settings)
+    request = RunRequest(
+        contract, engine, env, overrides, dry_run, settings, policy_pack=packs, policy_pack_dir=pack_dir
+    )
     report = run_contract(request, console.sinks())
     console.clear()
     if as_json:
@@ -71,14 +75,21 @@ def run(
 @click.argument("contracts", nargs=-1, required=True, type=click.Path())
 @env_option
 @set_option
+@pack_option
+@pack_dir_option
 @json_flag
 @guarded
-def validate(contracts: tuple[str, ...], env: str | None, overrides: tuple[str, ...], as_json: bool) -> int:
+def validate(
+    contracts: tuple[str, ...], env: str | None, overrides: tuple[str, ...], packs: tuple[str, ...],
+    pack_dir: str | None, as_json: bool,
+) -> int:  # fmt: skip
     """Check contracts without reading any data; all problems at once."""
     from lakelogic.actions.contracts import validate as check
+    from lakelogic.contract.packs import PackChoice
 
     console = Console(as_json)
-    found = [check(contract, env=env, overrides=overrides) for contract in contracts]
+    chosen = PackChoice(packs, pack_dir)
+    found = [check(contract, env=env, overrides=overrides, packs=chosen) for contract in contracts]
     if as_json:
         console.json(
             {
@@ -128,6 +139,8 @@ def verify(
 @engine_option
 @env_option
 @set_option
+@pack_option
+@pack_dir_option
 @click.option("--sql", is_flag=True, help="The statement or plan that the engine runs (looks at the source).")
 @click.option("--origin", "origin_path", metavar="KEY", help="Where the value of a key was written.")
 @click.option("--functions", is_flag=True, help="List the functions of contract SQL.")
@@ -135,8 +148,8 @@ def verify(
 @json_flag
 @guarded
 def explain(
-    contract: str | None, engine: str | None, env: str | None, overrides: tuple[str, ...], sql: bool,
-    origin_path: str | None, functions: bool, keys_: tuple[str, ...], as_json: bool,
+    contract: str | None, engine: str | None, env: str | None, overrides: tuple[str, ...], packs: tuple[str, ...],
+    pack_dir: str | None, sql: bool, origin_path: str | None, functions: bool, keys_: tuple[str, ...], as_json: bool,
 ) -> int:  # fmt: skip
     """Show what a contract will do to rows, or what it did to one."""
     from lakelogic.actions import contracts
@@ -160,14 +173,19 @@ def explain(
         told = explain_key(contract, keys_, env=env, overrides=overrides, engine=engine)
         console.json(told.as_dict()) if as_json else show_story(console, told)
         return 0
+    from lakelogic.contract.packs import PackChoice
+
+    chosen = PackChoice(packs, pack_dir)
     if origin_path:
-        found = contracts.origin(contract, origin_path, env=env, overrides=overrides)
+        found = contracts.origin(contract, origin_path, env=env, overrides=overrides, packs=chosen)
         if as_json:
-            console.json({"path": found.path, "value": found.value, "origin": found.place})
+            console.json(found.as_dict())
         else:
             console.print(f"{found.path} = {jsonlib.dumps(found.value, default=str)}   ({found.place})")
+            for place, value in found.over:
+                console.print(f"  over {jsonlib.dumps(value, default=str)}   ({place})")
         return 0
-    explained = contracts.explain(contract, env=env, overrides=overrides, engine=engine, sql=sql)
+    explained = contracts.explain(contract, env=env, overrides=overrides, engine=engine, sql=sql, packs=chosen)
     console.json(explained.data) if as_json else console.print(explained.text)
     return 0
 

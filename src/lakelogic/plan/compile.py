@@ -13,6 +13,8 @@ from lakelogic.contract.availability import check as not_available
 from lakelogic.contract.check import in_order
 from lakelogic.contract.document import Contract
 from lakelogic.contract.load import Loaded, examine
+from lakelogic.contract.packs import PackChoice
+from lakelogic.contract.surroundings import Documents
 from lakelogic.errors import CompileError, Diagnostic, LoadError
 from lakelogic.plan import publish, shape, steps, verdicts
 from lakelogic.plan.codes import CLEAR, NOT_YET
@@ -143,9 +145,16 @@ def compile_contract(
     return Compiled(plan, dataset_rules, tuple(_distinct(trouble.found)), before.landed)
 
 
-def load_checked(written: Any, *, env: str | None = None, overrides: Any = None) -> Loaded:
+def load_checked(
+    written: Any,
+    *,
+    env: str | None = None,
+    overrides: Any = None,
+    packs: PackChoice | None = None,
+    documents: Documents | None = None,
+) -> Loaded:
     """Read a contract and compile it as far as it goes without its source; raises with every problem of both."""
-    loaded, problems = examine(written, env=env, overrides=overrides)
+    loaded, problems = examine(written, env=env, overrides=overrides, packs=packs, documents=documents)
     if not problems and loaded is not None:
         compile_contract(loaded)
         return loaded

@@ -11,6 +11,7 @@ from typing import Any
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.document import Contract
 from lakelogic.contract.load import Loaded, load
+from lakelogic.contract.packs import PackChoice
 from lakelogic.engines import registry
 from lakelogic.engines.base import Engine
 from lakelogic.errors import ContractError, Diagnostic
@@ -30,8 +31,8 @@ from lakelogic.run.sequence import run
 class DataProcessor:
     """A contract, ready to run on one engine.
 
-    `contract` is a path, a dict, YAML text or a Contract. The engine is the argument's, else the contract's, else
-    `LAKELOGIC_ENGINE`, else Spark where it can start, else DuckDB, else Polars. A Spark session that is handed in
+    `contract` is a path, a dict, YAML text, a Contract, or one that was loaded and checked. The engine is the
+    argument's, else the contract's, else `LAKELOGIC_ENGINE`, else Spark where it can start, else DuckDB, else Polars. A Spark session that is handed in
     is used as it is: its settings are never changed. An engine that runs already can be handed in and shared.
     """
 
@@ -43,12 +44,20 @@ class DataProcessor:
         env: str | None = None,
         spark: Any = None,
         overrides: Mapping[str, object] | Sequence[str] | None = None,
+        policy_pack: str | Sequence[str] | None = None,
+        policy_pack_dir: str | os.PathLike[str] | None = None,
         pipeline_run_id: str | None = None,
         sinks: tuple[Sink, ...] = (),
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         self._written, self._env, self._overrides = contract, env, overrides or {}
-        self.loaded: Loaded = load_checked(contract, env=env, overrides=overrides)
+        names = (policy_pack,) if isinstance(policy_pack, str) else tuple(policy_pack or ())
+        self._packs = PackChoice(names, os.fspath(policy_pack_dir) if policy_pack_dir is not None else None)
+        self.loaded: Loaded = (
+            contract
+            if isinstance(contract, Loaded)
+            else load_checked(contract, env=env, overrides=overrides, packs=self._packs)
+        )
         self.contract = self.loaded.contract
         self._engine: Engine | None = None if engine is None or isinstance(engine, str) else engine
         self._is_ours = self._engine is None
@@ -96,7 +105,7 @@ class DataProcessor:
             overrides["source.format"] = found
         elif as_table:
             overrides["source.format"] = "delta"
-        if isinstance(self._written, Contract):
+        if isinstance(self._written, Contract | Loaded):
             changed = {name.removeprefix("source."): value for name, value in overrides.items()}
             source_ = self.contract.source.model_copy(update=changed)
             loaded = load(self.contract.model_copy(update={"source": source_}))
@@ -107,7 +116,7 @@ class DataProcessor:
                 if isinstance(said, Mapping)
                 else [*said, *(f"{path}={json.dumps(value)}" for path, value in overrides.items())]
             )
-            loaded = load(self._written, env=self._env, overrides=both)
+            loaded = load(self._written, env=self._env, overrides=both, packs=self._packs)
         return self._run(loaded, None, materialize=materialize, target=None)
 
     def _run(self, loaded: Loaded, df: Any, *, materialize: bool, target: str | None) -> Result:
