@@ -32,8 +32,9 @@ class DataProcessor:
     """A contract, ready to run on one engine.
 
     `contract` is a path, a dict, YAML text, a Contract, or one that was loaded and checked. The engine is the
-    argument's, else the contract's, else `LAKELOGIC_ENGINE`, else Spark where it can start, else DuckDB, else Polars. A Spark session that is handed in
-    is used as it is: its settings are never changed. An engine that runs already can be handed in and shared.
+    argument's, else the contract's, else `LAKELOGIC_ENGINE`, else Spark where it can start, else DuckDB, else
+    Polars. A Spark session that is handed in is used as it is: its settings are never changed. An engine that runs
+    already can be handed in and shared.
     """
 
     def __init__(
