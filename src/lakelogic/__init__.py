@@ -9,10 +9,21 @@ from lakelogic import version as _version
 if TYPE_CHECKING:
     from lakelogic.contract.document import Contract
     from lakelogic.contract.load import load as load_contract
+    from lakelogic.driver.estate import load_all_contracts
+    from lakelogic.driver.graph import build_dag_from_upstream, topo_sort
     from lakelogic.run.processor import DataProcessor
     from lakelogic.run.result import Result
 
-__all__ = ["Contract", "DataProcessor", "Result", "__version__", "load_contract"]
+__all__ = [
+    "Contract",
+    "DataProcessor",
+    "Result",
+    "__version__",
+    "build_dag_from_upstream",
+    "load_all_contracts",
+    "load_contract",
+    "topo_sort",
+]
 
 __version__ = _version.VERSION
 
@@ -21,6 +32,9 @@ _HOMES = {
     "Result": ("lakelogic.run.result", "Result"),
     "Contract": ("lakelogic.contract.document", "Contract"),
     "load_contract": ("lakelogic.contract.load", "load"),
+    "load_all_contracts": ("lakelogic.driver.estate", "load_all_contracts"),
+    "build_dag_from_upstream": ("lakelogic.driver.graph", "build_dag_from_upstream"),
+    "topo_sort": ("lakelogic.driver.graph", "topo_sort"),
 }
 
 

@@ -1,0 +1,1 @@
+"""Many contracts: registries, estates, the graph between datasets, and passes over it."""
