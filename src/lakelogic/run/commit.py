@@ -134,8 +134,17 @@ class Commit:
         metadata = self._info("good", facts).metadata
         return let_go(queue, self.progress, metadata, self.n, f"{self.quarantine_staging}/left")
 
-    def good(self, plan: Plan, staged: Staged, facts: Mapping[str, Any], *, engine: Engine, now: datetime) -> Committed:
-        """Good rows, by the contract's strategy."""
+    def good(
+        self,
+        plan: Plan,
+        staged: Staged,
+        facts: Mapping[str, Any],
+        *,
+        engine: Engine,
+        now: datetime,
+        newer: frozenset[str] = frozenset(),
+    ) -> Committed:
+        """Good rows, by the contract's strategy; `newer` are runs whose rows came later than these."""
         self._refuse_overtaken()
         schema = good_schema(plan)
         if self.places.others:
@@ -159,6 +168,7 @@ class Commit:
                 now,
                 lambda applied: self._info("good", {**facts, "applied": dict(applied)}),
                 self.layout,
+                newer,
             )
         else:
             rows = sum(file.rows for file in files)
@@ -230,7 +240,8 @@ class Commit:
         return self._info(side, facts)
 
     def _info(self, side: str, facts: Mapping[str, Any]) -> CommitInfo:
-        metadata = {"batch_id": self.batch_id, "fingerprint": self.fingerprint, "facts": json.dumps(facts, default=str)}
+        told = json.dumps(facts, default=str)
+        metadata = {"batch_id": self.batch_id, "n": str(self.n), "fingerprint": self.fingerprint, "facts": told}
         after = self.seen if side == "good" else None
         return CommitInfo(application(self.progress, side), self.n, metadata, after)
 

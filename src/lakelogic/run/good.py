@@ -38,6 +38,7 @@ def settle_good(
     now: datetime,
     info: Info,
     layout: Layout = PLAIN,
+    newer: frozenset[str] = frozenset(),
 ) -> tuple[Committed, Mapping[str, int]]:
     """Commit the good rows by a strategy that depends on what the table holds; what it did, by effect."""
     incoming = good_types(plan)
@@ -46,7 +47,7 @@ def settle_good(
 
     def settlement(state: TableState | None) -> Settlement:
         stored = {field.name: from_arrow(field.type) for field in state.schema} if state is not None else {}
-        return meet(contract, strategy, plan, stored, now)
+        return meet(contract, strategy, plan, stored, now, newer)
 
     keys = tuple(name for key in strategy.keys for name in incoming if name.lower() == key.lower())
     settling = Settling(

@@ -68,6 +68,7 @@ class Chosen:
     rows: tuple[str, ...] = ()  # ids, or beginnings of ids
     older_than: timedelta | None = None
     states: tuple[str, ...] = ()
+    batch: str | None = None  # the one that the rows came with
 
     def keeps(self, row: Mapping[str, Any], stamped: Stamped, now: datetime) -> bool:
         """Whether a row is meant."""
@@ -78,6 +79,8 @@ class Chosen:
         if self.categories and not set(self.categories) & set(row[names.CATEGORIES] or ()):
             return False
         if self.run and not str(row.get(stamped.run_id) or "").startswith(self.run):
+            return False
+        if self.batch and row[names.BATCH_ID] != self.batch:
             return False
         if self.rows and not any(str(row[names.ROW_ID]).startswith(wanted) for wanted in self.rows):
             return False

@@ -8,6 +8,9 @@ A row leaves a place only after it stands in the next, and every step can be fou
 3. *Quarantine.* Rows with the claim of a batch that the target has seen become `replayed`.
 4. *Ledger.*
 
+Where no column tells the newer of two rows of a key, the rows of each batch are a replay of their own, the oldest
+first: a row of the table that came with a later batch stays.
+
 A claim whose batch never came to the target means nothing: its rows are still active. Between 2 and 3 a row stands in
 both places; whoever comes next (a replay, or any run of the dataset) goes on with 3 before it does anything else.
 """
@@ -18,6 +21,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
@@ -33,6 +37,7 @@ from lakelogic.plan.publish import Stamps
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.privacy.keys import load_keys
 from lakelogic.run import faults, gates, leases, quarantine, window
+from lakelogic.run.arrival import BROUGHT, REPLACED, UNTOLD, Arrivals
 from lakelogic.run.commit import Commit, application, committer, stored_names
 from lakelogic.run.events import Events, logging_sink
 from lakelogic.run.job import Job, Prepared, Run, Settled
@@ -56,7 +61,16 @@ class Replayed:
     passed: int = 0
     failed: int = 0
     left_out: Counter[str] = field(default_factory=Counter)  # why rows could not be replayed
-    result: Result | None = None  # None where there was nothing to replay
+    result: Result | None = None  # the last one, or one that was withheld; None where there was nothing to replay
+
+    def add(self, other: Replayed) -> None:
+        """Count the rows of one more replay."""
+        self.chosen += other.chosen
+        self.passed += other.passed
+        self.failed += other.failed
+        self.left_out += other.left_out
+        if self.status != "gated":
+            self.result = other.result or self.result
 
     @property
     def status(self) -> str:
@@ -71,6 +85,7 @@ def replay(job: Job, chosen: Chosen) -> Replayed:
     started = clock.now()
     events = Events(contract.dataset_name, (logging_sink, *job.sinks))
     run_ = Run(job, names.new_run_id(started), started, events, fingerprint(job.loaded))
+    done = Replayed()
     try:
         compile_contract(job.loaded)
         run_.keys = load_keys({f.masking for f in contract.model.fields if f.masking}, job.environ)
@@ -79,7 +94,12 @@ def replay(job: Job, chosen: Chosen) -> Replayed:
         try:
             faults.reach("after_lease")
             recover(job, run_.places, run_.progress, run_.events)
-            return _replay(run_, chosen, leases.keeper(job.ledger, lease))
+            for part in _parts(run_, chosen):
+                if done.result is not None:
+                    at = clock.now()
+                    run_ = replace(run_, run_id=names.new_run_id(at), started=at, drift={})
+                done.add(_replay(run_, part, leases.keeper(job.ledger, lease)))
+            return done
         finally:
             job.ledger.release(lease)
     except LakeLogicError as error:
@@ -88,10 +108,37 @@ def replay(job: Job, chosen: Chosen) -> Replayed:
         raise
 
 
+def _queue(run_: Run) -> Queue:
+    assert run_.places is not None
+    contract = run_.job.loaded.contract
+    return Queue(load_tables(QUARANTINE_FORMAT), run_.places.quarantine_location, Stamped.by(contract))
+
+
+def _arrivals(run_: Run) -> Arrivals:
+    assert run_.places is not None
+    tables = load_tables(run_.job.loaded.contract.materialization.format)
+    return Arrivals.told_by(
+        (tables, run_.places.target_location, application(run_.progress, "good")),
+        (load_tables(QUARANTINE_FORMAT), run_.places.quarantine_location, application(run_.progress, "bad")),
+    )
+
+
+def _parts(run_: Run, chosen: Chosen) -> list[Chosen]:
+    """The replays that a choice becomes: one, or one for each batch where only that tells which row is newer."""
+    strategy = strategy_of(run_.job.loaded.contract)
+    if not strategy.is_keyed or strategy.order is not None:
+        return [chosen]
+    queue, numbers = _queue(run_), _arrivals(run_).batches
+    waiting = replace(chosen, states=(ACTIVE,))
+    found = {row[names.BATCH_ID] for row in queue.light() if waiting.keeps(row, queue.stamped, run_.started)}
+    batches = sorted((batch for batch in found if batch), key=lambda batch: (numbers.get(batch, 0), batch))
+    return [replace(chosen, batch=batch) for batch in batches] or [chosen]
+
+
 def _replay(run_: Run, chosen: Chosen, keep_lease: Callable[[], None]) -> Replayed:
     job, contract = run_.job, run_.job.loaded.contract
     assert run_.places is not None
-    queue = Queue(load_tables(QUARANTINE_FORMAT), run_.places.quarantine_location, Stamped.by(contract))
+    queue = _queue(run_)
     waiting = replace(chosen, states=(ACTIVE,))
     ours = application(run_.progress, "bad")
     others = queue.of_others(ours)
@@ -100,8 +147,11 @@ def _replay(run_: Run, chosen: Chosen, keep_lease: Callable[[], None]) -> Replay
             waiting.keeps(row, queue.stamped, run_.started) and row[names.BATCH_ID] not in others and not is_void(row)
         )
     ).to_pylist()
+    done = Replayed(chosen=len(rows))
+    rows, came = _in_time(run_, rows, chosen.batch, done)
     landed = landed_rows(contract, queue, ours, rows, run_.keys, job.engine)
-    done = Replayed(chosen=len(rows), left_out=landed.left_out)
+    landed.left_out += done.left_out
+    done.left_out = landed.left_out
     for why, count in landed.left_out.items():
         run_.events.tell("note", f"{count} rows cannot be replayed and stay: {why}")
     if not landed.origins:
@@ -115,7 +165,41 @@ def _replay(run_: Run, chosen: Chosen, keep_lease: Callable[[], None]) -> Replay
     links = {name: found.identity() for name, found in sorted(run_.links.items())}
     run_.identity = {"replay": {"rows": len(ids), "digest": digest}, **({"links": links} if links else {})}
     run_.batch_id = window.batch_id(contract.dataset_name, run_.fingerprint, run_.identity)
-    return _evaluate(run_, queue, landed, done, keep_lease)
+    return _evaluate(run_, queue, landed, done, came, keep_lease)
+
+
+@dataclass(frozen=True, slots=True)
+class _Came:
+    """When the rows of a replay came first: by the clock, by the number of their batch, and before which runs."""
+
+    at: datetime
+    brought: int | None = None
+    newer: frozenset[str] = frozenset()
+
+
+def _in_time(
+    run_: Run, rows: list[dict[str, Any]], batch: str | None, done: Replayed
+) -> tuple[list[dict[str, Any]], _Came]:
+    """The rows for which it is not too late; the others are counted as left out."""
+    contract, now = run_.job.loaded.contract, _Came(run_.started)
+    kind = strategy_of(contract).kind
+    if not rows or (batch is None and kind not in ("overwrite", "periodic")):
+        return rows, now
+    arrivals = _arrivals(run_)
+    if batch is None:
+        # What was read with another batch than the one in the table is not a part of it.
+        kept = [row for row in rows if row[names.BATCH_ID] == arrivals.last]
+        done.left_out[REPLACED] += len(rows) - len(kept)
+        done.left_out += Counter()
+        return kept, now
+    newer = arrivals.newer_than(batch)
+    assert run_.places is not None
+    state = load_tables(contract.materialization.format).state(run_.places.target_location)
+    told = contract.lineage.run_id_column_name.lower()
+    if newer and state is not None and told not in {name.lower() for name in state.schema.names}:
+        done.left_out[UNTOLD] += len(rows)
+        return [], now
+    return rows, _Came(arrivals.times.get(batch, run_.started), arrivals.batches.get(batch), newer)
 
 
 def _prepare(run_: Run, landed: LandedRows) -> Prepared:
@@ -143,7 +227,9 @@ def _prepare(run_: Run, landed: LandedRows) -> Prepared:
     return Prepared(compiled, engine.lower(frame, plan.accounts, link_frames(run_, plan)), plan.read)
 
 
-def _evaluate(run_: Run, queue: Queue, landed: LandedRows, done: Replayed, keep_lease: Callable[[], None]) -> Replayed:
+def _evaluate(
+    run_: Run, queue: Queue, landed: LandedRows, done: Replayed, came: _Came, keep_lease: Callable[[], None]
+) -> Replayed:
     job, engine = run_.job, run_.job.engine
     contract = _adding(job.loaded.contract)
     assert run_.places is not None
@@ -177,7 +263,7 @@ def _evaluate(run_: Run, queue: Queue, landed: LandedRows, done: Replayed, keep_
     settled = Settled(prepared, staged, bad, counts, measured, outcomes, closed)
     done.failed = len(bad.origins)
     done.passed = len(landed.origins) - done.failed
-    done.result = _publish(run_, queue, commit, settled, landed)
+    done.result = _publish(run_, queue, commit, settled, landed, came)
     return done
 
 
@@ -191,11 +277,12 @@ def _adding(contract: Contract) -> Contract:
         )
     if strategy.kind not in ("overwrite", "periodic"):
         return contract
-    changed = contract.materialization.model_copy(update={"strategy": "append", "fact": None})
+    adds = {"strategy": "append", "fact": None, "overwrite_scope": None}
+    changed = contract.materialization.model_copy(update=adds)
     return contract.model_copy(update={"materialization": changed})
 
 
-def _publish(run_: Run, queue: Queue, commit: Commit, settled: Settled, landed: LandedRows) -> Result:
+def _publish(run_: Run, queue: Queue, commit: Commit, settled: Settled, landed: LandedRows, came: _Came) -> Result:
     counts, bad = settled.counts, settled.bad
     facts = {
         "run_id": run_.run_id,
@@ -205,6 +292,7 @@ def _publish(run_: Run, queue: Queue, commit: Commit, settled: Settled, landed: 
         "engine": run_.job.engine.name,
         "landed": landed_facts(settled.prepared.compiled.plan),
         "replay": True,
+        **({BROUGHT: came.brought} if came.brought is not None else {}),
     }
     # Two rows of different batches can look alike: a row is itself by its id and the batch it first came with.
     again = {_self(origin) for place, origin in enumerate(landed.origins, 1) if place in bad.origins}
@@ -237,7 +325,8 @@ def _publish(run_: Run, queue: Queue, commit: Commit, settled: Settled, landed: 
         run_.events.tell("wrote", f"{len(again)} rows failed again and stay in {commit.places.quarantine}")
     faults.reach("after_quarantine_commit")
     try:
-        commit.good(settled.prepared.compiled.plan, settled.staged, facts, engine=run_.job.engine, now=run_.started)
+        plan = settled.prepared.compiled.plan
+        commit.good(plan, settled.staged, facts, engine=run_.job.engine, now=came.at, newer=came.newer)
     except GateClosed as error:
         return _withheld(run_, commit, replace(settled, closed=[error.message]))
     run_.events.tell("wrote", f"Wrote {counts.good} valid rows to {commit.places.target}")

@@ -19,7 +19,7 @@ from lakelogic.plan.nodes import Plan, Read
 from lakelogic.plan.publish import Stamps
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.privacy.keys import load_keys
-from lakelogic.run import faults, gates, leases, quarantine, upkeep, window
+from lakelogic.run import arrival, faults, gates, leases, quarantine, upkeep, window
 from lakelogic.run.account import digests_of
 from lakelogic.run.commit import Commit, committer, stored_names
 from lakelogic.run.events import Events, logging_sink
@@ -320,6 +320,7 @@ def _publish(run_: Run, commit: Commit, settled: Settled) -> Result:
     run_.events.tell("phase", "committing", phase="commit")
     facts = {
         "run_id": run_.run_id,
+        arrival.AT: run_.started.isoformat(),
         "counts": counts.as_dict(),
         "digests": digests_of(settled),
         "contract_version": contract.contract_version,

@@ -52,6 +52,9 @@ class Meeting:
     created: frozenset[str] = frozenset()  # stamps that survive updates
     now: datetime | None = None
     has_deletes: bool = False  # staged rows tell deletes from others
+    newer: frozenset[str] = frozenset()  # runs whose rows came later than these, where no column tells
+    run_column: str | None = None  # of the table: the run that wrote a row
+    time_column: str | None = None  # of the table: when it did
 
     def spelled(self, name: str) -> str | None:
         """A column of the batch, matched without case."""

@@ -27,8 +27,15 @@ def own_columns(strategy: Strategy, incoming: Mapping[str, Type]) -> dict[str, T
     return merge.own_columns(strategy, incoming) if strategy.kind == "merge" else {}
 
 
-def meet(contract: Contract, strategy: Strategy, plan: Plan, stored: Mapping[str, Type], now: datetime) -> Settlement:
-    """How the good rows of a plan meet a table with these columns."""
+def meet(
+    contract: Contract,
+    strategy: Strategy,
+    plan: Plan,
+    stored: Mapping[str, Type],
+    now: datetime,
+    newer: frozenset[str] = frozenset(),
+) -> Settlement:
+    """How the good rows of a plan meet a table with these columns; `newer` are runs whose rows came later."""
     incoming = good_types(plan)
     spelled = {name.lower(): name for name in incoming}
     lineage = contract.lineage
@@ -40,9 +47,16 @@ def meet(contract: Contract, strategy: Strategy, plan: Plan, stored: Mapping[str
         frozenset((lineage.created_at_column_name.lower(), lineage.created_by_column_name.lower())),
         now,
         any(column.name == names.DELETE for column in plan.columns),
+        newer,
+        _stored(stored, lineage.run_id_column_name),
+        _stored(stored, lineage.timestamp_column_name),
     )
     settle = {"scd2": scd2.settle, "periodic": periodic.settle}.get(strategy.kind, merge.settle)
     return settle(strategy, meeting)
+
+
+def _stored(columns: Mapping[str, Type], wanted: str) -> str | None:
+    return next((name for name in columns if name.lower() == wanted.lower()), None)
 
 
 def attempt_columns(contract: Contract) -> set[str]:

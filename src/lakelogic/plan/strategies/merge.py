@@ -34,6 +34,7 @@ from lakelogic.sql.expressions import FALSE, TRUE, Call, Column, Expression, Lit
 from lakelogic.sql.types import BIGINT, BOOLEAN, DOUBLE, STRING, TIMESTAMP, Type
 
 THERE, COME = "~there", "~come"  # the table has a row, the batch has one
+OLDER = "~older"  # both have, and the table's is the newer one
 
 
 def own_columns(strategy: Strategy, incoming: Mapping[str, Type]) -> dict[str, Type]:
@@ -110,6 +111,7 @@ class _Merging:
         self.own = {name.lower() for name in own}
         self.order = meeting.spelled(strategy.order) if strategy.order else None
         self.milestones = {name.lower() for name in strategy.milestones}
+        self.may_be_older = self.order is not None or bool(meeting.newer and meeting.run_column)
         self.soft = strategy.deletes.column if strategy.may_delete else None
 
     def judge(self) -> None:
@@ -128,12 +130,16 @@ class _Merging:
         again = choose(both(was_deleted, newer), text("updated"), both(was_deleted), text("unchanged"), text("deleted"))
         if was_deleted == FALSE:
             again = text("deleted")
+        older = both(matched, self._is_older()) if self.may_be_older else FALSE
+        bench.add("older", {OLDER: older})
+        fills = both(bench[OLDER], self._fills()) if self.may_be_older else FALSE
         live = choose(either([changed, was_deleted]), text("updated"), text("unchanged"))
         effect = choose(
             negated(come), nothing(STRING),
             both(negated(there), deletes) if deletes != FALSE else FALSE, text("ignored"),
             negated(there), text("inserted"),
-            both(matched, self._is_older()) if self.order else FALSE, text("stale"),
+            fills, text("updated"),
+            bench[OLDER] if self.may_be_older else FALSE, text("stale"),
             deletes, again,
             live,
         )  # fmt: skip
@@ -151,9 +157,18 @@ class _Merging:
 
     def _is_older(self) -> Expression:
         """The row of the batch is older than the table's; a row that does not tell is older than one that does."""
-        assert self.order is not None
+        if self.order is None:
+            assert self.meeting.run_column is not None
+            runs = [text(run) for run in sorted(self.meeting.newer)]
+            return holds(Call("in", (self.bench[self.meeting.run_column], *runs), BOOLEAN))
         new, old = self.bench[NEW + self.order], self.bench[self.order]
         return either([holds(call("lt", new, old)), both(call("is_null", new), present(old))])
+
+    def _fills(self) -> Expression:
+        """A row that comes late tells of a milestone that the table does not know."""
+        bench = self.bench
+        reached = [name for name in self.meeting.incoming if name.lower() in self.milestones]
+        return any_of(both(call("is_null", bench[name]), present(bench[NEW + name])) for name in reached)
 
     def _is_mark(self, name: str) -> bool:
         marks = (self.soft, self.strategy.deletes.time_column, self.strategy.deletes.reason_column)
@@ -201,6 +216,8 @@ class _Merging:
         bench, strategy = self.bench, self.strategy
         now, old = bench[EFFECT], bench[name]
         written = holds(Call("in", (now, text("inserted"), text("updated")), BOOLEAN))
+        if self.may_be_older:
+            written = both(written, negated(bench[OLDER]))
         if self.meeting.has_deletes:
             written = both(written, negated(holds(bench[NEW + DELETE])))
         deleted = call("same", bench[CHANGE], text("deleted")) if strategy.may_delete else FALSE
@@ -217,10 +234,14 @@ class _Merging:
         if self.meeting.has_deletes and (name == self.order or name.lower() in self.meeting.stamps):
             # Whoever comes later than the deletion, but is older, must find out.
             asked = holds(Call("in", (now, text("updated"), text("deleted")), BOOLEAN))
-            touched = either([written, asked])
+            touched = either([written, both(asked, negated(bench[OLDER])) if self.may_be_older else asked])
         if name == self.order or name.lower() in self.meeting.stamps or name in self.meeting.keys:
             return choose(touched, bench[NEW + name], old)
-        return choose(touched, self._merged(name), old)
+        kept: Expression = old
+        if self.may_be_older and name.lower() in self.milestones:
+            kept = Call("coalesce", (old, bench[NEW + name]), old.type)
+            kept = choose(both(bench[OLDER], call("same", now, text("updated"))), kept, old)
+        return choose(touched, self._merged(name), kept)
 
     def _marking(self, name: str, written: Expression, deleted: Expression) -> Expression:
         """The columns that tell a deleted row from a live one."""

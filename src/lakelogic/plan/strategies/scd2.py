@@ -109,6 +109,11 @@ def _lined_up(columns: Mapping[str, Type], history: Scd2, meeting: Meeting, orde
     own_time: Expression = began
     if order is not None:
         own_time = Call("coalesce", (convert(Column(order, columns[order]), TIMESTAMP), began), TIMESTAMP)
+    elif meeting.newer and meeting.time_column:
+        # A first version holds from the beginning of time; where rows come back late, it matters when it came.
+        came = Call("coalesce", (Column(meeting.time_column, TIMESTAMP), began), TIMESTAMP)
+        is_first = call("same", began, Literal(instant(history.effective_from_default), TIMESTAMP))
+        own_time = choose(is_first, came, began)
     new_time: Expression = Literal(meeting.now, TIMESTAMP)
     if order is not None:
         new_time = convert(Column(order, meeting.incoming[order]), TIMESTAMP)
