@@ -23,7 +23,7 @@ SPARK_READY := $(STAMPS)/spark
 # Spark needs Java; DuckDB and Polars do not.
 DEMO_NEEDS := $(if $(filter spark,$(ENGINE)),setup,$(PROJECT_READY))
 
-.PHONY: help setup demo test test-faults parity lint types docs reference pictures pins java clean
+.PHONY: help setup demo test test-faults parity lint types docs reference pictures bench bench-full pins java clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -64,6 +64,12 @@ reference: $(PROJECT_READY) ## Write the generated pages of the documentation ag
 
 pictures: $(PROJECT_READY) ## Draw the picture of a run again
 	$(BIN)/python scripts/make_pictures.py
+
+bench: setup ## Measure a million rows against hand-written jobs and peers (a quarter of an hour); writes docs/performance.md
+	$(BIN)/python -m bench small $(ARGS)
+
+bench-full: setup ## Measure ten million rows, peers, rules, merges, start-up and memory (hours); writes docs/performance.md
+	$(BIN)/python -m bench full --rows 1000000,10000000 $(ARGS)
 
 pins: $(PACKAGES_READY) ## Pin the newest fitting versions, with hashes, in requirements/*.txt
 	BIN=$(BIN) sh scripts/pin_requirements.sh

@@ -1,0 +1,65 @@
+"""Who is measured in the reference job: reading and writing alone, hand-written jobs, LakeLogic, and its peers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bench.harness import Case
+
+ENGINES = ("duckdb", "polars", "spark")
+FULL_COMPILER = {"LAKELOGIC_SPARK_FAST_START": "0"}
+
+
+def own(engine: str) -> list[Case]:
+    """The floor, the job by hand and LakeLogic, on one engine."""
+    found = [
+        Case("io", engine, f"{engine}_hand", full=False),
+        Case("hand", engine, f"{engine}_hand"),
+        Case("lakelogic", engine, "lakelogic_job"),
+    ]
+    if engine == "spark":
+        # Local sessions start with the quick compiler; a cluster or a session handed in has the full one.
+        found.append(Case("lakelogic-full-compiler", engine, "lakelogic_job", variables=FULL_COMPILER))
+        found.append(
+            Case("lakelogic-keyed-mask", engine, "lakelogic_job", mask="keyed", variables=FULL_COMPILER),
+        )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A peer: its case, where the form that is measured is documented, and what it does not do of the job."""
+
+    case: Case
+    documented: str
+    leaves: str = ""
+    by_hand: str = ""
+
+
+PEERS: tuple[Peer, ...] = (
+    *(
+        Peer(
+            Case("lakelogic-1.84", engine, "peer_lakelogic", env="lakelogic-1.84"),
+            "https://lakelogic.github.io/LakeLogic/",
+        )
+        for engine in ENGINES
+    ),
+    Peer(
+        Case("dqx", "spark", "peer_dqx", env="dqx"),
+        "https://databrickslabs.github.io/dqx/docs/guide/quality_checks_apply/",
+    ),
+    Peer(
+        Case("spark-expectations", "spark", "peer_spark_expectations", env="spark-expectations"),
+        "https://engineering.nike.com/spark-expectations/latest/examples/",
+    ),
+    Peer(
+        Case("great-expectations", "pandas", "peer_great_expectations", env="great-expectations"),
+        "https://docs.greatexpectations.io/docs/reference/learn/data_quality_use_cases/dq_use_cases_lp",
+    ),
+    Peer(
+        Case("pandera", "polars", "peer_pandera", env="pandera"), "https://pandera.readthedocs.io/en/stable/polars.html"
+    ),
+    Peer(Case("soda-core", "duckdb", "peer_soda", env="soda-core"), "https://docs.soda.io/"),
+    Peer(Case("cuallee", "polars", "peer_cuallee", env="cuallee"), "https://canimus.github.io/cuallee/polars/"),
+    Peer(Case("plain-sql", "duckdb", "peer_plain_sql"), "https://docs.getdbt.com/docs/build/data-tests"),
+)
