@@ -331,7 +331,7 @@ def test_of_two_writers_with_one_transaction_one_commits_and_the_other_says_skip
     root = str(tmp_path / "t")
     tables.append(root, [stage(root, rows((0, "z")))], SCHEMA, commit(1))
     both_looked = threading.Barrier(2)
-    look = delta._seen
+    look = delta.seen_before
 
     def look_together(*arguments):
         seen = look(*arguments)
@@ -339,7 +339,7 @@ def test_of_two_writers_with_one_transaction_one_commits_and_the_other_says_skip
             both_looked.wait(timeout=30)
         return seen
 
-    monkeypatch.setattr(delta, "_seen", look_together)
+    monkeypatch.setattr(delta, "seen_before", look_together)
     files = [stage(root, rows((1, "a"))), stage(root, rows((1, "a")))]
     done = []
     writers = [
@@ -374,7 +374,7 @@ def test_of_two_writers_that_create_a_table_both_get_their_rows_in(tmp_path, sta
 def test_an_append_goes_in_beside_somebody_elses_append(tmp_path, stage, monkeypatch):
     root = str(tmp_path / "t")
     tables.append(root, [], SCHEMA, commit(1))
-    look = delta._seen
+    look = delta.seen_before
     other = {"n": 0}
 
     def interrupted(*arguments):
@@ -384,7 +384,7 @@ def test_an_append_goes_in_beside_somebody_elses_append(tmp_path, stage, monkeyp
             tables.append(root, [stage(root, rows((1, "a")))], SCHEMA, commit(1, "other"))
         return seen
 
-    monkeypatch.setattr(delta, "_seen", interrupted)
+    monkeypatch.setattr(delta, "seen_before", interrupted)
     assert tables.append(root, [stage(root, rows((2, "b")))], SCHEMA, commit(2)).version == 2
     assert tables.count(root) == 2
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
 
 from lakelogic.plan.nodes import Account, Landed, Link, Mask, Measure, Published, Read
 from lakelogic.privacy.keys import Keys
+from lakelogic.tables.base import OwnDelta
 
 # An engine's own lazy rows: a PySpark DataFrame, a Polars LazyFrame, a DuckDB relation.
 Frame: TypeAlias = Any
@@ -25,6 +27,8 @@ class Pinned:
     files: tuple[str, ...] = ()
     table: str | None = None
     version: int | None = None
+    own: bool = False  # to be read by the engine's own library of the table's format: the files alone mislead
+    part: bool = False  # with `own`: `files` are not all of the table's
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,8 @@ class Staged:
 
     `scanned` is how many rows the scan itself saw, counted apart from everything downstream; None where the
     engine cannot tell. `fates` counts rows by their number in `~fate` (rows that were lost), over all accounts;
-    `copies` counts rows, lost or not, by their number in `~copy`, where that is not 0.
+    `copies` counts rows, lost or not, by their number in `~copy`, where that is not 0. `totals` tells of each good
+    column how many values were written and what they total (`plan/totals.py`); None where nobody added them up.
     """
 
     good: tuple[DataFile, ...]
@@ -66,6 +71,7 @@ class Staged:
     scanned: int | None
     fates: Mapping[int, int] = field(default_factory=dict)
     copies: Mapping[int, int] = field(default_factory=dict)
+    totals: Mapping[str, tuple[int, Decimal | None]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,4 +173,13 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Give back what the engine started itself; never a session somebody handed in."""
+        ...
+
+
+@runtime_checkable
+class HasOwnDelta(Protocol):
+    """An engine whose session may have Delta of its own, for tables that are more than their files."""
+
+    def own_delta(self) -> OwnDelta:
+        """That Delta; raises with the reason where there is none."""
         ...

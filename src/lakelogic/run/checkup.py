@@ -11,6 +11,7 @@ from lakelogic import names
 from lakelogic.run import leases
 from lakelogic.run.commit import application
 from lakelogic.run.events import Events
+from lakelogic.run.formats import tables_of
 from lakelogic.run.job import Job
 from lakelogic.run.places import QUARANTINE_FORMAT, Places, places
 from lakelogic.run.queue import Queue, Stamped
@@ -34,7 +35,7 @@ def check_up(job: Job, *, mend: bool) -> list[Finding]:
     """Everything about one dataset. Only the ledger is ever changed, and only with `mend`: tables are the truth."""
     contract = job.loaded.contract
     where = places(contract, job.catalog)
-    tables = load_tables(contract.materialization.format)
+    tables = tables_of(contract.materialization.format, job.engine)
     return [
         *_lease(job, where, mend=mend),
         *_progress(job, where, tables, mend=mend),

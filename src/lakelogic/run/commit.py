@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from lakelogic.contract.document import Contract
 from lakelogic.engines.base import AS_IT_COMES, Engine, Order, Staged
-from lakelogic.errors import DataError
+from lakelogic.errors import DataError, UnsupportedError
 from lakelogic.ledger.records import Intent
 from lakelogic.ledger.store import Ledger
 from lakelogic.plan import evolve
@@ -20,6 +20,7 @@ from lakelogic.plan.nodes import Plan, Published
 from lakelogic.plan.strategies.meet import own_columns
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.run import secondary
+from lakelogic.run.formats import tables_of
 from lakelogic.run.good import settle_good
 from lakelogic.run.layout import layout_of, order_of, replace_partitions, staged_files
 from lakelogic.run.places import QUARANTINE_FORMAT, Places
@@ -208,6 +209,12 @@ class Commit:
         if self._keeps_partitions:
             strategy = "append"  # rows that stay bind the types
         self.decision = evolve.decide(policy, strategy, self.changes, required=required)
+        if state.own and self.decision.action != "keep":
+            raise UnsupportedError(
+                f"{self.places.target} is written by Spark's own Delta: a run cannot replace its columns or give them "
+                "other types.",
+                hint="Use ALTER TABLE in Spark, keep the types of the table, or write to a new target_path.",
+            )
         return self.changes
 
     @property
@@ -254,16 +261,17 @@ def committer(
     batch_id: str,
     fingerprint: str,
     attempt: str,
+    engine: Engine | None,
 ) -> Commit:
     """A commit for one batch; tables that would be damaged by writing are refused here, before anything is staged."""
-    tables = load_tables(contract.materialization.format)
+    tables = tables_of(contract.materialization.format, engine)
     tables.check(where.target_location, removes=strategy_of(contract).kind != "append")
     load_tables(QUARANTINE_FORMAT).check(where.quarantine_location)
     secondary.refuse(where.others)
     return Commit(tables, ledger, contract, where, progress, batch_id, fingerprint, attempt)
 
 
-def stored_names(contract: Contract, where: Places) -> dict[str, Type | None]:
+def stored_names(contract: Contract, where: Places, engine: Engine | None) -> dict[str, Type | None]:
     """The columns of the target as they are spelled there; none where there is no table, or all are replaced.
 
     With their types, unless a difference of types is the policy's business or the rows replace all others.
@@ -271,7 +279,7 @@ def stored_names(contract: Contract, where: Places) -> dict[str, Type | None]:
     settings = contract.materialization
     if settings.strategy == "overwrite" and contract.schema_policy.evolution == "overwrite":
         return {}
-    state = load_tables(settings.format).state(where.target_location)
+    state = tables_of(settings.format, engine).state(where.target_location)
     if state is None:
         return {}
     open_ = settings.strategy != "overwrite" and contract.schema_policy.evolution != "strict"

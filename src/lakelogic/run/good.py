@@ -10,17 +10,29 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lakelogic import names
 from lakelogic.contract.document import Contract
 from lakelogic.engines.base import Engine, Staged
-from lakelogic.plan.nodes import Measure, Plan, Published
+from lakelogic.plan.nodes import (
+    Account,
+    Aggregate,
+    Assignment,
+    Landed,
+    Measure,
+    Plan,
+    Publish,
+    Published,
+    Read,
+    Rollup,
+)
 from lakelogic.plan.strategies.frames import Settlement
 from lakelogic.plan.strategies.meet import good_types, meet, own_columns
 from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.plan.strategies.unknown import is_there, member
 from lakelogic.run.layout import staged_files
-from lakelogic.run.settle import Batch, Counted, Extra, Settling
-from lakelogic.sql.expressions import Expression
-from lakelogic.sql.types import Type, from_arrow, to_arrow
+from lakelogic.run.settle import Batch, Counted, Extra, Settling, pinned
+from lakelogic.sql.expressions import Column, Expression, Literal, text
+from lakelogic.sql.types import BIGINT, INT, Type, from_arrow, to_arrow
 from lakelogic.tables.base import PLAIN, CommitInfo, Committed, Layout, StagedFile, TableFormat, TableState
 
 Info = Callable[[Mapping[str, int]], CommitInfo]
@@ -101,9 +113,8 @@ class _Member:
             return None
         if state is not None:
             known = {field.name: from_arrow(field.type) for field in state.schema}
-            if set(columns) <= set(known) and self._holds(
-                state.files, known, is_there(self.strategy, keys, row, columns)
-            ):
+            there = is_there(self.strategy, keys, row, columns)
+            if set(columns) <= set(known) and self._table_holds(state, known, there):
                 return None
         path = Path(f"{place}-unknown/part-00000.parquet")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -111,6 +122,17 @@ class _Member:
         pq.write_table(pa.Table.from_pylist([row], schema=schema), path)
         partition = {name: row[name] for name in self.settling.layout.partition_by}
         return Extra(StagedFile(str(path), 1, path.stat().st_size, partition), "unknown_member")
+
+    def _table_holds(self, state: TableState, columns: Mapping[str, Type], condition: Expression) -> bool:
+        if not state.own:
+            return self._holds(state.files, columns, condition)
+        read = Read("current", "parquet", tuple(Landed(name, type_) for name, type_ in columns.items()))
+        engine = self.settling.engine
+        found = Rollup("members", condition, (), (Aggregate("members", "count_all", None, BIGINT),))
+        shown = (Assignment("members", Column("members", BIGINT)),)
+        account = Account(None, (found,), Publish(shown, Literal(0, INT), text(names.GOOD_SIDE)))
+        counted = engine.collect(engine.lower(engine.scan(read, pinned(state)), (account,), {}))
+        return bool(counted.column("members")[0].as_py())
 
     def _holds(self, files: Sequence[str], columns: Mapping[str, Type], condition: Expression) -> bool:
         if not files:

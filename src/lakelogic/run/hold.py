@@ -23,6 +23,7 @@ from lakelogic.privacy.keys import load_keys
 from lakelogic.run import faults, leases, window
 from lakelogic.run.commit import Commit, application, committer, stored_names
 from lakelogic.run.events import Events, logging_sink
+from lakelogic.run.formats import tables_of
 from lakelogic.run.job import Job, Run, Settled
 from lakelogic.run.places import Places, places
 from lakelogic.run.recover import recover
@@ -102,7 +103,6 @@ def release(job: Job, run_id: str, *, person: str, why: str | None) -> Decision:
     """Publish the good rows of a held batch, as they were staged; refused where anything that matters has changed."""
     held, record = _waiting(job, run_id)
     facts: Any = held.facts
-    contract = job.loaded.contract
     where = _same_contract(job, held)
     assert job.ledger is not None
     lease = leases.acquire(job.ledger, where.target_location, f"{run_id}-approve")
@@ -111,7 +111,7 @@ def release(job: Job, run_id: str, *, person: str, why: str | None) -> Decision:
         events = Events(held.dataset, (logging_sink, *job.sinks))
         recover(job, where, held.dataset, events)
         done = Decision(run_id, held.dataset, "released", _rows(facts["good"]), where.target)
-        if _moved_on(contract, where, held):
+        if _moved_on(job, where, held):
             _decide(job, held, "released", person, why)
             return replace(done, again=True)
         _same_files(facts)
@@ -143,7 +143,7 @@ def give_up(job: Job, run_id: str, *, person: str, why: str | None) -> Decision:
     lease = leases.acquire(job.ledger, held.target, f"{run_id}-discard")
     try:
         recover(job, where, held.dataset, Events(held.dataset, (logging_sink, *job.sinks)))
-        if _moved_on(job.loaded.contract, where, held, or_raise=False):
+        if _moved_on(job, where, held, or_raise=False):
             _decide(job, held, "released", person, why)
             return Decision(run_id, held.dataset, "released", _rows(facts["good"]), where.target, again=True)
         _decide(job, held, "discarded", person, why)
@@ -191,12 +191,10 @@ def _same_contract(job: Job, held: Held) -> Places:
     return where
 
 
-def _moved_on(contract: Contract, where: Places, held: Held, *, or_raise: bool = True) -> bool:
+def _moved_on(job: Job, where: Places, held: Held, *, or_raise: bool = True) -> bool:
     """Whether the target has this batch already; another one that came after it is refused."""
     facts: Any = held.facts
-    from lakelogic.tables.registry import load as load_tables
-
-    tables = load_tables(contract.materialization.format)
+    tables = tables_of(job.loaded.contract.materialization.format, job.engine)
     ours = application(held.dataset, "good")
     state = tables.state(where.target_location)
     newest = state.transactions.get(ours, 0) if state is not None else 0
@@ -241,12 +239,14 @@ def _commit(job: Job, held: Held, where: Places, person: str, why: str | None) -
         {name: _looked(told) for name, told in facts["links"].items()},
         stamps=Stamps(held.run_id, facts["pipeline_run_id"], started, "held"),
         can_encrypt=bool(keys.encryption),
-        stored=stored_names(contract, where),
+        stored=stored_names(contract, where, job.engine),
     )
     plan = compiled.plan
     if _columns(plan) != [list(column) for column in facts["columns"]]:
         raise GateClosed(f"The columns of {where.target} have changed since.", hint="Run the contract again.")
-    commit = committer(job.ledger, contract, where, held.dataset, held.batch_id, facts["fingerprint"], held.run_id)
+    commit = committer(
+        job.ledger, contract, where, held.dataset, held.batch_id, facts["fingerprint"], held.run_id, job.engine
+    )
     commit.compare(plan)
     commit.refuse_changes()
     commit.begin(facts["commit"]["input"], job.engine.name)

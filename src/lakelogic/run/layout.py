@@ -9,7 +9,7 @@ import pyarrow as pa
 from lakelogic.contract.document import Contract
 from lakelogic.engines.base import AS_IT_COMES, DataFile, Order
 from lakelogic.errors import CommitConflict, UsageError
-from lakelogic.tables.base import CommitInfo, Committed, Layout, StagedFile, TableFormat, TableState
+from lakelogic.tables.base import CommitInfo, Committed, Layout, RowTables, StagedFile, TableFormat, TableState
 
 _ATTEMPTS = 5
 
@@ -57,6 +57,9 @@ def replace_partitions(
     conflict: CommitConflict | None = None
     for _ in range(_ATTEMPTS):
         state = tables.state(location)
+        if state is not None and state.own:
+            assert isinstance(tables, RowTables)
+            return tables.replace_partitions(location, files, schema, commit)
         removed = [path for path, part in state.parts.items() if part in touched] if state is not None else []
         based_on = None if state is None else state.version
         try:

@@ -14,6 +14,7 @@ from lakelogic.plan.nodes import Plan
 from lakelogic.run import faults, levels
 from lakelogic.run.account import account
 from lakelogic.run.commit import Commit, good_schema
+from lakelogic.run.formats import tables_of
 from lakelogic.run.job import Run, Settled
 from lakelogic.run.places import QUARANTINE_FORMAT
 from lakelogic.run.reconcile import Counts
@@ -63,7 +64,7 @@ def _empty_sides(run_: Run) -> Sides | None:
     """Both sides without rows, in the columns of their tables, or else of the contract; None to judge only."""
     if run_.places is None:
         return None
-    tables = load_tables(run_.job.loaded.contract.materialization.format)
+    tables = tables_of(run_.job.loaded.contract.materialization.format, run_.job.engine)
     good = tables.state(run_.places.target_location)
     bad = load_tables(QUARANTINE_FORMAT).state(run_.places.quarantine_location)
     schema = good_schema(compile_contract(run_.job.loaded).plan) if good is None else good.schema

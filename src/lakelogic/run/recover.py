@@ -11,6 +11,7 @@ from lakelogic import clock, names
 from lakelogic.ledger.records import InputFile, RunRecord
 from lakelogic.run.commit import application
 from lakelogic.run.events import Events
+from lakelogic.run.formats import tables_of
 from lakelogic.run.places import QUARANTINE_FORMAT, Places
 from lakelogic.run.queue import Queue, Stamped
 from lakelogic.run.reread import let_go
@@ -38,7 +39,7 @@ def recover(job: Any, where: Places, progress: str, events: Events) -> Known:
     Where good rows were not committed, nothing is done here: the batch is evaluated again under its old number,
     and what it had put into quarantine is not put there twice.
     """
-    tables = load_tables(job.loaded.contract.materialization.format)
+    tables = tables_of(job.loaded.contract.materialization.format, job.engine)
     if tables.state(where.target_location) is None:
         if job.ledger.seen(progress):
             events.tell("note", f"The table {where.target} is gone; everything is read again")

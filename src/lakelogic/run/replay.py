@@ -40,6 +40,7 @@ from lakelogic.run import faults, gates, leases, quarantine, window
 from lakelogic.run.arrival import BROUGHT, REPLACED, UNTOLD, Arrivals
 from lakelogic.run.commit import Commit, application, committer, stored_names
 from lakelogic.run.events import Events, logging_sink
+from lakelogic.run.formats import tables_of
 from lakelogic.run.job import Job, Prepared, Run, Settled
 from lakelogic.run.landed import LandedRows, gathers, landed_facts, landed_rows, lead_back
 from lakelogic.run.measures import measure
@@ -116,7 +117,7 @@ def _queue(run_: Run) -> Queue:
 
 def _arrivals(run_: Run) -> Arrivals:
     assert run_.places is not None
-    tables = load_tables(run_.job.loaded.contract.materialization.format)
+    tables = tables_of(run_.job.loaded.contract.materialization.format, run_.job.engine)
     return Arrivals.told_by(
         (tables, run_.places.target_location, application(run_.progress, "good")),
         (load_tables(QUARANTINE_FORMAT), run_.places.quarantine_location, application(run_.progress, "bad")),
@@ -159,7 +160,7 @@ def _replay(run_: Run, chosen: Chosen, keep_lease: Callable[[], None]) -> Replay
         return done
     run_.note = f"replay of {len(landed.origins)} quarantined rows"
     run_.events.tell("started", f"Run {run_.run_id}: {run_.note} of {contract.dataset_name} on {job.engine.name}")
-    run_.links = window.pin_links(contract, job.catalog)
+    run_.links = window.pin_links(contract, job.catalog, job.engine)
     ids = sorted(origin.row_id for origin in landed.origins)
     digest = hashlib.sha256("\n".join(ids).encode()).hexdigest()
     links = {name: found.identity() for name, found in sorted(run_.links.items())}
@@ -194,7 +195,7 @@ def _in_time(
         return kept, now
     newer = arrivals.newer_than(batch)
     assert run_.places is not None
-    state = load_tables(contract.materialization.format).state(run_.places.target_location)
+    state = tables_of(contract.materialization.format, run_.job.engine).state(run_.places.target_location)
     told = contract.lineage.run_id_column_name.lower()
     if newer and state is not None and told not in {name.lower() for name in state.schema.names}:
         done.left_out[UNTOLD] += len(rows)
@@ -211,7 +212,7 @@ def _prepare(run_: Run, landed: LandedRows) -> Prepared:
         window.look_at_links(run_.links, engine),
         stamps=Stamps(run_.run_id, job.pipeline_run_id, run_.started, "quarantine"),
         can_encrypt=bool(run_.keys.encryption),
-        stored=stored_names(contract, run_.places),
+        stored=stored_names(contract, run_.places, engine),
     )
     if step := gathers(compiled.plan):
         raise UnsupportedError(
@@ -236,7 +237,9 @@ def _evaluate(
     assert run_.batch_id is not None
     prepared = _prepare(run_, landed)
     plan = prepared.compiled.plan
-    commit = committer(job.ledger, contract, run_.places, run_.progress, run_.batch_id, run_.fingerprint, run_.run_id)
+    commit = committer(
+        job.ledger, contract, run_.places, run_.progress, run_.batch_id, run_.fingerprint, run_.run_id, engine
+    )
     if evolved := commit.compare(plan).as_dict():
         run_.drift["table"] = evolved
     commit.refuse_changes()

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from lakelogic import clock, names
-from lakelogic.engines.base import AS_IT_COMES, Engine, Frame
+from lakelogic.engines.base import AS_IT_COMES, Engine, Frame, HasOwnDelta
 from lakelogic.errors import DataError, GateClosed, LakeLogicError, SourceError, UnsupportedError
 from lakelogic.plan.compile import Compiled, SourceColumns, compile_contract
 from lakelogic.plan.fingerprint import fingerprint
@@ -23,6 +23,7 @@ from lakelogic.run import arrival, faults, gates, leases, quarantine, upkeep, wi
 from lakelogic.run.account import digests_of
 from lakelogic.run.commit import Commit, committer, stored_names
 from lakelogic.run.events import Events, logging_sink
+from lakelogic.run.formats import tables_of
 from lakelogic.run.hold import hold
 from lakelogic.run.job import Job, Prepared, Run, Settled
 from lakelogic.run.landed import landed_facts
@@ -34,6 +35,7 @@ from lakelogic.run.recover import recover
 from lakelogic.run.reread import discarded
 from lakelogic.run.result import Result
 from lakelogic.storage.local import changes
+from lakelogic.tables.base import RowTables
 
 
 def run(job: Job) -> Result:
@@ -71,6 +73,9 @@ def _run(run_: Run) -> Result:
     run_.keys = load_keys(strategies, job.environ)
     if job.materialize:
         run_.places = places(contract, job.catalog, job.target)
+        # Before any frame is made: a table that needs the session's own Delta may need another session.
+        if isinstance(job.engine, HasOwnDelta):
+            tables_of(contract.materialization.format, job.engine).state(run_.places.target_location)
     if run_.places is None or job.ledger is None:
         return _read(run_, None)
     # Before the input is pinned: what another run publishes meanwhile must not be read a second time.
@@ -92,9 +97,9 @@ def _read(run_: Run, keep_lease: Callable[[], None] | None) -> Result:
     if job.ledger is not None and run_.places is not None:
         known = recover(job, run_.places, run_.progress, run_.events)
         seen, is_there = known.seen, known.table_exists
-    slice_ = window.pin_source(contract, job.catalog, seen)
+    slice_ = window.pin_source(contract, job.catalog, seen, job.engine)
     run_.slice = slice_
-    run_.links = window.pin_links(contract, job.catalog)
+    run_.links = window.pin_links(contract, job.catalog, job.engine)
     run_.identity = window.identity_of(slice_, run_.links)
     run_.batch_id = window.batch_id(contract.dataset_name, run_.fingerprint, run_.identity)
     empty = not slice_.pinned.files and slice_.pinned.table is None
@@ -125,7 +130,7 @@ def _refuse_pins(run_: Run) -> None:
 def _judge_rows(run_: Run, keep_lease: Callable[[], None] | None) -> Result:
     """Rows that were handed in: no source to pin, the batch is known by the run."""
     contract = run_.job.loaded.contract
-    run_.links = window.pin_links(contract, run_.job.catalog)
+    run_.links = window.pin_links(contract, run_.job.catalog, run_.job.engine)
     run_.identity = {"run": run_.run_id}
     run_.batch_id = window.batch_id(contract.dataset_name, run_.fingerprint, run_.identity)
     return _evaluate_and_publish(run_, keep_lease)
@@ -153,7 +158,7 @@ def _prepare(run_: Run) -> Prepared:
         link_columns,
         stamps=stamps,
         can_encrypt=bool(run_.keys.encryption),
-        stored=stored_names(contract, run_.places) if run_.places else (),
+        stored=stored_names(contract, run_.places, engine) if run_.places else (),
     )
     for warning in compiled.warnings:
         run_.events.tell("warning", f"{warning.where}: {warning.message}")
@@ -217,7 +222,7 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
     assert run_.batch_id is not None
     if run_.places is not None:
         commit = committer(
-            job.ledger, contract, run_.places, run_.progress, run_.batch_id, run_.fingerprint, run_.run_id
+            job.ledger, contract, run_.places, run_.progress, run_.batch_id, run_.fingerprint, run_.run_id, engine
         )
         if evolved := commit.compare(plan).as_dict():
             run_.drift["table"] = evolved
@@ -292,6 +297,12 @@ def _recount(run_: Run, read: Read) -> int | None:
         return None
     import pyarrow.parquet as pq
 
+    if run_.slice.pinned.own:
+        tables = tables_of("delta", run_.job.engine, reads=True)
+        assert isinstance(tables, RowTables)
+        assert run_.slice.pinned.table is not None
+        assert run_.slice.pinned.version is not None
+        return sum(tables.rows_by_file(run_.slice.pinned.table, run_.slice.pinned.version).values())
     if run_.slice.format in ("parquet", "delta"):
         return sum(int(pq.read_metadata(path).num_rows) for path in run_.slice.pinned.files)
     from lakelogic.engines.text_reader import TextScan

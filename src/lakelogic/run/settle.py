@@ -28,6 +28,9 @@ from lakelogic.plan.strategies.frames import (
     EFFECT,
     HELD,
     INCOMING,
+    STAYS,
+    STOOD,
+    WAS,
     WRITTEN,
     Settlement,
     finding,
@@ -36,7 +39,17 @@ from lakelogic.privacy.keys import Keys
 from lakelogic.run.layout import order_of, staged_files
 from lakelogic.sql.expressions import TRUE, Column
 from lakelogic.sql.types import Type, to_arrow
-from lakelogic.tables.base import PLAIN, CommitInfo, Committed, Layout, StagedFile, TableFormat, TableState
+from lakelogic.tables.base import (
+    PLAIN,
+    CommitInfo,
+    Committed,
+    Layout,
+    RowChange,
+    RowTables,
+    StagedFile,
+    TableFormat,
+    TableState,
+)
 
 ATTEMPTS = 5
 _DEFECT = "Nothing was published. This is a defect: keep the input and the table and report it."
@@ -97,17 +110,8 @@ class Settling:
                 return Committed(state.version, skipped=True), {}
             settlement = self.settlement(state)
             worked = self.work_out(state, settlement, f"{self.batch.place}-table{attempt}")
-            schema = pa.schema([(name, to_arrow(type_)) for name, type_ in settlement.columns.items()])
             try:
-                done = self.tables.replace(
-                    self.location,
-                    worked.removed,
-                    worked.files,
-                    schema,
-                    info(worked.applied),
-                    based_on=None if state is None else state.version,
-                    layout=self.layout,
-                )
+                done = self._commit(state, settlement, worked, info(worked.applied))
             except Overtaken:
                 raise
             except CommitConflict as lost:
@@ -117,31 +121,52 @@ class Settling:
         assert conflict is not None
         raise conflict
 
+    def _commit(self, state: TableState | None, settlement: Settlement, worked: Worked, info: CommitInfo) -> Committed:
+        if state is not None and state.own:
+            assert isinstance(self.tables, RowTables)
+            staged = pa.schema([(column.name, to_arrow(column.type)) for column in settlement.changed])
+            # What neither the batch nor the strategy has is left to the table: it may compute it.
+            columns = tuple(n for n in settlement.columns if n in settlement.incoming or n in settlement.own)
+            was = {name: WAS + name for name in settlement.identity}
+            change = RowChange(columns, was, STOOD, STAYS, settlement.in_groups)
+            return self.tables.replace_rows(self.location, worked.files, staged, change, info, based_on=state.version)
+        schema = pa.schema([(name, to_arrow(type_)) for name, type_ in settlement.columns.items()])
+        return self.tables.replace(
+            self.location,
+            worked.removed,
+            worked.files,
+            schema,
+            info,
+            based_on=None if state is None else state.version,
+            layout=self.layout,
+        )
+
     def work_out(self, state: TableState | None, settlement: Settlement, place: str) -> Worked:
         """Both passes over one version of the table; raises before anything is visible when rows do not add up."""
         files = self._files(state, settlement)
         counted = self._count(files, state, settlement)
         applied = counted.applied(self.batch.rows)
-        self._refuse(counted, files, settlement)
+        self._refuse(counted, files, state, settlement)
         if self.refuse is not None and (reason := self.refuse(counted)):
             raise GateClosed(reason)
         staged: tuple[StagedFile, ...] = ()
-        if counted.expected:
+        by_row = state is not None and state.own
+        expected = counted.changing if by_row else counted.expected
+        if expected:
             frame = self._open(files, state, settlement)
-            lowered = self.engine.lower(frame, (settlement.staging(counted.changed),), self._links(settlement))
+            account = settlement.changing() if by_row else settlement.staging(counted.changed)
+            lowered = self.engine.lower(frame, (account,), self._links(settlement))
             made = self.engine.stage(
                 lowered,
-                settlement.published,
+                settlement.changed if by_row else settlement.published,
                 (),
                 Keys(),
                 place,
                 order_of(self.layout, tuple(settlement.columns)),
             )
             staged = tuple(staged_files(made.good))
-            if (rows := sum(file.rows for file in staged)) != counted.expected:
-                raise ReconcileError(
-                    f"{counted.expected} rows were to be staged for the table, and {rows} were.", hint=_DEFECT
-                )
+            if (rows := sum(file.rows for file in staged)) != expected:
+                raise ReconcileError(f"{expected} rows were to be staged for the table, and {rows} were.", hint=_DEFECT)
         more = self.extra(state, settlement, place) if self.extra is not None else None
         if more is not None:
             staged = (*staged, more.file)
@@ -157,7 +182,7 @@ class Settling:
         if not self.batch.rows:
             return ()
         keys = {key: settlement.columns[key] for key in settlement.keys}
-        frame = self.engine.scan(self._read("current", keys, state), Pinned(state.files))
+        frame = self.engine.scan(self._read("current", keys, state), pinned(state))
         incoming = self._link(INCOMING, keys, self.batch.good, distinct=True)
         found = self.engine.collect(self.engine.lower(frame, (finding(keys),), {INCOMING: incoming}))
         holding = set(found.column(names.FILE).to_pylist())
@@ -168,7 +193,8 @@ class Settling:
         return Read(name, "parquet", tuple(Landed(column, type_) for column, type_ in columns.items()), parts)
 
     def _open(self, files: Sequence[str], state: TableState | None, settlement: Settlement) -> Frame:
-        return self.engine.scan(self._read("current", settlement.columns, state), Pinned(tuple(files)))
+        where = Pinned(tuple(files)) if state is None else pinned(state, files)
+        return self.engine.scan(self._read("current", settlement.columns, state), where)
 
     def _link(
         self, name: str, columns: Mapping[str, Type], files: Sequence[DataFile], *, distinct: bool = False
@@ -190,12 +216,12 @@ class Settling:
         lowered = self.engine.lower(frame, (settlement.counting(),), self._links(settlement))
         return Counted([row for row in self.engine.collect(lowered).to_pylist() if row[COUNT]])
 
-    def _refuse(self, counted: Counted, files: Sequence[str], settlement: Settlement) -> None:
+    def _refuse(self, counted: Counted, files: Sequence[str], state: TableState | None, settlement: Settlement) -> None:
         """Every row of the batch has one effect, every row of the files is there once; otherwise nothing is done."""
-        read = counted.by_file()
-        differing = [file for file in files if read.get(file, 0) != pq.read_metadata(file).num_rows]
+        read, there = counted.by_file(), self._rows_of(files, state)
+        differing = [file for file in files if read.get(file, 0) != there.get(file, 0)]
         if counted.incoming != self.batch.rows or differing:
-            if self.keys and (repeated := self._repeated(files, settlement)):
+            if self.keys and (repeated := self._repeated(files, state, settlement)):
                 raise TableError(
                     f"The table holds {repeated} key{'s' if repeated != 1 else ''} of ({', '.join(self.keys)}) more "
                     "than once; rows of the batch would not find theirs.",
@@ -215,11 +241,29 @@ class Settling:
                 hint="Nothing was published. Look for versions that overlap in the table as it is.",
             )
 
-    def _repeated(self, files: Sequence[str], settlement: Settlement) -> int:
+    def _rows_of(self, files: Sequence[str], state: TableState | None) -> Mapping[str, int]:
+        if state is not None and state.own:
+            assert isinstance(self.tables, RowTables)
+            return self.tables.rows_by_file(self.location, state.version)
+        return {file: pq.read_metadata(file).num_rows for file in files}
+
+    def _repeated(self, files: Sequence[str], state: TableState | None, settlement: Settlement) -> int:
         if not files:
             return 0
-        keys = [(key, to_arrow(settlement.columns[key])) for key in self.keys]
-        return self.engine.duplicates(self.engine.open(files, keys), self.keys)
+        keys = {key: settlement.columns[key] for key in self.keys}
+        if state is not None and state.own:
+            frame = self.engine.scan(self._read("current", keys, state), pinned(state, files))
+            return self.engine.duplicates(frame, self.keys)
+        named = [(key, to_arrow(type_)) for key, type_ in keys.items()]
+        return self.engine.duplicates(self.engine.open(files, named), self.keys)
+
+
+def pinned(state: TableState, files: Sequence[str] | None = None) -> Pinned:
+    """The rows of a table as it was looked at, or of some of its files."""
+    chosen = state.files if files is None else tuple(files)
+    if not state.own:
+        return Pinned(chosen)
+    return Pinned(chosen, state.location, state.version, own=True, part=len(chosen) < len(state.files))
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +303,13 @@ class Counted:
         changed = set(self.changed)
         return sum(
             row[COUNT] for row in self.rows if row[WRITTEN] and (row[names.FILE] is None or row[names.FILE] in changed)
+        )
+
+    @property
+    def changing(self) -> int:
+        """Rows that the second pass must stage where single rows are changed."""
+        return sum(
+            row[COUNT] for row in self.rows if row[CHANGE] is not None or (row[WRITTEN] and row[names.FILE] is None)
         )
 
     def by_file(self) -> Counter[str]:

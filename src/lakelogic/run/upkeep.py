@@ -17,7 +17,7 @@ from lakelogic.errors import CommitConflict, LakeLogicError
 from lakelogic.run.events import Events
 from lakelogic.run.queue import Queue, Stamped, drop
 from lakelogic.tables import rows
-from lakelogic.tables.base import CommitInfo, StagedFile, TableFormat, TableState
+from lakelogic.tables.base import CommitInfo, RowTables, StagedFile, TableFormat, TableState
 
 APP = "lakelogic:upkeep"
 SMALL, FULL = 32 << 20, 128 << 20
@@ -48,6 +48,9 @@ def compact(tables: TableFormat, location: str, *, dry_run: bool = False, small:
     conflict: CommitConflict | None = None
     for _ in range(_ATTEMPTS):
         state = tables.state(location)
+        if state is not None and state.own:
+            assert isinstance(tables, RowTables)
+            return Compacted(len(state.files)) if dry_run else Compacted(*tables.optimize(location))
         groups = list(_groups(state, small)) if state is not None else []
         before = sum(len(group) for group in groups)
         if state is None or not groups or dry_run:

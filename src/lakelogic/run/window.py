@@ -16,6 +16,7 @@ from lakelogic.errors import SourceError, UnsupportedError, UsageError
 from lakelogic.ledger.records import InputFile
 from lakelogic.plan.compile import SourceColumns
 from lakelogic.plan.nodes import Landed, Read
+from lakelogic.run.formats import tables_of
 from lakelogic.sql.types import STRING
 from lakelogic.storage.local import FileInfo, list_files, local_path
 from lakelogic.tables.kinds import kind_of
@@ -87,17 +88,19 @@ def source_format(contract: Contract) -> str:
     return str(found)
 
 
-def pin_source(contract: Contract, catalog: LocalCatalog, seen: set[tuple[str, int, int]]) -> Slice:
+def pin_source(
+    contract: Contract, catalog: LocalCatalog, seen: set[tuple[str, int, int]], engine: Engine | None = None
+) -> Slice:
     """The input of this run: a table at its newest version, or files; incremental leaves out files seen before."""
     path = source_path(contract)
     kind = contract.source.resolved_type
     if kind in ("table", *_TABLES):
-        return pin_table(path, catalog)
+        return pin_table(path, catalog, engine=engine)
     if contract.source.resolved_format is None and _folder_of_table(path, catalog) is not None:
-        return pin_table(path, catalog)
+        return pin_table(path, catalog, engine=engine)
     file_format = source_format(contract)
     if file_format in _TABLES:
-        return pin_table(path, catalog)
+        return pin_table(path, catalog, engine=engine)
     files = list_files(path, file_format=file_format, pattern=contract.source.pattern, base=catalog.base)
     if contract.source.load_mode in ("incremental", "cdc"):
         files = tuple(file for file in files if (file.path, file.size, file.mtime_ns) not in seen)
@@ -109,19 +112,20 @@ def pin_files(files: tuple[FileInfo, ...], file_format: str, described: str) -> 
     return Slice(Pinned(tuple(file.path for file in files)), file_format, files, described)
 
 
-def pin_table(name: str, catalog: LocalCatalog, version: int | None = None) -> Slice:
+def pin_table(name: str, catalog: LocalCatalog, version: int | None = None, engine: Engine | None = None) -> Slice:
     """A table of any format at a version; its data files are read as they are."""
     location = catalog.resolve(name)
     if kind_of(location) is None:
         location = _folder_of_table(name, catalog) or location  # a folder that is written as it lies there
-    tables = load_tables(kind_of(location) or "delta")
+    kind = kind_of(location) or "delta"
+    tables = load_tables(kind) if engine is None else tables_of(kind, engine, reads=True)
     state = tables.state(location, version)
     if state is None:
         raise SourceError(
             f"There is no table `{name}` at {location}.",
             hint="Run the contract that makes it first, or check the name.",
         )
-    pinned = Pinned(state.files, location, state.version)
+    pinned = Pinned(state.files, location, state.version, own=state.own)
     return Slice(pinned, "delta", (), name, landed_columns(state.schema), state.parts)
 
 
@@ -180,7 +184,7 @@ def _look(
     raise UnsupportedError(f"The format `{slice_.format}` is not available yet.")
 
 
-def pin_links(contract: Contract, catalog: LocalCatalog) -> dict[str, Slice]:
+def pin_links(contract: Contract, catalog: LocalCatalog, engine: Engine | None = None) -> dict[str, Slice]:
     """Reference data as it is now; a link that is not there is an error."""
     slices: dict[str, Slice] = {}
     for link in contract.links:
@@ -189,7 +193,7 @@ def pin_links(contract: Contract, catalog: LocalCatalog) -> dict[str, Slice]:
             raise UsageError(f"The link `{link.name}` has neither path nor table.", hint="Add path: or table:.")
         file_format = link.resolved_format
         if link.table or file_format in _TABLES:
-            found = pin_table(place, catalog)
+            found = pin_table(place, catalog, engine=engine)
         elif file_format is None:
             raise UsageError(f"The format of the link `{link.name}` cannot be told.", hint="Add format: csv.")
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
 
@@ -47,6 +47,7 @@ class TableState:
     metadata: Mapping[str, str] = field(default_factory=dict)  # of the newest commit that we wrote
     parts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # file → its partition values, typed
     partition_by: tuple[str, ...] = ()
+    own: bool = False  # its rows are read and changed by the engine's own library of the format, never file by file
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,4 +172,96 @@ class TableFormat(Protocol):
 
     def widen(self, location: str, types: Mapping[str, pa.DataType], metadata: Mapping[str, str]) -> int:
         """Give columns of the table types that hold all their values; the rows stay the same. The new version."""
+        ...
+
+
+Mode: TypeAlias = Literal["append", "overwrite", "partitions"]
+
+
+@dataclass(frozen=True, slots=True)
+class RowChange:
+    """How staged rows meet rows of the table.
+
+    `was` tells for each column by which a row of the table is found, in which staged column its value there stands.
+    Staged rows with `stood` are rows of the table: with `stays` they get new values, without they go. All others are
+    new. `columns` are the ones that are set; the table looks after the rest. `in_groups`: what is found by `was` is
+    several rows, and all of them go.
+    """
+
+    columns: tuple[str, ...]
+    was: Mapping[str, str]
+    stood: str
+    stays: str
+    in_groups: bool = False
+
+
+@runtime_checkable
+class RowTables(Protocol):
+    """What a format does for tables with `own`: rows are changed one by one, by the engine's own library."""
+
+    def replace_rows(
+        self,
+        location: str,
+        files: Sequence[StagedFile],
+        schema: pa.Schema,
+        change: RowChange,
+        commit: CommitInfo,
+        *,
+        based_on: int,
+    ) -> Committed:
+        """Staged rows take the place of rows of the table, in one commit on top of `based_on`."""
+        ...
+
+    def replace_partitions(
+        self, location: str, files: Sequence[StagedFile], schema: pa.Schema, commit: CommitInfo
+    ) -> Committed:
+        """The rows of staged files take the place of all rows of their partitions."""
+        ...
+
+    def rows_by_file(self, location: str, version: int) -> Mapping[str, int]:
+        """The rows of each data file at a version, as readers see them."""
+        ...
+
+    def optimize(self, location: str) -> tuple[int, int]:
+        """Put small files together: how many, into how many."""
+        ...
+
+
+class OwnDelta(Protocol):
+    """What a session that has Delta does for us. A commit carries (`app_id`, n) and says `text`."""
+
+    def counts(self, root: str, version: int) -> Mapping[str, int]:
+        """The rows of each data file at a version, as readers see them."""
+        ...
+
+    def preview(self, root: str, limit: int) -> pa.Table:
+        """Some rows."""
+        ...
+
+    def create(self, root: str, schema: pa.Schema, partition_by: Sequence[str], properties: Mapping[str, str]) -> None:
+        """An empty table; one that is there by now is fine."""
+        ...
+
+    def add_columns(self, root: str, fields: Sequence[pa.Field]) -> None:
+        """New columns behind the others."""
+        ...
+
+    def write(
+        self, root: str, files: Sequence[str], schema: pa.Schema, app_id: str, n: int, text: str, mode: Mode
+    ) -> None:
+        """The rows of staged files, beside those of the table, or in place of all or of those of their partitions."""
+        ...
+
+    def change(
+        self, root: str, files: Sequence[str], schema: pa.Schema, app_id: str, n: int, text: str, change: RowChange
+    ) -> None:
+        """Rows of staged files take the place of rows of the table, in one commit."""
+        ...
+
+    def optimize(self, root: str) -> tuple[int, int]:
+        """Put small files together: how many, into how many."""
+        ...
+
+    def vacuum(self, root: str, hours: int, *, dry_run: bool) -> list[str]:
+        """Delete files that no version of the last hours needs."""
         ...

@@ -117,7 +117,7 @@ class DeltaTables:
         """Take data files out and put staged ones in, in one commit on top of `based_on`."""
         root = root_of(location)
         table = open_table(root)
-        if table is not None and (seen := _seen(root, table, commit)) is not None:
+        if table is not None and (seen := seen_before(root, table, commit)) is not None:
             return seen
         if (None if table is None else table.version()) != based_on:
             raise CommitConflict("The table has changed since it was looked at.", where=root, hint="Run again.")
@@ -149,12 +149,17 @@ class DeltaTables:
         """Set properties of a table that is there, in a commit of its own."""
         root = root_of(location)
         refuse_properties(properties, root)
-        delta_upkeep.set_properties(self._opened(root), root, properties)
+        table = self._opened(root)
+        refuse_writing(table, root)
+        delta_upkeep.set_properties(table, root, properties)
 
     def vacuum(self, location: str, before: datetime, *, dry_run: bool = False) -> list[str]:
         """Delete files that no version since an instant needs."""
         root = root_of(location)
-        return delta_upkeep.vacuum(self._opened(root), root, before, dry_run=dry_run)
+        table = self._opened(root)
+        # Files of deletion vectors lie beside the data, and delta-rs takes them for leftovers.
+        refuse_writing(table, root)
+        return delta_upkeep.vacuum(table, root, before, dry_run=dry_run)
 
     def drop(self, location: str) -> None:
         """Remove the table's folder."""
@@ -244,7 +249,7 @@ class DeltaTables:
             table = open_table(root)
             removed = 0
             # Looked at first: a commit that is already there needs neither its staged files nor a fitting table.
-            if table is not None and (seen := _seen(root, table, commit)) is not None:
+            if table is not None and (seen := seen_before(root, table, commit)) is not None:
                 return seen
             staged = read_footers(root, files, schema) if staged is None else staged
             try:
@@ -313,7 +318,7 @@ def _create(root: str, schema: pa.Schema, staged: Sequence[DeltaFile], commit: C
     )
 
 
-def _seen(root: str, table: Any, commit: CommitInfo) -> Committed | None:
+def seen_before(root: str, table: Any, commit: CommitInfo) -> Committed | None:
     """What to answer when the table has seen the transaction: the version that carried it, or the newest."""
     last = table.transaction_version(commit.app_id)
     if last is None or last < commit.n:

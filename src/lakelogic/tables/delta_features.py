@@ -18,6 +18,15 @@ _WRITTEN = _READ | {
     "identityColumns",
     "allowColumnDefaults",
 }
+# Features that Spark's own Delta looks after when it writes; what is on neither list, nobody here writes to.
+_OWN = _WRITTEN | {
+    "rowTracking",
+    "domainMetadata",
+    "clustering",
+    "inCommitTimestamp",
+    "typeWidening",
+    "typeWidening-preview",
+}
 _CONSTRAINT = "delta.constraints."
 # Column metadata that obliges every writer to compute or check something.
 _DUTIES = {
@@ -42,36 +51,55 @@ _PROPERTIES = frozenset(
 )
 
 
-def refuse_properties(properties: Mapping[str, str], location: str) -> None:
-    """Raise for properties that the table could not keep, or that would make it one that we do not write to."""
-    foreign = sorted(set(properties) - _PROPERTIES)
+# Properties that oblige every writer to something that Spark's own Delta does.
+_OWN_PROPERTIES = frozenset(
+    {
+        "delta.columnMapping.mode",
+        "delta.enableChangeDataFeed",
+        "delta.enableDeletionVectors",
+        "delta.enableInCommitTimestamps",
+        "delta.enableRowTracking",
+    }
+)
+
+
+def own_properties(properties: Mapping[str, str]) -> tuple[str, ...]:
+    """Those among the properties that make a table one which only Spark's own Delta writes to."""
+    return tuple(sorted(set(properties) & _OWN_PROPERTIES))
+
+
+def refuse_properties(properties: Mapping[str, str], location: str, *, own: bool = False) -> None:
+    """Raise for properties that the table could not keep, or that would make it one that we do not write to.
+
+    `own`: Spark's own Delta writes to it.
+    """
+    fine = _PROPERTIES | _OWN_PROPERTIES if own else _PROPERTIES
+    foreign = sorted(set(properties) - fine)
     if foreign:
+        more = " On Spark with Delta of its own more can be." if set(foreign) <= _OWN_PROPERTIES else ""
         raise UnsupportedError(
             f"table_properties cannot set {', '.join(foreign)} on a Delta table.",
             where=location,
-            hint=f"These can be set: {', '.join(sorted(_PROPERTIES))}.",
+            hint=f"These can be set: {', '.join(sorted(fine))}.{more}",
         )
 
 
-def refuse_reading(table: Any, location: str) -> None:
-    """Raise when the data files alone do not tell the table's rows."""
+def unread(table: Any) -> list[str]:
+    """What the table uses because of which its data files alone do not tell its rows."""
     protocol, settings = table.protocol(), table.metadata().configuration
     foreign = sorted(set(protocol.reader_features or ()) - _READ)
     if settings.get("delta.columnMapping.mode", "none") != "none":
         foreign.append("columnMapping")
     if _is_on(settings, "delta.enableDeletionVectors") or _has_deleted_rows(table, protocol):
         foreign.append("deletionVectors")
-    _refuse(location, foreign, "read", "misread")
+    return foreign
 
 
-def refuse_writing(table: Any, location: str, *, removes: bool = False) -> None:
-    """Raise when a commit of staged files could break a promise of the table; `removes`: it also takes rows away."""
-    refuse_reading(table, location)
+def unwritten(table: Any) -> list[str]:
+    """What the table uses because of which a commit of staged files could break a promise of it."""
     protocol, settings = table.protocol(), table.metadata().configuration
-    foreign = sorted(set(protocol.writer_features or ()) - _WRITTEN)
-    foreign += sorted(
-        f"check constraint {key.split('.', 2)[2]}" for key in settings if key.startswith("delta.constraints.")
-    )
+    foreign = [*unread(table), *sorted(set(protocol.writer_features or ()) - _WRITTEN)]
+    foreign += sorted(f"check constraint {key.split('.', 2)[2]}" for key in settings if key.startswith(_CONSTRAINT))
     if _is_on(settings, "delta.enableChangeDataFeed"):
         foreign.append("changeDataFeed")
     if _is_on(settings, "delta.enableRowTracking"):
@@ -79,19 +107,52 @@ def refuse_writing(table: Any, location: str, *, removes: bool = False) -> None:
     foreign += sorted(
         {name for field in table.schema().fields for key, name in _DUTIES.items() if key in field.metadata}
     )
-    if removes and _is_on(settings, "delta.appendOnly"):
-        foreign.append("appendOnly (this write would replace rows)")
-    _refuse(location, foreign, "write to", "damage")
+    return list(dict.fromkeys(foreign))
 
 
-def _refuse(location: str, features: Iterable[str], verb: str, harm: str) -> None:
+def refuse_reading(table: Any, location: str) -> None:
+    """Raise when the data files alone do not tell the table's rows."""
+    _refuse(table, location, unread(table), "read", "misread")
+
+
+def refuse_writing(table: Any, location: str, *, removes: bool = False) -> None:
+    """Raise when a commit of staged files could break a promise of the table; `removes`: it also takes rows away."""
+    refuse_reading(table, location)
+    _refuse(table, location, unwritten(table), "write to", "damage")
+    _refuse_removal(table, location, removes=removes)
+
+
+def refuse_own(table: Any, location: str, *, removes: bool = False) -> None:
+    """Raise when Spark's own Delta should not write to the table either."""
+    protocol = table.protocol()
+    foreign = sorted({*(protocol.reader_features or ()), *(protocol.writer_features or ())} - _OWN)
+    _refuse(table, location, foreign, "write to", "damage")
+    _refuse_removal(table, location, removes=removes)
+
+
+def _refuse_removal(table: Any, location: str, *, removes: bool) -> None:
+    if removes and _is_on(table.metadata().configuration, "delta.appendOnly"):
+        told = "appendOnly (this write would replace rows)"
+        _refuse(None, location, [told], "write to", "damage")
+
+
+def _refuse(table: Any, location: str, features: Iterable[str], verb: str, harm: str) -> None:
     names = list(dict.fromkeys(features))
-    if names:
-        raise FeatureRefused(
-            f"Cannot {verb} this Delta table without the risk to {harm} it. It uses: {', '.join(names)}.",
-            where=location,
-            hint="Choose another target, or drop the feature with the engine that set it.",
-        )
+    if not names:
+        return
+    hint = "Choose another target, or drop the feature with the engine that set it."
+    if table is not None:
+        protocol = table.protocol()
+        if {*(protocol.reader_features or ()), *(protocol.writer_features or ())} <= _OWN:
+            hint = (
+                "Spark's own Delta can: run with --engine spark, once `lakelogic setup spark` has fetched it. "
+                "Or drop the feature with the engine that set it."
+            )
+    raise FeatureRefused(
+        f"Cannot {verb} this Delta table without the risk to {harm} it. It uses: {', '.join(names)}.",
+        where=location,
+        hint=hint,
+    )
 
 
 def _is_on(settings: dict[str, str], key: str) -> bool:

@@ -23,6 +23,8 @@ class LogEntry:
     version: int
     transactions: Mapping[str, int]
     metadata: Mapping[str, str] | None = None
+    read_version: int | None = None  # what its writer had looked at, where it says so
+    only_adds: bool = False  # whether it looked at nothing and added rows
 
 
 def commit_text(app_id: str, n: int, metadata: Mapping[str, str]) -> str:
@@ -70,15 +72,16 @@ def _commit_info(line: str) -> Mapping[str, str] | None:
 
 def _entry(version: int, commit: Path) -> LogEntry:
     transactions: dict[str, int] = {}
-    metadata: Mapping[str, str] | None = None
+    info: Mapping[str, Any] = {}
     with commit.open(encoding="utf-8") as lines:
         for line in lines:
             if _is(line, "txn"):
                 action = json.loads(line)["txn"]
                 transactions[action["appId"]] = action["version"]
             elif _is(line, "commitInfo"):
-                metadata = _commit_info(line)
-    return LogEntry(version, transactions, metadata)
+                info = json.loads(line)["commitInfo"]
+    only_adds = info.get("isBlindAppend") is True
+    return LogEntry(version, transactions, _ours(info.get(USER_METADATA)), info.get("readVersion"), only_adds)
 
 
 def _ours(text: Any) -> Mapping[str, str] | None:

@@ -12,9 +12,10 @@ from typing import Any
 import pyarrow as pa
 
 from lakelogic.engines.base import AS_IT_COMES, Capabilities, Frame, Order, Pinned, Staged
-from lakelogic.engines.spark import aggregates, nodes, scan, stage, windows
+from lakelogic.engines.spark import aggregates, installation, nodes, scan, stage, windows
 from lakelogic.engines.spark import session as sessions
 from lakelogic.engines.spark.counting import noted, notes_of
+from lakelogic.engines.spark.delta_own import SparkDelta, has_delta
 from lakelogic.engines.spark.expressions import FUNCTIONS, sql
 from lakelogic.engines.spark.frames import (
     adopted,
@@ -26,7 +27,7 @@ from lakelogic.engines.spark.frames import (
     to_table,
 )
 from lakelogic.engines.spark.text import name
-from lakelogic.errors import MissingExtra
+from lakelogic.errors import FeatureRefused, MissingExtra
 from lakelogic.plan.nodes import Account, Landed, Link, Mask, Measure, Published, Read
 from lakelogic.privacy.keys import Keys
 from lakelogic.sql.expressions import Call, Literal
@@ -74,6 +75,7 @@ class SparkEngine:
         self._delta = delta
         self._session: Any = None
         self._small: Any = None
+        self._own: SparkDelta | None = None
 
     @property
     def version(self) -> str:
@@ -92,6 +94,27 @@ class SparkEngine:
                 self._session = sessions.start(self, self._master, self._fast_start, self._settings, self._delta)
         return self._session
 
+    def own_delta(self) -> SparkDelta:
+        """The session's own Delta; raises where it has none. From then on all frames are made where Delta is."""
+        if self._own is None:
+            ours = self._given is None and self._remote is None
+            if ours and self._session is None:
+                self._delta = True
+            session = self.session
+            if not has_delta(session):
+                if not ours or not sessions.is_started_here(session) or not installation.jars():
+                    raise FeatureRefused(
+                        "The table needs Delta in the Spark session, and it has none.",
+                        hint="Start the session with Delta's JARs, extension and catalog."
+                        if not ours
+                        else "`lakelogic setup spark` fetches it; a session that is started then has it.",
+                    )
+                session = sessions.with_delta(session)
+                sessions.configure(session, self._settings)
+                self._session, self._small = session, None
+            self._own = SparkDelta(session, self._settings)
+        return self._own
+
     def _for(self, size: int | None) -> tuple[Any, bool]:
         """The session for so many bytes, and whether it is the one for small inputs."""
         session = self.session
@@ -107,7 +130,7 @@ class SparkEngine:
 
     def scan(self, read: Read, pinned: Pinned) -> Frame:
         """The landed columns and where each row came from."""
-        session, small = self._for(scan.size_of(pinned.files))
+        session, small = (self.session, False) if pinned.own else self._for(scan.size_of(pinned.files))
         frame = scan.scan(session, read, pinned)
         # One task for a few rows: nothing has to be moved between tasks then.
         return noted(frame.coalesce(1), replace(notes_of(frame), small=True)) if small else frame
@@ -206,7 +229,7 @@ class SparkEngine:
 
     def close(self) -> None:
         """Stop what we started."""
-        session, self._session, self._small = self._session, None, None
+        session, self._session, self._small, self._own = self._session, None, None, None
         if session is None:
             return
         if self._remote is not None and self._given is None:

@@ -40,6 +40,8 @@ def scan(session: Any, read: Read, pinned: Pinned) -> Frame:
     """The landed columns of the pinned files, with the four internal columns."""
     if not pinned.files:
         return _nothing(session, read)
+    if pinned.own:
+        return _own_delta(session, read, pinned)
     if read.format in TEXT_FORMATS:
         return _read_by_us(session, read, pinned.files)
     if read.format in ("parquet", "delta"):
@@ -198,10 +200,36 @@ def _with_fixed(
     return rows.join(about, rows[name(_PATH)] == about[name("~at")], "inner")
 
 
+def _own_delta(session: Any, read: Read, pinned: Pinned) -> Frame:
+    """A table as Delta itself reads it: without deleted rows, and with columns under the names they have now."""
+    frame = delta_frame(session, str(pinned.table), pinned.version)
+    there = set(frame.columns)
+    values = [
+        f"CAST({name(column.name) if column.name in there else 'NULL'} AS {type_name(column.type)}) "
+        f"AS {name(column.name)}"
+        for column in read.columns
+    ]
+    path = told_path(pinned.files)
+    if pinned.part:
+        frame = frame.where(f"{path} IN ({', '.join(map(quoted, pinned.files))})")
+    # Delta numbers rows only where rows can be deleted one by one.
+    is_numbered = "row_index" in frame.select("_metadata").schema.fields[0].dataType.names
+    return frame.selectExpr(*values, *_origin(path, "_metadata.row_index + 1" if is_numbered else "NULL"))
+
+
+def delta_frame(session: Any, root: str, version: int | None = None) -> Frame:
+    """A Delta table through the session's own Delta."""
+    reader = session.read.format("delta")
+    return (reader if version is None else reader.option("versionAsOf", version)).load(located(root))
+
+
 def _path(files: Sequence[str]) -> str:
-    """SQL for the path of the row's file as it was pinned; Spark tells it as an escaped URI."""
-    if len(files) == 1:
-        return quoted(files[0])
+    """SQL for the path of the row's file as it was pinned."""
+    return quoted(files[0]) if len(files) == 1 else told_path(files)
+
+
+def told_path(files: Sequence[str]) -> str:
+    """SQL for the path of the row's file as Spark tells it, which is an escaped URI, in the form of the given ones."""
     path = "_metadata.file_path"
     if all(_PLAIN_PATH.fullmatch(file) for file in files):
         # Spark writes `file:/x` or `file:///x`, whichever Hadoop's path gave it.

@@ -123,6 +123,28 @@ def is_started_here(session: Any) -> bool:
     return _started is not None and not is_connect(session) and session._sc is _started._sc and _started_local
 
 
+def with_delta(session: Any) -> Any:
+    """A session on the Spark that this process started, with Delta's rules, which go on a session as it is made."""
+    from pyspark.sql import SparkSession
+
+    jvm = session._jvm
+    sessions = getattr(jvm, "org.apache.spark.sql.classic.SparkSession")
+    active, default = sessions.getActiveSession(), sessions.getDefaultSession()
+    # Otherwise the builder gives back one of these, as it is.
+    sessions.clearActiveSession()
+    sessions.clearDefaultSession()
+    try:
+        builder = sessions.builder().sparkContext(session._jsc.sc())
+        builder = builder.withExtensions(jvm.io.delta.sql.DeltaSparkSessionExtension())
+        made = SparkSession(session._sc, builder.getOrCreate())
+    finally:
+        if default.isDefined():
+            sessions.setDefaultSession(default.get())
+        if active.isDefined():
+            sessions.setActiveSession(active.get())
+    return made
+
+
 def configure(session: Any, settings: Mapping[str, str]) -> None:
     """Put settings on a session that is ours."""
     with warnings.catch_warnings():

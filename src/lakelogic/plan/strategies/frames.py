@@ -38,6 +38,8 @@ SCOPE = "scope"  # the link to the values of the batch that bound what is compar
 DELETE = names.DELETE
 NEW = "~new."  # before the name of a column of the batch, where both sides stand in one row
 EFFECT, CHANGE, WRITTEN, BROKEN, COUNT = "~effect", "~change", "~written", "~wrong", "~count"
+WAS = "~was."  # before the name of a column: its value in the table, by which the row is found there
+STOOD, STAYS = "~stood", "~stays"  # a staged row is one of the table; it is one afterwards
 COMPARED = "~compared"  # a live row of the table that a snapshot was compared with
 
 
@@ -73,6 +75,8 @@ class Settlement:
     keys: tuple[str, ...]  # files without a key of the batch have no part in it; none: every file has
     beside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # further links: different values of columns
     own: frozenset[str] = frozenset()  # columns that the strategy adds
+    identity: tuple[str, ...] = ()  # columns that tell a row of the table from all others
+    in_groups: bool = False  # they tell groups of rows, which go as a whole
 
     @property
     def landed(self) -> tuple[Landed, ...]:
@@ -103,6 +107,23 @@ class Settlement:
         side = Call("case", (wanted, text(names.GOOD_SIDE), Literal(None, STRING)), STRING)
         values = tuple(Assignment(name, value) for name, value in self.values.items())
         return Account(self.opening, self.nodes, Publish(values, _NO_FATE, side))
+
+    def changing(self) -> Account:
+        """The new rows, and every row that changes or goes, with the values by which the table finds it."""
+        stood = negated(call("is_null", Column(names.FILE, STRING)))
+        changes, written = negated(call("is_null", Column(CHANGE, STRING))), Column(WRITTEN, BOOLEAN)
+        wanted = either([changes, both(negated(stood), written)])
+        side = Call("case", (wanted, text(names.GOOD_SIDE), Literal(None, STRING)), STRING)
+        values = [Assignment(name, value) for name, value in self.values.items()]
+        values += [Assignment(WAS + name, Column(name, self.columns[name])) for name in self.identity]
+        values += [Assignment(STOOD, stood), Assignment(STAYS, written)]
+        return Account(self.opening, self.nodes, Publish(tuple(values), _NO_FATE, side))
+
+    @property
+    def changed(self) -> tuple[Published, ...]:
+        """The columns of `changing`, as they are staged."""
+        was = [Published(WAS + name, self.columns[name], True, False) for name in self.identity]
+        return (*self.published, *was, *(Published(name, BOOLEAN, True, False) for name in (STOOD, STAYS)))
 
 
 def finding(keys: Mapping[str, Type]) -> Account:

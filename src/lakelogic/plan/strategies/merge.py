@@ -91,6 +91,7 @@ def settle(strategy: Strategy, meeting: Meeting) -> Settlement:
         () if strategy.reconcile is not None else meeting.keys,
         beside=_beside(strategy, meeting),
         own=frozenset(own),
+        identity=meeting.keys,
     )
 
 

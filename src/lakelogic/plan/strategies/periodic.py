@@ -55,4 +55,14 @@ def settle(strategy: Strategy, meeting: Meeting) -> Settlement:
         },
     )
     values: dict[str, Expression] = {name: bench[name] for name in columns}
-    return Settlement(columns, opening, tuple(bench.nodes), values, landed, scope, beside={SCOPE: scope})
+    return Settlement(
+        columns,
+        opening,
+        tuple(bench.nodes),
+        values,
+        landed,
+        scope,
+        beside={SCOPE: scope},
+        identity=scope,
+        in_groups=True,
+    )

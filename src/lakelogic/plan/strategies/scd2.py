@@ -100,6 +100,7 @@ def settle(strategy: Strategy, meeting: Meeting) -> Settlement:
         {**meeting.incoming, **({DELETE: BOOLEAN} if meeting.has_deletes else {})},
         meeting.keys,
         own=frozenset(own),
+        identity=(*meeting.keys, strategy.history.effective_from_field, strategy.history.surrogate_key),
     )
 
 
