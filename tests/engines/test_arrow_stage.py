@@ -149,3 +149,13 @@ def test_copies_are_counted_whether_their_row_is_lost_or_not_and_are_not_written
     assert staged.copies == {3: 2 * times, 4: times}
     assert staged.fates == {7: times}
     assert pq.ParquetFile(staged.good[0].path).schema_arrow.names == ["id", "email", "at"]
+
+
+def test_only_values_that_repeat_get_a_dictionary(tmp_path):
+    rows = [(number, "same", 0, "good") for number in range(5_000)]
+    staged = arrow_stage.stage([batch(rows)], COLUMNS, (), Keys(), str(tmp_path / "place"))
+    group = pq.ParquetFile(staged.good[0].path).metadata.row_group(0)
+    kinds = {group.column(i).path_in_schema: group.column(i).encodings for i in range(group.num_columns)}
+    assert "RLE_DICTIONARY" in kinds["email"]
+    assert "RLE_DICTIONARY" not in kinds["id"]
+    assert pq.read_table(staged.good[0].path).column("id").to_pylist() == list(range(5_000))

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from lakelogic.engines.arrow_totals import Totals
 from lakelogic.engines.base import DataFile
 from lakelogic.plan.nodes import Published
 from lakelogic.run import digests
@@ -52,6 +53,18 @@ def test_counts_and_totals_are_worked_out_in_this_process(tmp_path: Path) -> Non
     found = digests.of_rows([stage(tmp_path, ROWS).path], COLUMNS)
     assert found.rows == 2
     assert dict(found.columns) == EXPECTED
+
+
+@pytest.mark.parametrize("times", [1, 1_100])  # few rows, and so many that Arrow adds them up
+def test_batches_are_added_up_while_they_are_written(times: int) -> None:
+    schema = pa.schema([(column.name, to_arrow(column.type)) for column in COLUMNS])
+    totals = Totals(COLUMNS)
+    totals.add(pa.RecordBatch.from_pylist(ROWS[:1] * times, schema=schema))
+    totals.add(pa.RecordBatch.from_pylist(ROWS[1:] * times, schema=schema))
+    totals.add(pa.RecordBatch.from_pylist(ROWS[1:] * 2 * times, schema=schema).slice(0, 0))
+    found = digests.of_totals(2 * times, COLUMNS, totals.found).columns
+    for name, (count, total) in EXPECTED.items():
+        assert found[name] == (count * times, None if total is None else str(int(total) * times)), name
 
 
 def test_an_engine_adds_up_the_same(engine: Any, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from lakelogic.engines.arrow_input import conform
 from lakelogic.engines.arrow_order import arranged
+from lakelogic.engines.arrow_totals import Totals
 from lakelogic.engines.base import AS_IT_COMES, DataFile, Order, Staged
 from lakelogic.errors import EngineError
 from lakelogic.names import BAD_SIDE, COPY, FATE, GOOD_SIDE, SIDE
@@ -27,20 +28,22 @@ from lakelogic.sql.types import to_arrow
 MOST_ROWS = 1_000_000
 MOST_BYTES = 128 << 20
 FEW_ROWS = 1_000
+SAMPLE = 4_096
 MOST_OPEN = 64  # files of different partitions at the same time
 
 
 class _File:
     """An open file."""
 
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
+    def __init__(self, path: Path, first: pa.RecordBatch) -> None:
         from pyarrow import parquet
 
         self.path, self.rows = path, 0
         self._writer = parquet.ParquetWriter(
             path,
-            schema,
+            first.schema,
             compression="zstd",
+            use_dictionary=_repeating(first),
             coerce_timestamps="us",
             allow_truncated_timestamps=False,
             write_statistics=True,
@@ -61,22 +64,28 @@ class _File:
 class _Side:
     """The files of one side: opened when the first row of a partition comes, rolled over when they are full."""
 
-    def __init__(self, folder: Path, columns: Sequence[Published], order: Order = AS_IT_COMES) -> None:
+    def __init__(
+        self, folder: Path, columns: Sequence[Published], order: Order = AS_IT_COMES, *, adds_up: bool = False
+    ) -> None:
         self._folder = folder
+        self._adds_up = adds_up
         self._columns = tuple(columns)
         self._schema = pa.schema([pa.field(column.name, to_arrow(column.type)) for column in columns])
         self._order = order
         self._open: dict[tuple[Any, ...], _File] = {}
         self._number = 0
         self.files: list[DataFile] = []
+        self.totals = Totals(self._columns)
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Append rows; the batch has at least the columns of this side, masked."""
         arrays = [conform(batch.column(column.name), column.type) for column in self._columns]
         rows = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+        if self._adds_up:
+            self.totals.add(rows)
         for partition, part in arranged(rows, self._order):
             if partition not in self._open:
-                self._begin(partition)
+                self._begin(partition, part)
             if self._open[partition].write(part):
                 self._finish(partition)
 
@@ -85,11 +94,11 @@ class _Side:
         for partition in list(self._open):
             self._finish(partition)
 
-    def _begin(self, partition: tuple[Any, ...]) -> None:
+    def _begin(self, partition: tuple[Any, ...], first: pa.RecordBatch) -> None:
         if len(self._open) >= MOST_OPEN:
             self._finish(next(iter(self._open)))
         self._folder.mkdir(parents=True, exist_ok=True)
-        self._open[partition] = _File(self._folder / f"part-{self._number:05d}.parquet", self._schema)
+        self._open[partition] = _File(self._folder / f"part-{self._number:05d}.parquet", first)
         self._number += 1
 
     def _finish(self, partition: tuple[Any, ...]) -> None:
@@ -110,7 +119,7 @@ def stage(
     if root.exists():
         shutil.rmtree(root)
     root.mkdir(parents=True)
-    good = _Side(root / f"{SIDE}={GOOD_SIDE}", [column for column in columns if column.on_good], order)
+    good = _Side(root / f"{SIDE}={GOOD_SIDE}", [column for column in columns if column.on_good], order, adds_up=True)
     bad = _Side(root / f"{SIDE}={BAD_SIDE}", [column for column in columns if column.on_bad])
     fates: Counter[int] = Counter()
     copies: Counter[int] = Counter()
@@ -123,7 +132,42 @@ def stage(
             target.write(_masked(rows, masks, keys))
     good.close()
     bad.close()
-    return Staged(tuple(good.files), tuple(bad.files), None, dict(sorted(fates.items())), dict(sorted(copies.items())))
+    return Staged(
+        good=tuple(good.files),
+        bad=tuple(bad.files),
+        scanned=None,
+        fates=dict(sorted(fates.items())),
+        copies=dict(sorted(copies.items())),
+        totals=good.totals.found,
+    )
+
+
+def _repeating(batch: pa.RecordBatch) -> bool | list[str]:
+    """The columns whose values repeat, by a look at some: a dictionary of values that do not costs time and room."""
+    if batch.num_rows <= FEW_ROWS:
+        return True
+    from pyarrow import compute
+
+    found: list[str] = []
+    for name, values in zip(batch.schema.names, batch.columns, strict=True):
+        some = values.slice(0, SAMPLE)
+        if pa.types.is_nested(values.type):
+            found += _leaves(name, values.type)
+        elif compute.count_distinct(some).as_py() <= len(some) // 2:
+            found.append(name)
+    return found
+
+
+def _leaves(path: str, kind: pa.DataType) -> list[str]:
+    """What Parquet calls the columns below a nested one."""
+    if pa.types.is_struct(kind):
+        return [leaf for one in kind for leaf in _leaves(f"{path}.{one.name}", one.type)]
+    if pa.types.is_map(kind):
+        key, value = _leaves(f"{path}.key_value.key", kind.key_type), _leaves(f"{path}.key_value.value", kind.item_type)
+        return key + value
+    if pa.types.is_nested(kind):
+        return _leaves(f"{path}.list.element", kind.value_type)
+    return [path]
 
 
 def _copies(batch: pa.RecordBatch) -> Counter[int]:

@@ -45,10 +45,13 @@ def measure(
     files = [file.path for file in staged.good]
     wanted = _wanted(contract, compiled, good)
     told, rows = _told(contract, good.values()), sum(file.rows for file in staged.good)
-    if rows > digests.SMALL:
+    if staged.totals is None and rows > digests.SMALL:
         wanted += digests.wanted(told)
     measured = engine.measure(files, list(good.values()), wanted) if wanted else {}
-    added_up = digests.measured(rows, told, measured) if rows > digests.SMALL else digests.of_rows(files, told)
+    if staged.totals is not None:
+        added_up = digests.of_totals(rows, told, staged.totals)
+    else:
+        added_up = digests.measured(rows, told, measured) if rows > digests.SMALL else digests.of_rows(files, told)
     measured["digest"] = added_up.text
     measured |= {question.name: _answer(question, engine, files, links) for question in compiled.checks.questions}
 
