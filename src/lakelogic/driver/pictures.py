@@ -146,7 +146,8 @@ def as_html(graph: Graph, problems: Sequence[Diagnostic] = (), title: str = "Est
     """One page: the drawing, every dataset with its owner, and what is wrong. It loads nothing from elsewhere."""
     rows = [
         f"<tr><td><code>{escape(m.dataset)}</code></td><td>{escape(m.layer or '')}</td>"
-        f"<td>{escape(m.domain or '')}</td><td>{escape(m.system or '')}</td><td>{escape(m.owner or '')}</td><td><code>{escape(m.file)}</code></td></tr>"
+        f"<td>{escape(m.domain or '')}</td><td>{escape(m.system or '')}</td>"
+        f"<td>{escape(m.owner or '')}</td><td><code>{escape(m.file)}</code></td></tr>"
         for m in graph.order()
     ]
     told = [
