@@ -7,6 +7,7 @@ python bench/estate.py --contracts 200 --keep DIR   writes the estate there and 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import resource
 import subprocess
@@ -75,12 +76,12 @@ source: {{type: table, path: {domain}.{below}.{system}_{entity}}}
     phase: pre
   - trim: {{fields: [f6]}}
     phase: pre
-  - derive: {{field: doubled, sql: "CASE WHEN f1 > 0 THEN f1 * 2 ELSE 0 END"}}
+  - derive: {{field: doubled, sql: "CASE WHEN f1 > {number} THEN f1 * {number + 2} ELSE 0 END"}}
   - deduplicate_by_latest: {{key_columns: [id], timestamp_column: f4}}
 quality:
   max_quarantine_ratio: 0.1
   row_rules:
-    - {{name: positive, sql: "f1 > 0"}}
+    - {{name: positive, sql: "f1 > {number} AND f2 IS NOT NULL"}}
     - {{name: plausible, range: {{field: f2, min: 0, max: 100000}}}}
     - {{name: known, referential_integrity: {{field: id, reference: before, key: id}}}}
     - {{name: past, not_future: {{field: f3}}}}
@@ -93,6 +94,7 @@ materialization: {{strategy: merge, primary_key: [id], sequence_by: f4}}
 
 def measure(root: Path) -> dict[str, object]:
     """Load, resolve, compile and plan the estate in this process."""
+    gc.set_threshold(50_000, 20, 20)  # as the command does
     started = time.perf_counter()
     from lakelogic.driver.estate import load_estate
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Literal
 
 from lakelogic.contract import codes
@@ -184,7 +185,7 @@ def check(loaded: Loaded) -> list[Diagnostic]:
 
 def not_available(contract: Contract, loaded: Loaded) -> list[Diagnostic]:
     """Every use of a key or value that has no effect yet; a key set to its default asks for nothing."""
-    defaults = {path: key.default for path, key in all_keys()}
+    defaults = _defaults()
     found: list[Diagnostic] = []
     for path, spot, node in walk(loaded.tree):
         if path.startswith("environments"):
@@ -199,6 +200,11 @@ def not_available(contract: Contract, loaded: Loaded) -> list[Diagnostic]:
                 message = f"`{path}: {node.value}` is not available yet."
                 found.append(Diagnostic(codes.VALUE_NOT_YET, message, node.spot.at(path), hint))
     return found + _told_by_suffix(contract, loaded)
+
+
+@cache
+def _defaults() -> dict[str, object]:
+    return {path: key.default for path, key in all_keys()}
 
 
 def _told_by_suffix(contract: Contract, loaded: Loaded) -> list[Diagnostic]:

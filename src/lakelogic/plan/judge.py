@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
+from functools import cache
 from typing import Any
 
 from lakelogic.contract import rules as written
@@ -363,17 +364,22 @@ _BOOLEANS = frozenset({"true", "t", "yes", "y", "1", "false", "f", "no", "n", "0
 
 def constant(value: Any) -> Expression:
     """A value from YAML as a literal: numbers as written, anything else as text."""
-    from lakelogic.sql.bind import bind
-
     if value is None:
         return Literal(None, NULL)
     if isinstance(value, bool):
         return Literal(value, BOOLEAN)
     if isinstance(value, int):
-        return bind(str(value), {})
+        return _numeral(str(value))
     if isinstance(value, float):
-        return bind(format(Decimal(repr(value)), "f") if abs(value) < 1e15 else repr(value), {})
+        return _numeral(format(Decimal(repr(value)), "f") if abs(value) < 1e15 else repr(value))
     return text(str(value))
+
+
+@cache
+def _numeral(written_: str) -> Expression:
+    from lakelogic.sql.bind import bind
+
+    return bind(written_, {})
 
 
 def _one_of(value: Expression, choices: Any) -> Expression:

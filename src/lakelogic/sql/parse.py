@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any, ClassVar, cast
 
 import sqlglot
@@ -53,6 +54,13 @@ def _null_last(dialect: str) -> sqlglot.Dialect:
 
 
 def _read(text: str, dialect: str) -> exp.Expression:
+    """The tree of one statement; a copy, because whoever binds it may change it."""
+    return _parsed(text, dialect).copy()
+
+
+# A rule is read twice to find its phase, and the same rules stand in many contracts; copying a tree costs a tenth.
+@lru_cache(maxsize=2048)
+def _parsed(text: str, dialect: str) -> exp.Expression:
     if not text.strip():
         raise SqlProblems([Problem(UNREADABLE, "The SQL is empty.", "write an expression, or remove the entry")])
     try:
