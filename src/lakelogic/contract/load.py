@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,12 +70,28 @@ class Loaded:
 
     def where(self, path: str) -> Where:
         """The place of a path; of the nearest key above it when the path itself was not written."""
-        at = path
-        while at:
-            if found := self.origins.get(at):
-                return Where(found.file, found.line, found.column, path)
-            at = at[: max(at.rfind("."), at.rfind("["), 0)]
-        return Where(self.file, path=path)
+        node: Node = self.tree
+        spot: Spot | None = None
+        for part in _PART.findall(path):
+            found = _step(node, part)
+            if found is None:
+                break
+            node, spot = found
+        return spot.at(path) if spot is not None else Where(self.file, path=path)
+
+
+_PART = re.compile(r"[^.\[\]]+")
+
+
+def _step(node: Node, part: str) -> tuple[Node, Spot] | None:
+    """The value of a key and where the key stands, or an item of a list and where it stands."""
+    if isinstance(node, Branch):
+        entry = node.entries.get(part)
+        return (entry.value, entry.spot) if entry else None
+    if isinstance(node, Items) and part.isdigit() and int(part) < len(node.items):
+        item = node.items[int(part)]
+        return item, item.spot
+    return None
 
 
 def load(
