@@ -166,3 +166,16 @@ def test_an_approval_that_is_interrupted_is_gone_on_with(
     assert told("approve", run)["state"] == "released"
     assert ids("silver/orders") == [1, 3]
     assert told("run", "orders.yaml")["status"] == "no_new_data"
+
+
+def test_a_snapshot_without_rows_is_held_too_and_deletes_when_it_is_released(engine: str) -> None:
+    Path("snap.csv").write_text("id,amount\n1,10\n2,20\n")
+    contract = CONTRACT.replace("landing/*.csv, load_mode: incremental", "snap.csv") % "snapshot_reconcile"
+    Path("orders.yaml").write_text(contract)
+    assert told("run", "orders.yaml")["status"] == "succeeded"
+    Path("snap.csv").write_text("id,amount\n")
+    report = told("run", "orders.yaml", exit_code=1)
+    assert report["status"] == "gated"
+    assert told("approve", report["run_id"], "--why", "the shop is closed")["state"] == "released"
+    rows = DeltaTable("lakelogic_warehouse/shop/silver/orders").to_pyarrow_table().to_pylist()
+    assert sorted((row["id"], row["_lakelogic_is_deleted"]) for row in rows) == [(1, True), (2, True)]

@@ -12,7 +12,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from lakelogic import DataProcessor
-from lakelogic.errors import ContractError, ReconcileError
+from lakelogic.errors import ContractError, ReconcileError, UsageError
 
 Land = Callable[..., Any]
 TARGET = "lakelogic_warehouse/shop/gold/customers"
@@ -260,3 +260,31 @@ def test_a_table_whose_versions_overlap_is_not_written_to(landed: Land) -> None:
 def test_a_column_of_the_rows_cannot_be_one_of_the_history_too(landed: Land) -> None:
     with pytest.raises(ContractError, match="one that the history adds"):
         landed("1,Bern,a,2026-01-01", version_column="city")
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_news_of_other_columns_reach_a_version_that_the_same_batch_ends(landed: Land, together: bool) -> None:
+    rows = ["1,Bern,11,2026-01-05", "1,Bern,12,2026-02-05", "1,Chur,13,2026-03-05"]
+    for lines in [rows] if together else [[row] for row in rows]:
+        landed(*lines)
+    assert table("_version", "city", "phone") == [(1, "Bern", "12"), (2, "Chur", "13")]
+
+
+def test_a_table_without_versions_is_no_history_and_a_history_no_plain_table(
+    duckdb_engine: Any, workspace: Path
+) -> None:
+    Path("in.csv").write_text("id,city\n1,Bern\n")
+    document = {"source": {"path": "in.csv"}, "model": {"fields": FIELDS[:2]}}
+    settings = {"primary_key": ["id"], "target_path": "shop.gold.customers"}
+
+    def run(strategy: str, **other: Any) -> Any:
+        return DataProcessor(
+            {**document, "materialization": {**settings, "strategy": strategy, **other}}, duckdb_engine
+        ).run()
+
+    run("merge")
+    with pytest.raises(UsageError, match=r"holds no versions: it has no column `effective_from`"):
+        run("scd2")
+    run("scd2", target_path="shop.gold.history")
+    with pytest.raises(UsageError, match="is a history"):
+        run("merge", target_path="shop.gold.history")

@@ -146,3 +146,18 @@ def test_a_copy_is_masked_in_every_format(orders: Path) -> None:
 
 def test_before_any_run_there_is_nothing_to_list(workspace: Path) -> None:
     assert told("quarantine", "list") == {"quarantines": []}
+
+
+def test_a_landed_row_stays_sealed_where_one_of_its_values_is_masked_for_good(
+    orders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAKELOGIC_PII_SALT", "salt of forty characters, for a test only")
+    hashed = "    - {name: phone, masking: hash}\nmaterialization"
+    Path("orders.yaml").write_text(CONTRACT.replace("materialization", hashed).replace("orders", "calls"))
+    Path("in.csv").write_text("id,amount,email,phone\n2,-5,b@x.org,079-555\n")
+    assert call("run", "orders.yaml", "--engine", "duckdb").exit_code == 0
+    result = call("quarantine", "show", "orders.yaml", "--reveal", "--why", "ticket 7", "--json")
+    [row] = json.loads(result.stdout)["rows"]
+    assert row["email"] == "b@x.org"
+    assert row["_lakelogic_raw"].startswith("enc:")
+    assert "079-555" not in result.output

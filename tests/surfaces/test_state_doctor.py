@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -100,3 +101,10 @@ def test_staged_files_of_a_run_that_failed_are_told(contract: Path, duckdb_engin
     level, told = doctor()["staged files"]
     assert level == "look"
     assert told.startswith("1 folders hold ")
+
+
+def test_bad_rows_that_are_gone_with_their_table_are_missed(contract: Path) -> None:
+    shutil.rmtree("lakelogic_warehouse/a/quarantine")
+    level, found = doctor()["quarantine"]
+    assert level == "look"
+    assert found.startswith("1 bad rows of 1 published batches are not in a.quarantine.orders any more")

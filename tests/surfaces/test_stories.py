@@ -113,6 +113,19 @@ def test_the_story_of_a_bad_row_goes_through_its_steps_and_rules_in_order(orders
     assert story["run"]["status"] == "succeeded"
 
 
+def test_the_line_of_a_row_is_not_guessed_from_another_file(orders: Path) -> None:
+    Path("in.csv").write_text("id,amount,email,code\n9,9,z@x.org,z\n" + ROWS.partition("\n")[2])
+    story = told("quarantine", "explain", row_of("amount_min"))
+    assert story["line"] is None
+    assert "its file has changed since or is gone, so its line is not known" in story["notes"]
+
+
+def test_a_row_that_is_not_there_cannot_be_discarded(orders: Path) -> None:
+    result = call("quarantine", "discard", "orders.yaml", "--row", "zzzz", "--reason", "test data")
+    assert result.exit_code == 2
+    assert "begins with zzzz" in result.output
+
+
 def test_a_rule_that_a_failed_cast_kept_quiet_did_not_pass(orders: Path) -> None:
     story = told("quarantine", "explain", row_of("amount_type")[:14])
     rules = {one["what"]: one["outcome"] for one in story["story"] if one["kind"] == "rule"}

@@ -62,7 +62,7 @@ def ddl(request: DdlRequest) -> DdlReport:
                 found = definitions.define(loaded, catalog)
                 definitions.apply(found, loaded.contract.schema_policy.evolution)
             finally:
-                ledger.release(lease)
+                leases.release(ledger, lease)
     return DdlReport(
         loaded.contract.dataset_name,
         found.name,

@@ -66,7 +66,7 @@ def maintain(request: MaintainRequest) -> list[Maintained]:
             try:
                 done.append(_maintained(table, request))
             finally:
-                ledger.release(lease)
+                leases.release(ledger, lease)
     return done
 
 

@@ -195,7 +195,7 @@ def show_rows(request: Request, limit: int = 20, *, reveal: bool = False, why: s
     rows = [_plain(row) for row in table.to_pylist()]
     if not reveal:
         return Shown(place.dataset, place.name, tuple(_without_raw(row) for row in rows))
-    masked = _may_reveal(place, why)
+    masked, landed_too = _may_reveal(place, why)
     keys = load_keys({"encrypt"}, os.environ)
     with ledger_here(LocalCatalog()) as ledger:
         facts = {"table": place.name, "rows": [row[names.ROW_ID] for row in rows], "columns": sorted(masked)}
@@ -205,12 +205,17 @@ def show_rows(request: Request, limit: int = 20, *, reveal: bool = False, why: s
             row[name] = reveal_text(row[name], keys) if isinstance(row[name], str) else row[name]
         original = row.get(names.ORIGINAL) or {}
         row[names.ORIGINAL] = {k: reveal_text(v, keys) if k in masked and v else v for k, v in original.items()}
-        row[names.RAW] = reveal_text(row[names.RAW], keys) if row.get(names.RAW) else None
+        # The row as it landed holds every value: it stays sealed where one of them is masked for good.
+        if landed_too and row.get(names.RAW):
+            row[names.RAW] = reveal_text(row[names.RAW], keys)
     return Shown(place.dataset, place.name, tuple(rows), tuple(sorted(masked)))
 
 
-def _may_reveal(place: Place, why: str | None) -> set[str]:
-    """The columns that a key opens; refused without a reason, without the contract, or where it is turned off."""
+def _may_reveal(place: Place, why: str | None) -> tuple[set[str], bool]:
+    """The columns that a key opens, and whether it may open the landed row too.
+
+    Refused without a reason, without the contract, or where it is turned off.
+    """
     if not why or not why.strip():
         raise UsageError("To reveal values a reason is needed.", hint="Add --why 'ticket 4711: …'; it is recorded.")
     if os.environ.get("LAKELOGIC_REVEAL", "").lower() == "never":
@@ -219,8 +224,10 @@ def _may_reveal(place: Place, why: str | None) -> set[str]:
         raise UsageError(
             "Only the contract says which columns are masked.", hint="Name the contract's file instead of the dataset."
         )
-    plan = compile_contract(place.loaded).plan
-    return {mask.column.removeprefix("~bad:") for mask in plan.masks if mask.strategy.startswith("encrypt")}
+    masks = compile_contract(place.loaded).plan.masks
+    opened = {mask.column.removeprefix("~bad:") for mask in masks if mask.strategy.startswith("encrypt")}
+    for_good = any(f.masking and not f.masking.startswith("encrypt") for f in place.loaded.contract.model.fields)
+    return opened, not for_good and all(mask.strategy.startswith("encrypt") for mask in masks)
 
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -348,4 +355,9 @@ def discard_rows(request: Request, reason: str, *, everything: bool = False) -> 
         raise UsageError("To discard rows the contract is needed.", hint="Name the contract's file.")
     with ledger_here(catalog) as ledger:
         found = discard(place.loaded, catalog, ledger, request.chosen, why=reason, person=person())
+    if not found and request.chosen.rows:
+        raise UsageError(
+            f"No row that waits in {place.name} begins with {', '.join(request.chosen.rows)}.",
+            hint="`lakelogic quarantine list` shows ids; a row that has left the queue stays as it is.",
+        )
     return Discarded(place.dataset, place.name, tuple(found))

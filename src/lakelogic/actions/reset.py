@@ -83,7 +83,7 @@ def reset(request: ResetRequest, confirm: Callable[[list[Doomed]], bool]) -> lis
                     load(QUARANTINE_FORMAT).drop(one.quarantine_location)
                 ledger.forget(one.dataset)
             finally:
-                ledger.release(lease)
+                leases.release(ledger, lease)
     return doomed
 
 

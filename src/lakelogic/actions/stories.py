@@ -27,7 +27,8 @@ from lakelogic.run import window
 from lakelogic.run.commit import application
 from lakelogic.run.landed import landed_rows
 from lakelogic.run.places import places
-from lakelogic.run.queue import Queue
+from lakelogic.run.queue import Queue, facts_of
+from lakelogic.run.reread import sources_of
 from lakelogic.run.story import Story, tell
 from lakelogic.sql.expressions import Column, Expression, call, convert, text
 from lakelogic.sql.types import STRING
@@ -116,7 +117,11 @@ def _judged_again(
             notes.append(f"steps make {len(stories)} rows of it; the first is told")
         if contract.contract_version != told.facts["contract_version"]:
             notes.append(f"judged by version {contract.contract_version} now")
-        line = told.facts["line"] or _line(loaded, kept, keys, told.facts["source"], engine)
+        line, source = told.facts["line"], told.facts["source"]
+        if line is None and source and _has_changed(place, contract.dataset_name, kept, source):
+            notes.append("its file has changed since or is gone, so its line is not known")
+        elif line is None:
+            line = _line(loaded, kept, keys, source, engine)
         return replace(
             told, story=stories[0] if stories else None, notes=tuple(notes), facts={**told.facts, "line": line}
         )
@@ -173,6 +178,16 @@ def _plan(loaded: Loaded, source: SourceColumns, engine: Engine) -> tuple[Plan, 
     plan = compile_contract(loaded, source, window.look_at_links(slices, engine)).plan
     links = {name: engine.link(link, slices[link.reference].pinned) for name, link in plan.links.items()}
     return plan, links
+
+
+def _has_changed(place: Place, dataset: str, kept: Mapping[str, Any], source: str) -> bool:
+    """Whether a file is not the one that the batch of a row has read."""
+    for commit in place.queue.tables.commits(place.queue.location, application(dataset, "bad")):
+        read = sources_of(facts_of(commit)).get(source)
+        if commit.get("batch_id") == kept.get(names.BATCH_ID) and isinstance(read, list):
+            path = Path(source)
+            return not path.is_file() or [path.stat().st_size, path.stat().st_mtime_ns] != read
+    return False
 
 
 def _line(loaded: Loaded, kept: Mapping[str, Any], keys: Keys, source: str | None, engine: Engine) -> int | None:

@@ -170,7 +170,10 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = 0
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
+        except click.Abort:
+            click.echo("Nothing was changed.", err=True)
+            code = 130
+        except (click.ClickException, click.exceptions.Exit):
             raise
         except Exception as error:  # noqa: BLE001 - nobody foresaw it: told in words, with an exit code of its own
             if os.environ.get(DEBUG):

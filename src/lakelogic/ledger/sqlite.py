@@ -95,8 +95,8 @@ class SQLite:
             return f"Another process has been writing for {BUSY_SECONDS:.0f} seconds; see which one, and run again."
         if "not a database" in trouble or "malformed" in trouble:
             return "The file is not a ledger or is damaged. Move it away: what was committed is kept in the tables."
-        if "full" in trouble:
-            return "Make room on the disk and run again."
+        if "full" in trouble or "disk I/O error" in trouble:
+            return "Make room on the disk (or see whether it is sound) and run again."
         return f"Make the folder {self.file.parent if self.file else '.'} writable for this user, {ELSEWHERE}."
 
 

@@ -14,7 +14,7 @@ from lakelogic.run.events import Events
 from lakelogic.run.formats import tables_of
 from lakelogic.run.job import Job
 from lakelogic.run.places import QUARANTINE_FORMAT, Places, places
-from lakelogic.run.queue import Queue, Stamped
+from lakelogic.run.queue import Queue, Stamped, facts_of
 from lakelogic.run.recover import recover
 from lakelogic.tables.base import TableFormat
 from lakelogic.tables.registry import load as load_tables
@@ -40,7 +40,7 @@ def check_up(job: Job, *, mend: bool) -> list[Finding]:
         *_lease(job, where, mend=mend),
         *_progress(job, where, tables, mend=mend),
         *_left_behind(where, tables),
-        *_queue(job, where),
+        *_queue(job, where, tables),
     ]
 
 
@@ -106,9 +106,21 @@ def _left_behind(where: Places, tables: TableFormat) -> Iterator[Finding]:
         yield Finding("look", "staged files", told)
 
 
-def _queue(job: Job, where: Places) -> Iterator[Finding]:
-    queue = Queue(load_tables(QUARANTINE_FORMAT), where.quarantine_location, Stamped.by(job.loaded.contract))
+def _queue(job: Job, where: Places, tables: TableFormat) -> Iterator[Finding]:
+    dataset, keeper = job.loaded.contract.dataset_name, load_tables(QUARANTINE_FORMAT)
+    queue = Queue(keeper, where.quarantine_location, Stamped.by(job.loaded.contract))
+    there = {str(one.get("batch_id")) for one in keeper.commits(queue.location, application(dataset, "bad"))}
+    lost = {
+        str(commit.get("batch_id")): bad
+        for commit in tables.commits(where.target_location, application(dataset, "good"))
+        if (bad := facts_of(commit).get("counts", {}).get("quarantined", 0)) and commit.get("batch_id") not in there
+    }
+    if lost:
+        told = f"{sum(lost.values())} bad rows of {len(lost)} published batches are not in {where.quarantine} any more"
+        yield Finding("look", "quarantine", f"{told}; put the table back, or read their source again by reload")
     if queue.state() is None:
+        if lost:
+            return
         yield Finding("sound", "quarantine", "no row was ever bad")
         return
     waiting = sum(1 for row in queue.light(wanted=(names.STATE,)) if row[names.STATE] == "active")

@@ -22,7 +22,7 @@ from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.run import secondary
 from lakelogic.run.formats import tables_of
 from lakelogic.run.good import settle_good
-from lakelogic.run.layout import layout_of, order_of, replace_partitions, staged_files
+from lakelogic.run.layout import layout_of, order_of, refuse_other_kind, replace_partitions, staged_files
 from lakelogic.run.places import QUARANTINE_FORMAT, Places
 from lakelogic.run.quarantine import BadSide
 from lakelogic.run.queue import Queue, Stamped, drop
@@ -202,6 +202,7 @@ class Commit:
         self._lay_out(declared, state)
         if state is None:
             return self.changes
+        refuse_other_kind(self.contract, state.schema.names, self.places.target)
         declared |= own_columns(strategy_of(self.contract), declared)
         self.changes = evolve.changes(declared, {field.name: from_arrow(field.type) for field in state.schema})
         required = [f.name for f in self.contract.model.fields if f.required]

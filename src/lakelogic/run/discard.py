@@ -65,4 +65,4 @@ def discard(
         ledger.tell(Act("discard", dataset, person, why, told))
         return found
     finally:
-        ledger.release(lease)
+        leases.release(ledger, lease)

@@ -36,7 +36,7 @@ _BLOCK = 1 << 20
 def hold(run_: Run, commit: Commit, settled: Settled, facts: Mapping[str, Any]) -> None:
     """Keep a batch whose gate is closed: its staged files with their digests, and the figures it is judged by."""
     ledger = run_.job.ledger
-    if ledger is None or not settled.staged.good:
+    if ledger is None or not (settled.staged.good or _acts_on_nothing(run_.job.loaded.contract)):
         return
     assert run_.batch_id is not None
     plan = settled.prepared.compiled.plan
@@ -60,6 +60,12 @@ def hold(run_: Run, commit: Commit, settled: Settled, facts: Mapping[str, Any]) 
     ledger.hold(held)
     count = settled.counts.good
     run_.events.tell("note", f"{count} good rows wait for a decision: lakelogic approve {run_.run_id}")
+
+
+def _acts_on_nothing(contract: Contract) -> bool:
+    """Whether a batch without good rows still changes the table: it is emptied, or what it lacks is deleted."""
+    strategy = strategy_of(contract)
+    return strategy.kind == "overwrite" or strategy.reconcile is not None
 
 
 def _told(file: DataFile) -> dict[str, Any]:
@@ -131,7 +137,7 @@ def release(job: Job, run_id: str, *, person: str, why: str | None) -> Decision:
         events.tell("wrote", f"Wrote {done.rows} valid rows to {where.target}, approved by {person}")
         return replace(done, version=commit.good_version)
     finally:
-        job.ledger.release(lease)
+        leases.release(job.ledger, lease)
 
 
 def give_up(job: Job, run_id: str, *, person: str, why: str | None) -> Decision:
@@ -149,7 +155,7 @@ def give_up(job: Job, run_id: str, *, person: str, why: str | None) -> Decision:
         _decide(job, held, "discarded", person, why)
         shutil.rmtree(facts["folder"], ignore_errors=True)
     finally:
-        job.ledger.release(lease)
+        leases.release(job.ledger, lease)
     return Decision(run_id, held.dataset, "discarded", _rows(facts["good"]), where.target)
 
 

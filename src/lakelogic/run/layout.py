@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from lakelogic.contract.document import Contract
+from lakelogic.contract.materialization import Scd2
 from lakelogic.engines.base import AS_IT_COMES, DataFile, Order
 from lakelogic.errors import CommitConflict, UsageError
+from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.tables.base import CommitInfo, Committed, Layout, RowTables, StagedFile, TableFormat, TableState
 
 _ATTEMPTS = 5
@@ -30,6 +32,28 @@ def layout_of(contract: Contract, columns: Sequence[str], state: TableState | No
         cluster_by=_spelled(settings.cluster_by, columns, "cluster_by"),
         properties={key: _text(value) for key, value in settings.table_properties.items()},
     )
+
+
+def refuse_other_kind(contract: Contract, stored: Sequence[str], table: str) -> None:
+    """A table without versions is no history, and a history holds several rows of a key."""
+    known, strategy = {name.lower() for name in stored}, strategy_of(contract)
+    history = strategy.history or Scd2.model_validate({})
+    marks = [history.effective_from_field, history.effective_to_field, history.version_column]
+    is_history = all(name.lower() in known for name in marks)
+    if strategy.kind == "scd2" and not is_history:
+        lacks = ", ".join(f"`{name}`" for name in marks if name.lower() not in known)
+        raise UsageError(
+            f"{table} holds no versions: it has no column {lacks}.",
+            where="materialization.strategy",
+            hint="Write the history to a new target_path, or start over with `lakelogic reset`.",
+        )
+    declared = {field.name.lower() for field in contract.model.fields}
+    if strategy.kind == "merge" and is_history and not declared.intersection(name.lower() for name in marks):
+        raise UsageError(
+            f"{table} is a history: it holds several rows of a key, and merge keeps one.",
+            where="materialization.strategy",
+            hint="Keep `strategy: scd2`, write to a new target_path, or start over with `lakelogic reset`.",
+        )
 
 
 def order_of(layout: Layout, columns: Sequence[str]) -> Order:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from lakelogic import clock
-from lakelogic.errors import LakeLogicError
+from lakelogic.errors import LakeLogicError, LedgerError
 from lakelogic.ledger.records import RunRecord
 from lakelogic.plan.compile import compile_contract
 from lakelogic.plan.nodes import Plan
@@ -34,7 +34,11 @@ def record_failure(run_: Run, error: LakeLogicError) -> None:
         error_message=error.message,
         reason="the run stopped with an error",
     )
-    run_.job.ledger.record(record)
+    try:
+        run_.job.ledger.record(record)
+    except LedgerError as trouble:
+        # What stopped the run matters more than that it could not be written down.
+        run_.events.tell("warning", f"The ledger could not be told of it: {trouble.message}")
 
 
 def nothing_new(run_: Run, reason: str = "nothing new to read") -> Result:

@@ -51,6 +51,7 @@ from lakelogic.run.reconcile import reconcile
 from lakelogic.run.recover import recover
 from lakelogic.run.result import Result
 from lakelogic.run.sequence import link_frames, require
+from lakelogic.storage.room import disk_told
 from lakelogic.tables.registry import load as load_tables
 
 
@@ -99,10 +100,11 @@ def replay(job: Job, chosen: Chosen) -> Replayed:
                 if done.result is not None:
                     at = clock.now()
                     run_ = replace(run_, run_id=names.new_run_id(at), started=at, drift={})
-                done.add(_replay(run_, part, leases.keeper(job.ledger, lease)))
+                with disk_told():
+                    done.add(_replay(run_, part, leases.keeper(job.ledger, lease)))
             return done
         finally:
-            job.ledger.release(lease)
+            leases.release(job.ledger, lease)
     except LakeLogicError as error:
         events.tell("failed", f"{contract.dataset_name}: {error.message}", code=error.code)
         record_failure(run_, error)

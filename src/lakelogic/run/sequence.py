@@ -35,6 +35,7 @@ from lakelogic.run.recover import recover
 from lakelogic.run.reread import discarded
 from lakelogic.run.result import Result
 from lakelogic.storage.local import changes
+from lakelogic.storage.room import disk_told
 from lakelogic.tables.base import RowTables
 
 
@@ -56,7 +57,8 @@ def run(job: Job) -> Result:
     if only_judges:
         run_.events.tell("note", "server.mode is validate: rows are judged, and nothing is written")
     try:
-        return _run(run_)
+        with disk_told():
+            return _run(run_)
     except LakeLogicError as error:
         run_.events.tell("failed", f"{contract.dataset_name}: {error.message}", code=error.code)
         record_failure(run_, error)
@@ -84,7 +86,7 @@ def _run(run_: Run) -> Result:
         faults.reach("after_lease")
         return _read(run_, leases.keeper(job.ledger, lease))
     finally:
-        job.ledger.release(lease)
+        leases.release(job.ledger, lease)
 
 
 def _read(run_: Run, keep_lease: Callable[[], None] | None) -> Result:

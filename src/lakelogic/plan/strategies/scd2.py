@@ -227,11 +227,10 @@ class _Versions:
             [
                 WindowFunction("~next", "lead_present", (bench["~event"],), TIMESTAMP),
                 WindowFunction("~number", "count", (one,), BIGINT, _SO_FAR),
-                WindowFunction("~last~news", "last_value", (bench["~news"],), BOOLEAN, _ALL),
                 WindowFunction("~held~rest", "last_value_present", (rest,), STRING, _SO_FAR),
-                *(WindowFunction(_LAST + c, "last_value", (bench[c],), bench.columns[c], _ALL) for c in self.others),
             ]
         )
+        self._gather_news()
         bench.add("touched", {"~touched": holds(call("gt", bench["~come"], Literal(0, BIGINT)))})
         is_open = both(negated(bench["~bounded"]), call("is_null", bench["~next"]))
         end = Call("coalesce", (bench["~next"], self.open_end), TIMESTAMP)
@@ -244,8 +243,22 @@ class _Versions:
                 "~from": choose(both(is_first, negated(early)), self.first_start, bench[TIME]),
                 "~to": choose(earlier, bench["~until"], end),
                 "~open": is_open,
-                "~renewed": both(bench["~touched"], bench["~version"], is_open, holds(bench["~last~news"])),
+                "~renewed": both(bench["~touched"], bench["~version"], holds(bench["~last~news"])),
             },
+        )
+
+    def _gather_news(self) -> None:
+        """The last news of every version, while it held: also of one that the same batch ends."""
+        bench = self.bench
+        bench.add("news last", {"~spoke": choose(bench["~news"], Literal(1, INT), Literal(0, INT))})
+        bench.window(
+            (*(bench[key] for key in self.meeting.keys), bench["~number"]),
+            (bench["~spoke"], bench[TIME], bench[PLACE]),
+            [
+                WindowFunction("~last~news", "last_value", (bench["~news"],), BOOLEAN, _ALL),
+                WindowFunction("~later~news", "lead", (bench["~news"],), BOOLEAN),
+                *(WindowFunction(_LAST + c, "last_value", (bench[c],), bench.columns[c], _ALL) for c in self.others),
+            ],
         )
 
     def _value(self, name: str) -> Expression:
@@ -290,7 +303,7 @@ class _Versions:
         bench, history = self.bench, self.history
         # The row before is a version of the table, of the same instant.
         corrects = both(call("same", bench["~before~new"], FALSE), call("same", bench["~before"], bench[TIME]))
-        is_last = call("is_null", bench["~next~time"])
+        is_last = call("is_null", bench["~later~news"])
         renews = both(bench["~news"], is_last, differs(bench["~rest"], bench["~held~rest"]))
         effect = choose(
             negated(bench[NEW]), nothing(STRING),
