@@ -148,4 +148,4 @@ def _reasons(plan: Plan, found: pa.Table) -> list[list[str]]:
     decoder = Decoder(plan.reasons)
     columns = [[value or 0 for value in found.column(name).to_pylist()] for name in decoder.columns]
     rows: Sequence[tuple[Any, ...]] = list(zip(*columns, strict=True)) if columns else [()] * found.num_rows
-    return [[reason.text for reason in decoder.of(bits)] for bits in rows]
+    return [[reason.text for reason in decoder.of(bits).found] for bits in rows]

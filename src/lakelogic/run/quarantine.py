@@ -19,7 +19,7 @@ from lakelogic.engines.base import DataFile
 from lakelogic.plan.nodes import Plan, Published, Reason, RowWise
 from lakelogic.plan.publish import BAD_PREFIX
 from lakelogic.privacy.keys import Keys
-from lakelogic.privacy.masks import reveal_text
+from lakelogic.privacy.masks import reveal_texts
 from lakelogic.sql.arrays import flags, lists, strings, whole_numbers
 from lakelogic.sql.types import to_arrow
 from lakelogic.storage import parquet
@@ -27,6 +27,7 @@ from lakelogic.tables.base import StagedFile
 
 AS_TEXT = "__text"  # a column whose type the quarantine table keeps differently
 _TEXTS = pa.list_(pa.string())
+_READ, _WRITTEN = json.JSONDecoder().decode, json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _INTERNAL = (names.FILE, names.NUMBER, names.BROKEN, names.RAW_ROW, names.ORIGINALS)
 
 
@@ -104,6 +105,21 @@ def _is_internal(column: Published, plan: Plan) -> bool:
     return column.name in _INTERNAL or column.name in {reason.column for reason in plan.reasons}
 
 
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one combination of bits says; many rows share one."""
+
+    found: tuple[Reason, ...]  # in order
+    hard: tuple[Reason, ...]  # those that make a row bad
+    categories: tuple[str, ...]
+    rules: tuple[str, ...]
+    is_part: bool  # what failed is not the landed row as a whole
+
+    def errors(self, broken: str | None) -> list[str]:
+        """The reasons in words."""
+        return [reason.text.replace("{}", broken or "unknown") if reason.value else reason.text for reason in self.hard]
+
+
 class Decoder:
     """Turns verdict bits into reasons; equal verdicts are worked out once."""
 
@@ -111,20 +127,23 @@ class Decoder:
         self.columns = list(dict.fromkeys(reason.column for reason in reasons))
         self._reasons = reasons
         self._of_parts = of_parts
-        self._known: dict[tuple[int, ...], list[Reason]] = {}
+        self._known: dict[tuple[int, ...], Verdict] = {}
 
-    def of(self, bits: tuple[int, ...]) -> list[Reason]:
-        """The reasons of one verdict, in order."""
-        found = self._known.get(bits)
-        if found is None:
+    def of(self, bits: tuple[int, ...]) -> Verdict:
+        """The verdict that the bits mean."""
+        known = self._known.get(bits)
+        if known is None:
             place = {column: position for position, column in enumerate(self.columns)}
-            found = [r for r in self._reasons if bits[place[r.column]] >> r.bit & 1]
-            self._known[bits] = found
-        return found
-
-    def is_part(self, reasons: Sequence[Reason]) -> bool:
-        """Whether what failed is not the landed row as a whole."""
-        return bool(reasons) and all(reason.column in self._of_parts for reason in reasons)
+            found = tuple(r for r in self._reasons if bits[place[r.column]] >> r.bit & 1)
+            hard = tuple(reason for reason in found if reason.severity == "error")
+            known = self._known[bits] = Verdict(
+                found,
+                hard,
+                tuple(dict.fromkeys(reason.category for reason in hard)),
+                tuple(reason.label or reason.rule for reason in hard),
+                bool(hard) and all(reason.column in self._of_parts for reason in hard),
+            )
+        return known
 
 
 def _of_parts(plan: Plan) -> frozenset[str]:
@@ -211,39 +230,31 @@ def _decoded(
     files = [file or "" for file in given[names.FILE].to_pylist()]
     raws = given[names.RAW_ROW].to_pylist()
     batches: list[str | None] = [batch_id] * rows
-    errors, categories, rules, ids, places = [], [], [], [], []
-    for row in range(rows):
-        found = decoder.of(bits[row])
-        hard = [reason for reason in found if reason.severity == "error"]
-        side.failures.update({reason.rule for reason in found})
-        side.by_verdict.update({reason.column for reason in hard})
-        errors.append([_reason_text(reason, broken[row]) for reason in hard])
-        categories.append(list(dict.fromkeys(reason.category for reason in hard)))
-        rules.append([reason.label or reason.rule for reason in hard])
-        line = given[names.NUMBER][row].as_py() if broken[row] is not None else None
-        if origins is not None:
-            place = given[names.NUMBER][row].as_py()
-            origin = origins[place - 1]
-            raws[row], batches[row], line = origin.raw, origin.batch_id, origin.line
-            if decoder.is_part(hard):
-                occurrences["", str(place)] += 1
-                ids.append(_row_id("", origin.row_id, occurrences["", str(place)]))
-                side.parts.add(ids[-1])
-            else:
-                side.origins.add(place)
-                ids.append(origin.row_id)
-        else:
-            clear = _canonical(reveal_text(raws[row], keys) if raws[row] is not None else _row_text(given, row, plan))
-            occurrences[files[row], clear] += 1
-            ids.append(_row_id(files[row], clear, occurrences[files[row], clear]))
-        places.append(line)
-        if decoder.is_part(hard):
+    verdicts = [decoder.of(one) for one in bits]
+    for one, times in Counter(bits).items():
+        verdict = decoder.of(one)
+        side.failures.update(dict.fromkeys((reason.rule for reason in verdict.found), times))
+        side.by_verdict.update(dict.fromkeys((reason.column for reason in verdict.hard), times))
+    places: list[int | None] = [None] * rows
+    if origins is not None:
+        ids = _same_ids(given[names.NUMBER].to_pylist(), verdicts, side, occurrences, origins, raws, batches, places)
+    else:
+        ids = []
+        for row, (raw, file) in enumerate(zip(reveal_texts(raws, keys), files, strict=True)):
+            clear = canonical(_row_text(given, row, plan) if raw is None else raw)
+            occurrences[file, clear] += 1
+            ids.append(_row_id(file, clear, occurrences[file, clear]))
+        for row, why in enumerate(broken):
+            if why is not None:
+                places[row] = given[names.NUMBER][row].as_py()
+    for row, verdict in enumerate(verdicts):
+        if verdict.is_part:
             # Its other parts may be good and published: what landed must not be judged again for this one.
             raws[row] = None
     columns: dict[str, Any] = {
-        names.ERRORS: lists(errors),
-        names.CATEGORIES: lists(categories),
-        names.RULES: lists(rules),
+        names.ERRORS: lists([verdict.errors(why) for verdict, why in zip(verdicts, broken, strict=True)]),
+        names.CATEGORIES: lists([verdict.categories for verdict in verdicts]),
+        names.RULES: lists([verdict.rules for verdict in verdicts]),
         names.ORIGINAL: parquet.typed(given[names.ORIGINALS], pa.map_(pa.string(), pa.string())),
         names.ROW_ID: strings(ids),
         names.LINE: whole_numbers(places),
@@ -268,15 +279,37 @@ def _decoded(
     return pa.Table.from_arrays(arrays, schema=side.schema)
 
 
-def _reason_text(reason: Reason, broken: str | None) -> str:
-    return reason.text.replace("{}", broken or "unknown") if reason.value else reason.text
+def _same_ids(
+    numbers: Sequence[int],
+    verdicts: Sequence[Verdict],
+    side: BadSide,
+    occurrences: Counter[tuple[str, str]],
+    origins: Sequence[Origin],
+    raws: list[str | None],
+    batches: list[str | None],
+    places: list[int | None],
+) -> list[str]:
+    """The identities of rows that were there before; what else stays the same about them is put in place."""
+    ids: list[str] = []
+    for row, (number, verdict) in enumerate(zip(numbers, verdicts, strict=True)):
+        origin = origins[number - 1]
+        raws[row], batches[row], places[row] = origin.raw, origin.batch_id, origin.line
+        if verdict.is_part:
+            occurrences["", str(number)] += 1
+            ids.append(_row_id("", origin.row_id, occurrences["", str(number)]))
+            side.parts.add(ids[-1])
+        else:
+            side.origins.add(number)
+            ids.append(origin.row_id)
+    return ids
 
 
-def _canonical(text: str) -> str:
+def canonical(text: str) -> str:
     """The same text for the same landed row, whichever engine wrote it down."""
     try:
-        written = json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":"))
-        written.encode()
+        written = _WRITTEN(_READ(text))
+        if not written.isascii():
+            written.encode()
     except (ValueError, RecursionError):
         return text
     return written
