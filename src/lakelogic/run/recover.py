@@ -17,6 +17,7 @@ from lakelogic.run.queue import Queue, Stamped
 from lakelogic.run.reread import let_go
 from lakelogic.run.secondary import publish
 from lakelogic.tables.base import TableFormat
+from lakelogic.tables.kinds import refuse_other_kinds
 from lakelogic.tables.registry import load as load_tables
 from lakelogic.version import VERSION
 
@@ -41,6 +42,7 @@ def recover(job: Any, where: Places, progress: str, events: Events) -> Known:
     """
     tables = tables_of(job.loaded.contract.materialization.format, job.engine)
     if tables.state(where.target_location) is None:
+        refuse_other_kinds(where.target_location, job.loaded.contract.materialization.format)
         if job.ledger.seen(progress):
             events.tell("note", f"The table {where.target} is gone; everything is read again")
         return Known()
