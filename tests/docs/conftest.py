@@ -130,7 +130,8 @@ class Page:
     def read_yaml(self, block: Block, where: str) -> None:
         document = yaml.safe_load(block.text)
         assert document is not None, f"{where}: an empty document"
-        if block.file and isinstance(document, dict) and "materialization" in document:
+        is_around = Path(block.file or "").name.startswith("_")  # a domain, a system or a registry
+        if block.file and not is_around and isinstance(document, dict) and "materialization" in document:
             from lakelogic.contract.load import load
 
             assert self.cwd is not None

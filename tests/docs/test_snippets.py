@@ -15,6 +15,7 @@ EXECUTED: tuple[str, ...] = (
     "docs/start/first-contract.md",
     "docs/concepts/contract.md",
     "docs/concepts/engines.md",
+    "docs/concepts/estate.md",
     "docs/concepts/files.md",
     "docs/concepts/sql.md",
     "docs/concepts/strategies.md",
@@ -26,6 +27,7 @@ EXECUTED: tuple[str, ...] = (
     "docs/how-to/mask-personal-data.md",
     "docs/how-to/quarantine.md",
     "docs/how-to/use-from-python.md",
+    "docs/how-to/share-rules.md",
     "docs/how-to/verify.md",
 )
 WAITING: dict[str, str] = {}

@@ -230,12 +230,19 @@ def demo(engine: str | None, warehouse: str | None, as_json: bool) -> int:
 
 
 @cli.command()
+@click.option("--document", default="contract", show_default=True, help="contract, domain, system, registry or pack.")
 @guarded
-def schema() -> int:
-    """Print the JSON Schema of contracts, for editors."""
+def schema(document: str) -> int:
+    """Print the JSON Schema of contracts, for editors; or of the documents around them."""
+    from lakelogic.contract.base import Section
+    from lakelogic.contract.document import Contract
+    from lakelogic.contract.estate import DOCUMENTS
     from lakelogic.contract.jsonschema import json_schema
 
-    click.echo(jsonlib.dumps(json_schema(), indent=2, ensure_ascii=False))
+    known: dict[str, type[Section]] = {"contract": Contract, **DOCUMENTS}
+    if document not in known:
+        raise click.UsageError(f"There is no document `{document}`; there are {', '.join(known)}.")
+    click.echo(jsonlib.dumps(json_schema(known[document]), indent=2, ensure_ascii=False))
     return 0
 
 

@@ -30,7 +30,9 @@ def _declared(sections: dict[str, str]) -> frozenset[str]:
 _AVAILABLE: frozenset[str] = _declared(
     {
         "metadata": "policy_pack",
-        "": "version dialect engine dataset primary_key environments tier layer target_layer lineage soft_deletes",
+        "": "version dialect engine dataset primary_key environments tier layer target_layer lineage soft_deletes "
+        "upstream",
+        "upstream_sources[]": "dataset",
         "info": "dataset table_name entity version title target_layer domain system",
         "source": "type path format pattern load_mode empty_behavior identity watermark_strategy "
         "cdc_op_field cdc_delete_values cdc_timestamp_field",
@@ -62,8 +64,8 @@ _AVAILABLE: frozenset[str] = _declared(
 _DOCUMENTATION: frozenset[str] = _declared(
     {
         "info": "description owner contact status classification data_product tags",
-        "": "metadata extensions compliance ownership tags upstream downstream",
-        "upstream_sources[]": "dataset description",
+        "": "metadata extensions compliance ownership tags downstream",
+        "upstream_sources[]": "description",
         "model": "grain",
         "model.fields[]": "description classification",
         "quality.row_rules[]": "description",

@@ -10,7 +10,9 @@ from lakelogic.contract.codes import MEANINGS
 from lakelogic.contract.document import Contract
 from lakelogic.contract.estate import DOCUMENTS
 from lakelogic.contract.shape import KeyShape, Shape, common_keys, keys_of, parameter_keys, short_shape
+from lakelogic.contract.surroundings import NOT_YET
 
+_DOCUMENT = "@"  # before the name of a document that is no contract
 _HEAD = "| key | type | default | available | meaning |\n|---|---|---|---|---|"
 
 
@@ -22,7 +24,7 @@ def reference() -> str:
     page.line("`x-…` keys are allowed anywhere; keys of other tools go under `extensions`.")
     page.section("Contract", Contract, "", described=True)
     for name, model in DOCUMENTS.items():
-        page.section(name.capitalize(), model, None, described=True)
+        page.section(name.capitalize(), model, f"{_DOCUMENT}{name}", described=True)
     page.line("## Not available yet")
     page.table("| key | instead |\n|---|---|", (f"| `{key}` | {_cell(note)} |" for key, note in unavailable_keys()))
     page.line("## Codes")
@@ -53,20 +55,25 @@ class _Page:
         if (short := short_shape(model)) is not None:
             self.line(f"Short form: {_type(short)}.")
         keys = keys_of(model).values()
-        self.table(_HEAD, (_row(key, at) for key in keys))
+        if keys:
+            self.table(_HEAD, (_row(key, at) for key in keys))
         for key in keys:
             self.below(key.shape, _path(at, key.name), key.name)
 
     def below(self, shape: Shape, at: str | None, title: str) -> None:
         if shape.kind == "section" and shape.model is not None:
-            self.section(f"`{at or title}`", shape.model, at)
+            shown = title if at is None or at.startswith(_DOCUMENT) else at
+            self.section(f"`{shown}`", shape.model, at)
         elif shape.kind in ("list", "map") and shape.item is not None:
             mark = "[]" if shape.kind == "list" else ".*"
-            inside = f"{at}[]" if at is not None and shape.kind == "list" else None
+            is_document = at is not None and at.startswith(_DOCUMENT)
+            inside = f"{at}{mark}" if is_document or (at is not None and shape.kind == "list") else None
+            if at == "environments":
+                inside = f"{_DOCUMENT}contract.environments.*"
             self.below(shape.item, inside, f"{title}{mark}")
         elif shape.kind == "tagged" and shape.kinds[0] not in self.seen:
             self.seen.update(shape.kinds)
-            self.line(f"### `{at or title}`")
+            self.line(f"### `{title if at is None or at.startswith(_DOCUMENT) else at}`")
             self.line("One of the kinds below, and beside it:")
             self.table(_HEAD, (_row(key, at) for key in common_keys(shape.kinds).values()))
             for kind in shape.kinds:
@@ -102,6 +109,8 @@ def _row(key: KeyShape, at: str | None) -> str:
 def _available(path: str | None, key: KeyShape) -> str:
     if path is None:
         return "not yet"
+    if path.startswith(_DOCUMENT):
+        return _of_document(path)
     try:
         known = status(path)
     except KeyError:
@@ -110,6 +119,16 @@ def _available(path: str | None, key: KeyShape) -> str:
     if known == "available" and words is not None and key.shape.kind == "closed":
         return "only " + ", ".join(f"`{word}`" for word in words)
     return {"available": "yes", "documentation": "for readers", "not yet": "not yet"}[known]
+
+
+def _of_document(path: str) -> str:
+    """A document's own keys have their effect; those that go into contracts have it as they have it there."""
+    name, _, key = path.removeprefix(_DOCUMENT).partition(".")
+    if any(document is DOCUMENTS.get(name) and key == refused for document, refused in NOT_YET):
+        return "not yet"
+    if name in ("domain", "system") and key.split(".", maxsplit=1)[0] in ("notifications", "cost"):
+        return {"available": "yes", "documentation": "for readers", "not yet": "not yet"}[status(key)]
+    return "for readers" if key in ("description", "compliance", "extensions") else "yes"
 
 
 def _default(value: object) -> str:

@@ -265,7 +265,8 @@ class _Builder:
         for name, path in named:
             found = self.by_name.get(name.lower()) or next(iter(self.by_target.get(_same_place(name), ())), None)
             if found is None:
-                meant = nearest(name, self.members)
+                # Names share their prefixes, so a name must be close to be meant.
+                meant = nearest(name, [dataset for dataset in self.members if dataset != member.dataset], 0.8)
                 self.unknown.append(Unknown(member.dataset, name, where(path), meant))
             else:
                 self.add(found, member.dataset, "upstream", where(path))
