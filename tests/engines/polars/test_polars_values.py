@@ -38,6 +38,8 @@ def test_any_notation_becomes_the_canonical_one(text, expected):
 def test_like_patterns_fall_into_parts():
     assert like_parts(r"a%_\%b\\") == (("text", "a"), ("any", ""), ("one", ""), ("text", "%b\\"))
     assert like_regex(like_parts("a%b")) == r"(?s)\Aa.*b\z"
+    assert like_regex(like_parts("%_@_%._%")) == r"(?s).@..*\.."
+    assert like_regex(like_parts("%")) == r"(?s)\z"
 
 
 def test_a_decimal_that_overflows_in_one_row_is_exact_in_the_others():

@@ -14,13 +14,16 @@ from lakelogic.engines.polars import by_value, documents, nested, numbers, strin
 from lakelogic.engines.polars.convert import by_batch, to_type
 from lakelogic.engines.polars.literals import dtype, literal
 from lakelogic.errors import UnsupportedError
-from lakelogic.sql.expressions import Call, Column, Expression, Lambda, Literal, columns_of
+from lakelogic.sql.expressions import Call, Column, Expression, Lambda, Literal, columns_of, functions_of
 
 Args: TypeAlias = Sequence[pl.Expr]
 Builder: TypeAlias = Callable[[Call, Args], pl.Expr]
 
 LONG = 1_000  # characters of an expression written down, from which it is computed first (`engines/parts.py`)
 
+# Rows as JSON text and maps of their values go through Python: what the plan makes of bad rows, and only of these.
+_COSTLY = frozenset({"row_json", "entries_where"})
+_WHERE, _VALUE = "~where", "~value"
 _NONE = pl.lit(0, dtype=pl.Int128)  # 128-bit numbers have no minus of their own
 
 
@@ -67,7 +70,28 @@ def _one_of(call: Call, args: Args) -> pl.Expr:
     return found if len(present) == len(items) else pl.when(found).then(pl.lit(True))
 
 
+def _only_where(call: Call, condition: pl.Expr) -> pl.Expr:
+    """A costly value of the rows where the condition is TRUE, and NULL of all others.
+
+    Polars computes every branch for every row; here only the rows that need the value pay for it.
+    """
+    value, to = expression(call.args[1]).cast(dtype(call.type)).alias(_VALUE), dtype(call.type)
+
+    def compute(rows: pl.Series) -> pl.Series:
+        frame = rows.struct.unnest()
+        found = frame.filter(pl.col(_WHERE)).select(value).to_series()
+        if found.is_empty():
+            return pl.repeat(None, frame.height, dtype=to, eager=True).alias(rows.name)
+        place = pl.when(pl.col(_WHERE)).then(pl.col(_WHERE).cast(pl.UInt32).cum_sum() - 1)
+        return found.gather(frame.select(place).to_series()).alias(rows.name)
+
+    fields = [condition.fill_null(False).alias(_WHERE), *(pl.col(name) for name in sorted(columns_of(call.args[1])))]
+    return by_batch(pl.struct(fields), compute, to)
+
+
 def _case(call: Call, args: Args) -> pl.Expr:
+    if len(call.args) == 3 and call.args[2] == Literal(None, call.type) and functions_of(call.args[1]) & _COSTLY:
+        return _only_where(call, args[0])
     pairs = list(zip(args[:-1:2], args[1::2], strict=False))
     chain: Any = pl
     for condition, value in pairs:
