@@ -41,25 +41,43 @@ PEERS: tuple[Peer, ...] = (
         Peer(
             Case("lakelogic-1.84", engine, "peer_lakelogic", env="lakelogic-1.84"),
             "https://lakelogic.github.io/LakeLogic/",
+            leaves="the digest; commits no table",
         )
         for engine in ENGINES
     ),
     Peer(
         Case("dqx", "spark", "peer_dqx", env="dqx"),
         "https://databrickslabs.github.io/dqx/docs/guide/quality_checks_apply/",
+        leaves="lineage, digest and writing are by hand; commits no table",
     ),
     Peer(
         Case("spark-expectations", "spark", "peer_spark_expectations", env="spark-expectations"),
         "https://engineering.nike.com/spark-expectations/latest/examples/",
+        leaves="the reference join, lineage and digest are by hand; commits no table",
     ),
     Peer(
         Case("great-expectations", "pandas", "peer_great_expectations", env="great-expectations"),
-        "https://docs.greatexpectations.io/docs/reference/learn/data_quality_use_cases/dq_use_cases_lp",
+        "https://docs.greatexpectations.io/docs/core/trigger_actions_based_on_results/choose_a_result_format/",
+        leaves="splitting rows, lineage, digest and writing are by hand; commits no table",
     ),
     Peer(
-        Case("pandera", "polars", "peer_pandera", env="pandera"), "https://pandera.readthedocs.io/en/stable/polars.html"
+        Case("pandera", "polars", "peer_pandera", env="pandera"),
+        "https://pandera.readthedocs.io/en/stable/polars.html",
+        leaves="the reference join, splitting rows, lineage, digest and writing are by hand; commits no table",
     ),
-    Peer(Case("soda-core", "duckdb", "peer_soda", env="soda-core"), "https://docs.soda.io/"),
-    Peer(Case("cuallee", "polars", "peer_cuallee", env="cuallee"), "https://canimus.github.io/cuallee/polars/"),
-    Peer(Case("plain-sql", "duckdb", "peer_plain_sql"), "https://docs.getdbt.com/docs/build/data-tests"),
+    Peer(
+        Case("soda-core", "duckdb", "peer_soda", env="soda-core"),
+        "https://docs.soda.io/soda-documentation/reference/contract-language-reference",
+        leaves="everything but counting the rows that break a rule: no split, no reasons by row, nothing written",
+    ),
+    Peer(
+        Case("cuallee", "polars", "peer_cuallee", env="cuallee"),
+        "https://canimus.github.io/cuallee/polars/",
+        leaves="everything but counting the rows that break a rule: no split, no reasons by row, nothing written",
+    ),
+    Peer(
+        Case("plain-sql", "duckdb", "peer_plain_sql"),
+        "https://docs.getdbt.com/docs/build/data-tests#storing-test-failures",
+        leaves="one query for each rule; commits no table",
+    ),
 )

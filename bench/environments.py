@@ -17,7 +17,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "great-expectations": ("great-expectations==1.24.1", "pandas", "pyarrow"),
     "pandera": ("pandera[polars]==0.35.0", "pyarrow"),
     "soda-core": ("soda-duckdb", "soda-core==4.28.0"),
-    "cuallee": ("cuallee==0.15.4", "polars", "duckdb", "pyarrow"),
+    "cuallee": ("cuallee==0.15.4", "polars", "duckdb", "pyarrow", "numpy"),
 }
 
 

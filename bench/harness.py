@@ -15,7 +15,7 @@ from typing import Any
 
 from bench import environments
 from bench.data import Data
-from bench.parity import Outcome, ParityError, check
+from bench.parity import Outcome, ParityError, check, check_counts
 from bench.tree import ROOT, peak, spend
 
 Record = dict[str, Any]
@@ -116,7 +116,9 @@ def interleaved(
                 continue
 
             def judge(told: dict[str, Any], case: Case = case) -> None:
-                if case.full:
+                if "failed" in told:
+                    check_counts(data, told.pop("failed"), unique=bool(told["unique"]))
+                elif case.full:
                     check(data, Outcome.of(told, case.mask))
 
             record = measure(case, job_of(case, data, kind, times), judge)

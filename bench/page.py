@@ -93,14 +93,7 @@ def case_rows(group: dict[str, Any], bases: tuple[str, ...]) -> list[list[str]]:
     rows = []
     for case, figures in _ordered(group["cases"]):
         if "refused" in figures or "failed" in figures:
-            word = "refused by the parity gate" if "refused" in figures else "failed"
-            rows.append(
-                [
-                    case,
-                    f"**{word}**: {_short(figures.get('refused') or figures.get('failed'))}",
-                    *[""] * (6 + len(bases)),
-                ]
-            )
+            rows.append([case, _trouble(figures), *[""] * (5 + len(bases))])
             continue
         warm, cold = figures.get("warm", {}), figures["cold"]
         against = ["1" if case == base else shown(group["ratios"]["warm"].get(case, {}).get(base)) for base in bases]
@@ -318,7 +311,7 @@ def machines(figures: Figures) -> str:
 
 def write() -> None:
     """Write the page."""
+    PICTURES.mkdir(parents=True, exist_ok=True)
     figures = load()
     parts = [HEAD, goals(figures), engines(figures), peers(figures), rules(figures), others(figures), machines(figures)]
-    PICTURES.mkdir(parents=True, exist_ok=True)
     PAGE.write_text("\n".join(part.rstrip() + "\n" for part in parts))

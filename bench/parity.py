@@ -38,12 +38,14 @@ class Outcome:
     mask: str = "digest"
     leaves: frozenset[str] = frozenset()
     asked: tuple[str, ...] = NAMES  # the rules of the reference job that were asked
+    email: str = "email"  # the column of good rows in which the digest stands
 
     @classmethod
     def of(cls, told: dict[str, Any], mask: str) -> Outcome:
         """From what a subject told."""
         leaves, asked = frozenset(told.get("leaves", ())), tuple(told.get("asked", NAMES))
-        return cls(told["good"], told["bad"], told["rules"], bool(told["unique"]), mask, leaves, asked)
+        email = str(told.get("email", "email"))
+        return cls(told["good"], told["bad"], told["rules"], bool(told["unique"]), mask, leaves, asked, email)
 
 
 def _connect() -> Any:
@@ -89,7 +91,8 @@ def _expected_bad(data: Data, mask: str, asked: Sequence[str], *, reasons: bool)
     return f"SELECT {_row(email)}, {broken if reasons else 'NULL'} AS rules FROM ({kept})"
 
 
-def _sums(connection: Any, query: str) -> list[str]:
+def sums(connection: Any, query: str) -> list[str]:
+    """The number of rows and two sums of hashes: equal for equal multisets, and for no others that we will meet."""
     found = connection.execute(
         f"SELECT count(*), sum(hash(r)::HUGEINT), sum(hash('again', r)::HUGEINT) FROM ({query}) AS r"
     ).fetchone()
@@ -102,7 +105,7 @@ def _known(connection: Any, data: Data, name: str, query: str) -> list[str]:
 
     place = data.folder / f"expected-{name}-{duckdb.__version__}.json"
     if not place.exists():
-        place.write_text(json.dumps(_sums(connection, query)))
+        place.write_text(json.dumps(sums(connection, query)))
     return list(json.loads(place.read_text()))
 
 
@@ -122,16 +125,33 @@ def check(data: Data, outcome: Outcome) -> None:
         }
         rules = f"list_sort({outcome.rules})" if reasons else "NULL"
         found = {
-            "good": f"SELECT {_row('email')} FROM {_listed(outcome.good)}",
+            "good": f"SELECT {_row(outcome.email)} FROM {_listed(outcome.good)}",
             "bad": f"SELECT {_row('email')}, {rules} AS rules FROM {_listed(outcome.bad)}",
         }
         for side, query in found.items():
             name = f"{side}-{mask}-{_bits(outcome.asked)}{'' if reasons else '-without-reasons'}"
             right = _known(connection, data, name, expected[side])
-            if _sums(connection, query) != right:
+            if sums(connection, query) != right:
                 raise ParityError(_difference(connection, side, expected[side], query))
     finally:
         connection.close()
+
+
+def check_counts(data: Data, failed: dict[str, int], *, unique: bool) -> None:
+    """Refuse counts of broken rules that are not the right ones: for those who only count."""
+    connection = _connect()
+    try:
+        counted = ", ".join(f"count_if(faults & {BIT[name]} <> 0)" for name in NAMES)
+        right = connection.execute(f"SELECT {counted} FROM {_listed([data.faults])}").fetchone()
+    finally:
+        connection.close()
+    wrong = [
+        f"{name}: {failed.get(name)} instead of {count}"
+        for name, count in zip(NAMES, right, strict=True)
+        if failed.get(name) != count
+    ]
+    if wrong or not unique:
+        raise ParityError("; ".join(wrong) or "The ids are unique, and that was not found.")
 
 
 def _difference(connection: Any, side: str, expected: str, found: str) -> str:

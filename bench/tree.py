@@ -106,7 +106,7 @@ def spend(command: list[str], log: Path, *, env: dict[str, str] | None = None, s
     What the command prints goes to `log`. It finds the package `bench`, whatever its own environment is.
     """
     load = os.getloadavg()[0]
-    keeper = [sys.executable, "-m", "bench.tree", str(seconds), *command]
+    keeper = [sys.executable, __file__, str(seconds), *command]
     told = {**os.environ, "PYTHONPATH": str(ROOT), **(env or {})}
     with log.open("wb") as said:
         done = subprocess.run(keeper, env=told, cwd=log.parent, stdout=subprocess.PIPE, stderr=said, check=True)

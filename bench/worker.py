@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import resource
 import shutil
 import sys
 import time
@@ -22,6 +23,9 @@ from bench.tree import snapshot
 def main(job_file: str, told_file: str) -> None:
     """Do the job as often as it says; the first time is cold, the others are warm."""
     job: dict[str, Any] = json.loads(Path(job_file).read_text())
+    if limit := job.get("limit_mb"):
+        # Private memory, of this process and of each child for itself.
+        resource.setrlimit(resource.RLIMIT_DATA, (limit << 20, limit << 20))
     times: list[dict[str, Any]] = []
     module = importlib.import_module(f"bench.subjects.{job['module']}")
     started = module.start(job)
@@ -30,11 +34,13 @@ def main(job_file: str, told_file: str) -> None:
             out = Path(job["out"]) / str(at)
             shutil.rmtree(out, ignore_errors=True)
             out.mkdir(parents=True)
+            if hasattr(module, "prepare"):
+                module.prepare(started, job)
             before = snapshot()
-            if at == 0:
+            if at == 0 and not job.get("alone"):
                 # What it took to get here belongs to the first time.
                 before = type(before)(0.0, 0, 0, before.at - (time.time() - float(job["began"])))
-            start = time.time() if at else 0.0
+            start = time.time() if at or job.get("alone") else 0.0
             told = module.run(started, job, out)
             spent = snapshot().since(before)
             times.append({**spent, "span": (start, time.time()), "load": os.getloadavg()[0], "told": told})

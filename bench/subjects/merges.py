@@ -1,0 +1,183 @@
+"""Changes into a large Delta table: by LakeLogic, by delta-rs `merge` by hand, by Spark's Delta `MERGE` by hand.
+
+`start` makes the table once for all processes, `prepare` puts it back as it was, `run` applies the changes.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+FIELDS = {"id": "bigint", "customer": "string", "amount": "decimal(12,2)", "at": "timestamp"}
+FIRST, LAST = "1900-01-01 00:00:00", "9999-12-31 00:00:00"
+TABLE = "lakelogic_warehouse/bench/silver/orders"
+
+
+def versions() -> dict[str, str]:
+    """What ran."""
+    from importlib.metadata import version
+
+    return {name: version(name) for name in ("lakelogic", "deltalake", "pyspark")}
+
+
+def contract(strategy: str) -> dict[str, Any]:
+    """The table as a contract; files land in the working folder."""
+    settled: dict[str, Any] = {"strategy": "merge", "sequence_by": "at"}
+    if strategy == "scd2":
+        settled = {"strategy": "scd2", "scd2": {"track_columns": ["customer", "amount"], "timestamp_field": "at"}}
+    return {
+        "dataset": "orders",
+        "source": {"path": "landing/*.parquet", "load_mode": "incremental"},
+        "model": {"fields": [{"name": name, "type": kind} for name, kind in FIELDS.items()]},
+        "materialization": {**settled, "primary_key": ["id"], "target_path": "bench.silver.orders"},
+    }
+
+
+def _copy(source: str, target: str) -> None:
+    # Data files never change, so a second name will do; everything else might be written to.
+    if source.endswith(".parquet") and "/landing/" not in source:
+        os.link(source, target)
+    else:
+        shutil.copy2(source, target)
+
+
+def start(job: dict[str, Any]) -> Any:
+    """The engine or session, and the table before the changes, made where it is missing."""
+    work, kept = Path(job["work"]), Path(job["kept"])
+    work.mkdir(parents=True, exist_ok=True)
+    started: Any = None
+    if job["by"] == "lakelogic":
+        from lakelogic.engines import registry
+
+        started = registry.load(job["engine"], **job.get("engine_options", {}))
+    elif job["by"] == "spark":
+        from bench.subjects import spark_hand
+        from lakelogic.engines.spark import installation
+
+        jars = os.pathsep.join(str(jar) for jar in installation.jars())
+        started = spark_hand.session(
+            {
+                "spark.driver.extraClassPath": jars,
+                "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+                "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+                "spark.databricks.delta.snapshotPartitions": "1",
+            }
+        )
+    if not (kept / "done").exists():
+        shutil.rmtree(kept, ignore_errors=True)
+        shutil.rmtree(work)
+        _make(started, job, work)
+        shutil.copytree(work, kept, copy_function=_copy)
+        (kept / "done").touch()
+    return started
+
+
+def _make(started: Any, job: dict[str, Any], work: Path) -> None:
+    (work / "landing").mkdir(parents=True)
+    if job["by"] == "lakelogic":
+        from lakelogic import DataProcessor
+
+        os.chdir(work)
+        for at, file in enumerate(job["base"]):
+            shutil.copy2(file, work / "landing" / f"base-{at:03d}.parquet")
+            DataProcessor(contract(job["strategy"]), started).run().raise_for_status()
+        return
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    from deltalake import write_deltalake
+
+    for file in job["base"]:
+        rows = pq.read_table(file)
+        if job["strategy"] == "scd2":
+            import pyarrow.compute as pc
+
+            kind = pa.timestamp("us", "UTC")
+            for name, text in (("effective_from", FIRST), ("effective_to", LAST)):
+                instant = pc.assume_timezone(pa.scalar(text).cast(pa.timestamp("us")), "UTC").cast(kind)
+                rows = rows.append_column(name, pa.repeat(instant, rows.num_rows))
+            rows = rows.append_column("is_current", pa.repeat(pa.scalar(value=True), rows.num_rows))
+        write_deltalake(str(work / TABLE), rows, mode="append")
+
+
+def prepare(_: Any, job: dict[str, Any]) -> None:
+    """The table as it was, and the changes landed."""
+    work = Path(job["work"])
+    os.chdir("/")
+    shutil.rmtree(work, ignore_errors=True)
+    shutil.copytree(job["kept"], work, copy_function=_copy)
+    shutil.copy2(job["changes"], work / "landing" / "changes.parquet")
+
+
+def run(started: Any, job: dict[str, Any], _: Path) -> dict[str, Any]:
+    """Apply the changes."""
+    work = Path(job["work"])
+    told = {"good": [], "bad": [], "table": str(work / TABLE)}
+    if job["by"] == "lakelogic":
+        from lakelogic import DataProcessor
+
+        os.chdir(work)
+        result = DataProcessor(contract(job["strategy"]), started).run()
+        result.raise_for_status()
+        return {**told, "rewritten_files": result.report["applied"].get("rewritten_files", 0)}
+    by_hand = {"delta-rs": _by_delta_rs, "spark": _by_spark}[job["by"]]
+    by_hand(started, job, work)
+    return told
+
+
+def _by_delta_rs(_: Any, job: dict[str, Any], work: Path) -> None:
+    import pyarrow.parquet as pq
+    from deltalake import DeltaTable
+
+    table, changes = DeltaTable(str(work / TABLE)), pq.read_table(work / "landing" / "changes.parquet")
+    if job["strategy"] == "merge":
+        merging = table.merge(changes, "t.id = s.id", source_alias="s", target_alias="t")
+        merging.when_matched_update_all("s.at >= t.at").when_not_matched_insert_all().execute()
+        return
+    # Each change stands twice: with its key it closes the current version, without one it is inserted as the next.
+    import duckdb
+
+    connection = duckdb.connect()
+    connection.register("changes", changes)
+    known = (
+        f"SELECT DISTINCT t.id AS known FROM read_parquet({table.file_uris()!r}) t JOIN changes s ON t.id = s.id "
+        "WHERE t.is_current"
+    )
+    began = f"CASE WHEN known IS NULL THEN TIMESTAMPTZ '{FIRST}+00' ELSE at END AS started"
+    rows = connection.sql(
+        f"WITH rows AS MATERIALIZED (SELECT c.*, {began} FROM changes c LEFT JOIN ({known}) ON c.id = known) "
+        "SELECT id AS key, * FROM rows UNION ALL SELECT NULL AS key, * FROM rows"
+    ).to_arrow_table()
+    merging = table.merge(rows, "t.id = s.key AND t.is_current", source_alias="s", target_alias="t")
+    merging = merging.when_matched_update({"effective_to": "s.at", "is_current": "false"})
+    values = {**{name: f"s.{name}" for name in FIELDS}, "effective_from": "s.started", "is_current": "true"}
+    values["effective_to"] = f"CAST('{LAST}' AS TIMESTAMP)"
+    merging.when_not_matched_insert(values, predicate="s.key IS NULL").execute()
+
+
+def _by_spark(spark: Any, job: dict[str, Any], work: Path) -> None:
+    table, changes = f"delta.`{work / TABLE}`", f"parquet.`{work / 'landing' / 'changes.parquet'}`"
+    if job["strategy"] == "merge":
+        spark.sql(
+            f"MERGE INTO {table} t USING {changes} s ON t.id = s.id "
+            "WHEN MATCHED AND s.at >= t.at THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+        )
+        return
+    known = f"SELECT t.id AS known FROM {table} t JOIN {changes} s ON t.id = s.id WHERE t.is_current"
+    started = f"CASE WHEN known IS NULL THEN TIMESTAMP '{FIRST}' ELSE at END AS started"
+    rows = f"SELECT c.*, {started} FROM {changes} c LEFT JOIN ({known}) ON c.id = known"
+    both = f"SELECT id AS key, * FROM ({rows}) UNION ALL SELECT CAST(NULL AS BIGINT) AS key, * FROM ({rows})"
+    names = ", ".join((*FIELDS, "effective_from", "effective_to", "is_current"))
+    values = ", ".join((*(f"s.{name}" for name in FIELDS), "s.started", f"TIMESTAMP '{LAST}'", "true"))
+    spark.sql(
+        f"MERGE INTO {table} t USING ({both}) s ON t.id = s.key AND t.is_current "
+        "WHEN MATCHED THEN UPDATE SET effective_to = s.at, is_current = false "
+        f"WHEN NOT MATCHED AND s.key IS NULL THEN INSERT ({names}) VALUES ({values})"
+    )
+
+
+def stop(started: Any) -> None:
+    """Give back what was started."""
+    if started is not None:
+        (started.close if hasattr(started, "close") else started.stop)()

@@ -1,0 +1,66 @@
+"""The page shows what was measured, and says so where nothing was."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from typing import Any
+
+import pytest
+
+
+def spread(median: float, least: float | None = None, most: float | None = None) -> dict[str, float]:
+    return {"median": median, "least": least or median, "most": most or median, "count": 3}
+
+
+def engines(**ratios: float) -> dict[str, Any]:
+    against = {"hand": spread(ratios["hand"]), "io": spread(ratios["io"])}
+    return {"engines": {"10000000/parquet/duckdb": {"ratios": {"warm": {"lakelogic": against}}}}}
+
+
+def goal(key: str) -> Any:
+    from bench.goals import GOALS
+
+    return next(one for one in GOALS if one.key == key)
+
+
+@pytest.mark.parametrize(
+    ("found", "said"), [(1.05, "reached"), (1.2, "missed by less than the noise"), (2.0, "missed: ")]
+)
+def test_a_goal_is_reached_or_missed(found, said):
+    one = goal("duckdb-hand")
+    assert one.verdict(one.read(engines(hand=found, io=2.0))).startswith(said)
+
+
+def test_a_goal_to_be_faster_is_missed_by_small_figures():
+    one = goal("dqx")
+    assert one.verdict(spread(2.3)) == "reached"
+    assert one.verdict(spread(1.1)).startswith("missed: ")
+
+
+def test_what_was_not_measured_is_not_invented():
+    from bench.goals import GOALS
+    from bench.page import NOT_YET, goals
+
+    assert all(one.read({}) is None for one in GOALS)
+    assert goals({}).count(f"| {NOT_YET} |  | {NOT_YET} |") == len(GOALS)
+
+
+def test_a_refused_case_stands_in_the_table_without_figures():
+    from bench.page import case_rows
+
+    group = {"cases": {"dqx": {"refused": "3 bad rows are missing"}}, "ratios": {"warm": {}, "cold": {}}}
+    assert case_rows(group, ("io", "hand")) == [
+        ["dqx", "**refused by the parity gate**: 3 bad rows are missing", *[""] * 7]
+    ]
+
+
+def test_pictures_are_whole_and_show_their_figures():
+    from bench.plots import bars, lines
+
+    drawn = bars("CPU <s>", [("io", "io", spread(1.0, 0.9, 1.2)), ("hand", "hand", spread(2.5))], " s")
+    texts = [one.text for one in ElementTree.fromstring(drawn).iter() if one.text and one.text.strip()]
+    assert {"CPU <s>", "io", "hand", "1.00 s", "2.50 s"} <= set(texts)
+    names = [
+        one.text for one in ElementTree.fromstring(lines("Rules", {"spark": [(1, 1.0), (200, 3.0)]}, "rules")).iter()
+    ]
+    assert "spark" in names
