@@ -112,6 +112,8 @@ class _Picture:
                             after[other].add(dataset)
                         elif other in straight and up not in graph.upstreams(other):
                             return None
+        if any(self._is_misleading(dataset, column) for dataset in bent):
+            return None
         found: list[str] = []
         while after:
             ready = sorted((d for d, before in after.items() if not before), key=lambda d: row[d])
@@ -120,6 +122,19 @@ class _Picture:
             found += ready
             after = {d: before - set(ready) for d, before in after.items() if d not in ready}
         return found
+
+    def _is_misleading(self, dataset: str, column: int) -> bool:
+        """Whether a line that joins others on its way into a dataset also goes on: nobody could tell which do."""
+        ups = self.graph.upstreams(dataset)
+        if len(ups) < 2:
+            return False
+        goes_on = [
+            down
+            for up in ups
+            for down in self.graph.downstreams(up)
+            if down != dataset and self.placed.column[down] >= column
+        ]
+        return bool(goes_on)
 
     def _gap(self, column: int, starts: list[int], buses: list[str]) -> None:
         row, graph = self.placed.row, self.graph
