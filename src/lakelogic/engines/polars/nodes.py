@@ -155,13 +155,18 @@ def _grouped(kept: pl.LazyFrame, node: Rollup, chosen: Sequence[int]) -> pl.Lazy
     return grouped.with_columns(outer).select(names)
 
 
+_MADE = "~made."
+
+
 def publish(frame: pl.LazyFrame, node: Publish) -> pl.LazyFrame:
     """Exactly the published columns, then the fate, the copy and the side."""
     values = {value.name: expression(value.value) for value in node.values}
     values |= {FATE: expression(node.fate).cast(pl.Int64), COPY: expression(node.copy).cast(pl.Int64)}
     values[SIDE] = expression(node.side)
-    # First added, then chosen: a selection of constants alone would have one row.
-    return frame.with_columns(value.alias(name) for name, value in values.items()).select(list(values))
+    # First added, then chosen: a selection of constants alone would have one row. Under names of their own: Polars
+    # may take apart what is added at once, and then a column that takes the place of one that others read comes first.
+    added = frame.with_columns(value.alias(f"{_MADE}{name}") for name, value in values.items())
+    return added.select(pl.col(f"{_MADE}{name}").alias(name) for name in values)
 
 
 LOWER: dict[type[Node], Callable[[pl.LazyFrame, Any, Links], pl.LazyFrame]] = {

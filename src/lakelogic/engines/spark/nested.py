@@ -35,7 +35,8 @@ def _item(call: Call, args: Sequence[str]) -> str:
     values, position = args
     if call.args[1].type.kind != "bigint":
         return f"get({values}, {position})"
-    return f"CASE WHEN {position} BETWEEN 0L AND 2147483646L THEN get({values}, CAST({position} AS INT)) END"
+    # Spark works constants out before it knows which branch is taken: a CAST that fails would stop the run.
+    return f"get({values}, try_cast({position} AS INT))"
 
 
 def _size(call: Call, args: Sequence[str]) -> str:
