@@ -18,7 +18,7 @@ from bench.parity import ParityError, sums
 from bench.parts import Wanted
 from bench.subjects.merges import FIRST, LAST
 
-VERSION = 1
+VERSION = 2
 PART = 1_000_000
 DAY = 86_400_000_000
 NEW = 0.1  # of the changes are keys that the table does not know
@@ -36,7 +36,7 @@ def _rows(ids: np.ndarray, day: int) -> pa.Table:
             "amount": pa.Array.from_buffers(
                 pa.decimal128(12, 2), len(ids), [None, pa.py_buffer(np.ascontiguousarray(words))]
             ),
-            "at": pa.array(np.full(len(ids), (20_000 + day) * DAY)).cast(pa.timestamp("us", "UTC")),
+            "seen": pa.array(np.full(len(ids), (20_000 + day) * DAY)).cast(pa.timestamp("us", "UTC")),
         }
     )
 
@@ -66,7 +66,7 @@ def _judge(strategy: str, base: list[Path], changes: Path) -> Callable[[dict[str
     """Whether a table is what it must be after the changes."""
     before, news = f"read_parquet({[str(file) for file in base]!r})", f"read_parquet('{changes}')"
     if strategy == "merge":
-        shown = "id, customer, amount, at"
+        shown = "id, customer, amount, seen"
         right = (
             f"SELECT {shown} FROM {news} UNION ALL SELECT {shown} FROM {before} WHERE id NOT IN (SELECT id FROM {news})"
         )
@@ -74,11 +74,11 @@ def _judge(strategy: str, base: list[Path], changes: Path) -> Callable[[dict[str
         shown = "id, customer, amount, effective_from, effective_to, is_current"
         first, last = (f"TIMESTAMPTZ '{text}+00'" for text in (FIRST, LAST))
         right = f"""
-            SELECT b.id, b.customer, b.amount, {first} AS effective_from, coalesce(c.at, {last}) AS effective_to,
+            SELECT b.id, b.customer, b.amount, {first} AS effective_from, coalesce(c.seen, {last}) AS effective_to,
               c.id IS NULL AS is_current
             FROM {before} b LEFT JOIN {news} c ON b.id = c.id
             UNION ALL
-            SELECT c.id, c.customer, c.amount, CASE WHEN b.id IS NULL THEN {first} ELSE c.at END, {last}, true
+            SELECT c.id, c.customer, c.amount, CASE WHEN b.id IS NULL THEN {first} ELSE c.seen END, {last}, true
             FROM {news} c LEFT JOIN {before} b ON b.id = c.id"""
 
     def judge(told: dict[str, Any]) -> None:
@@ -115,7 +115,7 @@ def merge(wanted: Wanted) -> None:
                 key = f"merge/{rows}-{strategy}-{share:.0%}/{case.name}/{turn}"
                 if not wanted.wants(case.name) or wanted.store.has(key):
                     continue
-                room = home() / "tables" / f"{rows}-{strategy}-{case.name}"
+                room = home() / f"tables-v{VERSION}" / f"{rows}-{strategy}-{case.name}"
                 job = {
                     "module": "merges", "engine": case.engine, "strategy": strategy, "times": 2, "alone": True,
                     "work": str(room / "work"), "kept": str(room / "kept"), "changes": str(changes),
@@ -147,7 +147,7 @@ def incremental(wanted: Wanted) -> None:
                     key = f"incremental/append/{engine}/{name}/{turn}"
                     if wanted.store.has(key):
                         continue
-                    room = home() / "tables" / f"incremental-{engine}-{size}"
+                    room = home() / f"tables-v{VERSION}" / f"incremental-{engine}-{size}"
                     extra = home() / f"changes-v{VERSION}" / "more.parquet"
                     if not extra.exists():
                         extra.parent.mkdir(parents=True, exist_ok=True)

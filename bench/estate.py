@@ -64,6 +64,8 @@ def contract(domain: str, system: str, layer: str, entity: str, number: int) -> 
     below = "bronze" if layer == "silver" else "silver"
     before = max(number - 1, 0)
     link = f"links:\n  - {{name: before, table: {domain}.{below}.{system}_entity{before:03}, columns: [id, f0]}}\n"
+    parent = f"    - {{name: parent, foreign_key: {{contract: {layer}_{system}_entity{before:03}, column: id}}}}\n"
+    parent = parent if number else ""
     return f"""\
 {head}upstream: [{below}_{system}_{entity}]
 source: {{type: table, path: {domain}.{below}.{system}_{entity}}}
@@ -71,7 +73,7 @@ source: {{type: table, path: {domain}.{below}.{system}_{entity}}}
   grain: one row per id
   fields:
     - {{name: id, required: true, pattern: "^E[0-9]+$"}}
-{fields}transformations:
+{parent}{fields}transformations:
   - sql: "LOWER(TRIM(f0)) AS f0"
     phase: pre
   - trim: {{fields: [f6]}}

@@ -75,14 +75,9 @@ def measure(case: Case, job: dict[str, Any], judge: Callable[[dict[str, Any]], N
         command = [python, "-m", "bench.worker", str(room / "job.json"), str(told_file)]
         # The LakeLogic of this checkout, whatever is installed; a peer's environment must not see it.
         found = str(ROOT) if case.env else os.pathsep.join([str(ROOT), str(ROOT / "src")])
-        variables = {
-            "PYTHONPATH": found,
-            "SPARK_LOCAL_DIRS": str(room / "spark"),
-            "TMPDIR": str(room / "tmp"),
-            **case.variables,
-        }
+        variables = {"PYTHONPATH": found, "TMPDIR": str(room / "tmp"), **case.variables}
         (room / "tmp").mkdir()
-        spent = spend(command, log, env=variables, seconds=seconds)
+        spent = spend(command, log, env=variables, seconds=seconds, limit_mb=job.get("limit_mb", 0))
         record: Record = {"case": case.name, "engine": case.engine, "load": spent.load}
         if spent.code:
             lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]

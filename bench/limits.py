@@ -1,4 +1,4 @@
-"""More data than memory: the reference job with a limit on each process, below what the rows take in memory."""
+"""More data than memory: the reference job with a limit below what the rows take, over which the run is ended."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from bench import data, results
 from bench.harness import Case, interleaved, say
 from bench.parts import Wanted
 
-# Megabytes of private memory that a process may have. Ten million orders take 2,100 MB as Arrow, and more in Java.
+# Megabytes of private memory that all processes of a run may have together. Ten million orders take 2,100 MB as
+# Arrow, and more in Java.
 LIMITS = {"duckdb": 1_000, "polars": 1_500, "spark": 2_000}
 HEAP = "1g"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -81,6 +82,18 @@ def memory(root: int) -> dict[str, int]:
     return now
 
 
+def private(root: int) -> int:
+    """Bytes of a tree that stand for nothing on disk: what a machine without room for them cannot give."""
+    total = 0
+    for pid in descendants(root):
+        try:
+            lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        except OSError:
+            continue
+        total += sum(int(line.split()[1]) << 10 for line in lines if line.startswith("RssAnon"))
+    return total
+
+
 def peak(samples: Samples, start: float = 0.0, end: float = float("inf")) -> dict[str, int]:
     """The most that was held at one time between two moments: in all, and by kind of process."""
     seen = [now for at, now in samples if start <= at <= end]
@@ -100,13 +113,17 @@ class Spent:
     load: float
 
 
-def spend(command: list[str], log: Path, *, env: dict[str, str] | None = None, seconds: int = 3600) -> Spent:
+def spend(
+    command: list[str], log: Path, *, env: dict[str, str] | None = None, seconds: int = 3600, limit_mb: int = 0
+) -> Spent:
     """Run a command and measure its whole tree; a keeper process adopts what the command leaves behind.
 
-    What the command prints goes to `log`. It finds the package `bench`, whatever its own environment is.
+    What the command prints goes to `log`. A tree that runs for too long, or holds more private memory than its limit,
+    is ended, as a machine without more memory would end it. The command finds the package `bench`, whatever its own
+    environment is.
     """
     load = os.getloadavg()[0]
-    keeper = [sys.executable, __file__, str(seconds), *command]
+    keeper = [sys.executable, __file__, str(seconds), str(limit_mb), *command]
     told = {**os.environ, "PYTHONPATH": str(ROOT), **(env or {})}
     with log.open("wb") as said:
         done = subprocess.run(keeper, env=told, cwd=log.parent, stdout=subprocess.PIPE, stderr=said, check=True)
@@ -114,7 +131,7 @@ def spend(command: list[str], log: Path, *, env: dict[str, str] | None = None, s
     return Spent(**answer, load=round(load, 2))
 
 
-def _keep(seconds: int, command: list[str]) -> None:
+def _keep(seconds: int, limit_mb: int, command: list[str]) -> None:
     ctypes.CDLL(None).prctl(ADOPT_ORPHANS, 1, 0, 0, 0)
     began = time.perf_counter()
     started = subprocess.Popen(command, stdout=sys.stderr)
@@ -124,9 +141,13 @@ def _keep(seconds: int, command: list[str]) -> None:
     while waiting:
         samples.append((round(time.time(), 2), memory(started.pid)))
         time.sleep(EVERY)
-        if time.perf_counter() - began > seconds:
+        too_much = limit_mb and private(started.pid) > limit_mb << 20
+        if too_much:
+            print(f"ended: more than {limit_mb} MB of private memory", file=sys.stderr)
+        if too_much or time.perf_counter() - began > seconds:
             for pid in descendants(os.getpid())[1:]:
-                os.kill(pid, 9)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, 9)
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -144,4 +165,4 @@ def _keep(seconds: int, command: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    _keep(int(sys.argv[1]), sys.argv[2:])
+    _keep(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])

@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import resource
 import shutil
 import sys
 import time
@@ -23,9 +22,6 @@ from bench.tree import snapshot
 def main(job_file: str, told_file: str) -> None:
     """Do the job as often as it says; the first time is cold, the others are warm."""
     job: dict[str, Any] = json.loads(Path(job_file).read_text())
-    if limit := job.get("limit_mb"):
-        # Private memory, of this process and of each child for itself.
-        resource.setrlimit(resource.RLIMIT_DATA, (limit << 20, limit << 20))
     times: list[dict[str, Any]] = []
     module = importlib.import_module(f"bench.subjects.{job['module']}")
     started = module.start(job)

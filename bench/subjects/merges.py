@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-FIELDS = {"id": "bigint", "customer": "string", "amount": "decimal(12,2)", "at": "timestamp"}
+FIELDS = {"id": "bigint", "customer": "string", "amount": "decimal(12,2)", "seen": "timestamp"}
 FIRST, LAST = "1900-01-01 00:00:00", "9999-12-31 00:00:00"
 TABLE = "lakelogic_warehouse/bench/silver/orders"
 
@@ -24,9 +24,9 @@ def versions() -> dict[str, str]:
 
 def contract(strategy: str) -> dict[str, Any]:
     """The table as a contract; files land in the working folder."""
-    settled: dict[str, Any] = {"strategy": "merge", "sequence_by": "at"}
+    settled: dict[str, Any] = {"strategy": "merge", "sequence_by": "seen"}
     if strategy == "scd2":
-        settled = {"strategy": "scd2", "scd2": {"track_columns": ["customer", "amount"], "timestamp_field": "at"}}
+        settled = {"strategy": "scd2", "scd2": {"track_columns": ["customer", "amount"], "timestamp_field": "seen"}}
     return {
         "dataset": "orders",
         "source": {"path": "landing/*.parquet", "load_mode": "incremental"},
@@ -133,7 +133,7 @@ def _by_delta_rs(_: Any, job: dict[str, Any], work: Path) -> None:
     table, changes = DeltaTable(str(work / TABLE)), pq.read_table(work / "landing" / "changes.parquet")
     if job["strategy"] == "merge":
         merging = table.merge(changes, "t.id = s.id", source_alias="s", target_alias="t")
-        merging.when_matched_update_all("s.at >= t.at").when_not_matched_insert_all().execute()
+        merging.when_matched_update_all("s.seen >= t.seen").when_not_matched_insert_all().execute()
         return
     # Each change stands twice: with its key it closes the current version, without one it is inserted as the next.
     import duckdb
@@ -144,13 +144,13 @@ def _by_delta_rs(_: Any, job: dict[str, Any], work: Path) -> None:
         f"SELECT DISTINCT t.id AS known FROM read_parquet({table.file_uris()!r}) t JOIN changes s ON t.id = s.id "
         "WHERE t.is_current"
     )
-    began = f"CASE WHEN known IS NULL THEN TIMESTAMPTZ '{FIRST}+00' ELSE at END AS started"
+    began = f"CASE WHEN known IS NULL THEN TIMESTAMPTZ '{FIRST}+00' ELSE seen END AS started"
     rows = connection.sql(
         f"WITH rows AS MATERIALIZED (SELECT c.*, {began} FROM changes c LEFT JOIN ({known}) ON c.id = known) "
         "SELECT id AS key, * FROM rows UNION ALL SELECT NULL AS key, * FROM rows"
     ).to_arrow_table()
     merging = table.merge(rows, "t.id = s.key AND t.is_current", source_alias="s", target_alias="t")
-    merging = merging.when_matched_update({"effective_to": "s.at", "is_current": "false"})
+    merging = merging.when_matched_update({"effective_to": "s.seen", "is_current": "false"})
     values = {**{name: f"s.{name}" for name in FIELDS}, "effective_from": "s.started", "is_current": "true"}
     values["effective_to"] = f"CAST('{LAST}' AS TIMESTAMP)"
     merging.when_not_matched_insert(values, predicate="s.key IS NULL").execute()
@@ -161,18 +161,18 @@ def _by_spark(spark: Any, job: dict[str, Any], work: Path) -> None:
     if job["strategy"] == "merge":
         spark.sql(
             f"MERGE INTO {table} t USING {changes} s ON t.id = s.id "
-            "WHEN MATCHED AND s.at >= t.at THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+            "WHEN MATCHED AND s.seen >= t.seen THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
         )
         return
     known = f"SELECT t.id AS known FROM {table} t JOIN {changes} s ON t.id = s.id WHERE t.is_current"
-    started = f"CASE WHEN known IS NULL THEN TIMESTAMP '{FIRST}' ELSE at END AS started"
+    started = f"CASE WHEN known IS NULL THEN TIMESTAMP '{FIRST}' ELSE seen END AS started"
     rows = f"SELECT c.*, {started} FROM {changes} c LEFT JOIN ({known}) ON c.id = known"
     both = f"SELECT id AS key, * FROM ({rows}) UNION ALL SELECT CAST(NULL AS BIGINT) AS key, * FROM ({rows})"
     names = ", ".join((*FIELDS, "effective_from", "effective_to", "is_current"))
     values = ", ".join((*(f"s.{name}" for name in FIELDS), "s.started", f"TIMESTAMP '{LAST}'", "true"))
     spark.sql(
         f"MERGE INTO {table} t USING ({both}) s ON t.id = s.key AND t.is_current "
-        "WHEN MATCHED THEN UPDATE SET effective_to = s.at, is_current = false "
+        "WHEN MATCHED THEN UPDATE SET effective_to = s.seen, is_current = false "
         f"WHEN NOT MATCHED AND s.key IS NULL THEN INSERT ({names}) VALUES ({values})"
     )
 

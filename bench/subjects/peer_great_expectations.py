@@ -43,7 +43,7 @@ def run(started: Any, job: dict[str, Any], out: Path) -> dict[str, Any]:
     rows = pd.concat([pd.read_parquet(file) for file in job["files"]], ignore_index=True)
     known = pd.read_parquet(job["customers"])["customer_id"].tolist()
     e = gx.expectations
-    suite = [
+    asked = [
         e.ExpectColumnValuesToNotBeNull(column="customer_id"),
         e.ExpectColumnValuesToNotBeNull(column="email"),
         e.ExpectColumnValuesToNotBeNull(column="sku"),
@@ -58,13 +58,16 @@ def run(started: Any, job: dict[str, Any], out: Path) -> dict[str, Any]:
         e.ExpectColumnValuesToBeInSet(column="customer_id", value_set=known),
         e.ExpectColumnValuesToBeUnique(column="order_id"),
     ]
+    # Results come in an order of their own, so each expectation carries its name.
+    suite = [one.copy(update={"meta": {"rule": name}}) for name, one in zip((*NAMES, "id_unique"), asked, strict=True)]
     batch = definition.get_batch({"dataframe": rows})
     result = batch.validate(
         gx.ExpectationSuite("orders", expectations=suite), result_format={"result_format": "COMPLETE"}
     )
     why: dict[int, list[str]] = {}
     unique = False
-    for name, one in zip((*NAMES, "id_unique"), result.results, strict=True):
+    for one in result.results:
+        name = one.expectation_config.meta["rule"]
         listed = one.result.get("unexpected_index_list") or []
         if name == "id_unique":
             unique = bool(one.success)

@@ -34,7 +34,7 @@ def run(_: Any, job: dict[str, Any], out: Path) -> dict[str, Any]:
     source = {"type": "duckdb", "name": "bench", "connection": {"database": str(out / "orders.db"), "read_only": True}}
     tests = predicates("regexp_matches(phone, '{}')", "known_id IS NOT NULL", prefix="")
     checks = [
-        {"failed_rows": {"name": name, "expression": f"({test}) IS NOT TRUE"}}
+        {"failed_rows": {"name": name, "qualifier": name, "expression": f"({test}) IS NOT TRUE"}}
         for name, test in zip(NAMES, tests, strict=True)
     ]
     ids = {"name": "order_id", "checks": [{"duplicate": {"name": "id_unique"}}]}

@@ -41,3 +41,13 @@ def test_a_ratio_is_taken_within_a_round():
     ours = {"0": record(1.5), "1": record(4.0), "2": record(4.0)}
     found = ratios({"hand": hand, "lakelogic": ours}, "cold")["lakelogic"]["hand"]
     assert found == {"median": 1.5, "least": 1.0, "most": 2.0, "count": 3}
+
+
+def test_a_tree_over_its_limit_of_memory_is_ended(tmp_path):
+    from bench.tree import spend
+
+    hold = "import time; kept = bytearray(200 << 20); time.sleep(60)"
+    spent = spend([sys.executable, "-c", hold], tmp_path / "log", limit_mb=100)
+    assert spent.code != 0
+    assert "more than 100 MB" in (tmp_path / "log").read_text()
+    assert spend([sys.executable, "-c", "pass"], tmp_path / "log", limit_mb=100).code == 0
