@@ -15,7 +15,7 @@ from lakelogic.contract import codes
 from lakelogic.contract.check import describe, in_order
 from lakelogic.contract.document import Contract
 from lakelogic.contract.packs import PackChoice
-from lakelogic.contract.references import with_references
+from lakelogic.contract.references import neighbours, with_references
 from lakelogic.contract.resolve import Asked, Overrides, entity_of, resolve
 from lakelogic.contract.surroundings import NOTHING_AROUND, SUFFIXES, Around, Document, Documents, text_of
 from lakelogic.contract.tree import Branch, Entry, Items, Leaf, Node, Spot, child, parse, plain, planted, walk
@@ -164,14 +164,19 @@ def examine(
         return None, problems or list(error.diagnostics)
     contract._stem = entity_of(file) if file else None
 
-    def beside(path: Path) -> Contract | None:
-        return documents.noted(
-            "contract beside",
-            str(path),
-            lambda: _beside(path, Asked(env, None, packs, placeholders, environ), documents),
-        )
+    what = f"contract of {env} with {','.join(packs.names)}"
+    if file and not overrides:
+        whole = contract
+        documents.noted(what, str(Path(file).resolve()), lambda: whole)
 
-    contract = with_references(contract, file, beside)
+    def beside(path: Path) -> Contract | None:
+        other = Asked(env, None, packs, placeholders, environ)
+        return documents.noted(what, str(path), lambda: _beside(path, other, documents))
+
+    def listed(folder: Path) -> list[Path]:
+        return documents.noted("contracts beside", str(folder), lambda: neighbours(folder))
+
+    contract = with_references(contract, file, beside, listed)
     origins = Origins(resolved.tree)
     return Loaded(contract, origins, resolved.tree, file, env, around, resolved.packs, resolved.layers), problems
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from lakelogic.contract.document import Contract
+from lakelogic.contract.resolve import entity_of
 from lakelogic.contract.source import Link, is_table_name
 
 _SUFFIXES = (".yaml", ".yml")
@@ -23,10 +24,16 @@ def link_of(links: Sequence[Link], contract: str) -> str | None:
     return None
 
 
-def with_references(contract: Contract, file: str | None, read: Callable[[Path], Contract | None]) -> Contract:
+def with_references(
+    contract: Contract,
+    file: str | None,
+    read: Callable[[Path], Contract | None],
+    listed: Callable[[Path], Sequence[Path]] | None = None,
+) -> Contract:
     """The contract with a link for every foreign key that names a contract whose table can be found.
 
-    `read` loads a contract file without following its own references; None for a file that is none.
+    `read` loads a contract file without following its own references; None for a file that is none. `listed` may
+    remember the contracts in and beside a folder.
     """
     wanted = {
         field.foreign_key.contract
@@ -37,19 +44,29 @@ def with_references(contract: Contract, file: str | None, read: Callable[[Path],
         return contract
     added: list[Link] = []
     for name in sorted(wanted):
-        target = _target(name, Path(file), read)
+        target = _target(name, Path(file), read, listed or neighbours)
         if target is not None:
             added.append(Link.model_validate({"name": name, "table": target}))
     return contract.model_copy(update={"links": (*contract.links, *added)}) if added else contract
 
 
-def _target(name: str, file: Path, read: Callable[[Path], Contract | None]) -> str | None:
+def neighbours(folder: Path) -> list[Path]:
+    """The contracts of a folder and of the folders beside it."""
+    found = sorted([*folder.glob("*.y*ml"), *folder.parent.glob("*/*.y*ml")])
+    return [other for other in found if other.suffix in _SUFFIXES and not other.name.startswith("_")]
+
+
+def _target(
+    name: str, file: Path, read: Callable[[Path], Contract | None], listed: Callable[[Path], Sequence[Path]]
+) -> str | None:
     if name.lower().endswith(_SUFFIXES):
         found = read(file.parent / name)
         return found.materialization.target_path if found else None
-    folder = file.resolve().parent
-    for other in sorted([*folder.glob("*.y*ml"), *folder.parent.glob("*/*.y*ml")]):
-        if other.suffix in _SUFFIXES and other != file.resolve() and not other.name.startswith("_"):
+    here = file.resolve()
+    # A file is mostly called like its entity: those are looked at first, and the others seldom need to be read.
+    likely = sorted(listed(here.parent), key=lambda other: entity_of(other.name).lower() not in name.lower())
+    for other in likely:
+        if other != here:
             found = read(other)
             if found is not None and found.dataset_name.lower() == name.lower():
                 return found.materialization.target_path
