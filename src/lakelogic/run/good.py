@@ -25,7 +25,7 @@ from lakelogic.plan.nodes import (
     Read,
     Rollup,
 )
-from lakelogic.plan.strategies.frames import Settlement
+from lakelogic.plan.strategies.frames import STAYS, STOOD, Settlement
 from lakelogic.plan.strategies.meet import good_types, meet, own_columns
 from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.plan.strategies.unknown import is_there, member
@@ -118,7 +118,11 @@ class _Member:
                 return None
         path = Path(f"{place}-unknown/part-00000.parquet")
         path.parent.mkdir(parents=True, exist_ok=True)
-        schema = pa.schema([(name, to_arrow(type_)) for name, type_ in columns.items()])
+        kinds = dict(columns)
+        if state is not None and state.own:
+            kinds = {column.name: column.type for column in settlement.changed}
+            row = {**row, STOOD: False, STAYS: True}
+        schema = pa.schema([(name, to_arrow(type_)) for name, type_ in kinds.items()])
         pq.write_table(pa.Table.from_pylist([row], schema=schema), path)
         partition = {name: row[name] for name in self.settling.layout.partition_by}
         return Extra(StagedFile(str(path), 1, path.stat().st_size, partition), "unknown_member")

@@ -238,18 +238,25 @@ class OwnDelta(Protocol):
         """Some rows."""
         ...
 
-    def create(self, root: str, schema: pa.Schema, partition_by: Sequence[str], properties: Mapping[str, str]) -> None:
-        """An empty table; one that is there by now is fine."""
-        ...
-
     def add_columns(self, root: str, fields: Sequence[pa.Field]) -> None:
         """New columns behind the others."""
         ...
 
     def write(
-        self, root: str, files: Sequence[str], schema: pa.Schema, app_id: str, n: int, text: str, mode: Mode
+        self,
+        root: str,
+        files: Sequence[str],
+        schema: pa.Schema,
+        app_id: str,
+        n: int,
+        text: str,
+        mode: Mode,
+        layout: Layout = PLAIN,
     ) -> None:
-        """The rows of staged files, beside those of the table, or in place of all or of those of their partitions."""
+        """The rows of staged files, beside those of the table, or in place of all or of those of their partitions.
+
+        Makes the table, with the layout, where there is none.
+        """
         ...
 
     def change(

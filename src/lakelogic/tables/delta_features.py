@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -26,7 +27,9 @@ _OWN = _WRITTEN | {
     "inCommitTimestamp",
     "typeWidening",
     "typeWidening-preview",
+    "variantType",  # delta-rs lists it for every table with reader features; columns of that type are looked for below
 }
+_VARIANT = re.compile(r'"(type|elementType|keyType|valueType)"\s*:\s*"variant"')
 _CONSTRAINT = "delta.constraints."
 # Column metadata that obliges every writer to compute or check something.
 _DUTIES = {
@@ -124,10 +127,14 @@ def refuse_writing(table: Any, location: str, *, removes: bool = False) -> None:
 
 def refuse_own(table: Any, location: str, *, removes: bool = False) -> None:
     """Raise when Spark's own Delta should not write to the table either."""
+    _refuse(None, location, _known_by_nobody(table), "write to", "damage")
+    _refuse_removal(table, location, removes=removes)
+
+
+def _known_by_nobody(table: Any) -> list[str]:
     protocol = table.protocol()
     foreign = sorted({*(protocol.reader_features or ()), *(protocol.writer_features or ())} - _OWN)
-    _refuse(table, location, foreign, "write to", "damage")
-    _refuse_removal(table, location, removes=removes)
+    return [*foreign, "columns of type variant"] if _VARIANT.search(table.schema().to_json()) else foreign
 
 
 def _refuse_removal(table: Any, location: str, *, removes: bool) -> None:
@@ -141,13 +148,11 @@ def _refuse(table: Any, location: str, features: Iterable[str], verb: str, harm:
     if not names:
         return
     hint = "Choose another target, or drop the feature with the engine that set it."
-    if table is not None:
-        protocol = table.protocol()
-        if {*(protocol.reader_features or ()), *(protocol.writer_features or ())} <= _OWN:
-            hint = (
-                "Spark's own Delta can: run with --engine spark, once `lakelogic setup spark` has fetched it. "
-                "Or drop the feature with the engine that set it."
-            )
+    if table is not None and not _known_by_nobody(table):
+        hint = (
+            "Spark's own Delta can: run with --engine spark, once `lakelogic setup spark` has fetched it. "
+            "Or drop the feature with the engine that set it."
+        )
     raise FeatureRefused(
         f"Cannot {verb} this Delta table without the risk to {harm} it. It uses: {', '.join(names)}.",
         where=location,

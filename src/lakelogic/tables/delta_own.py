@@ -111,8 +111,11 @@ class DeltaBothWays(DeltaTables):
         if table is None and own_properties(layout.properties):
             columns.refuse_twins(root, schema.names)
             partitions.refuse_columns(root, layout.partition_by, schema)
-            self._opened_own(root).create(root, columns.stored(schema), layout.partition_by, layout.properties)
-        elif table is None or not unwritten(table):
+            read_footers(root, files, schema)
+            text, paths = commit_text(commit.app_id, commit.n, commit.metadata), [file.path for file in files]
+            self._opened_own(root).write(root, paths, schema, commit.app_id, commit.n, text, "append", layout)
+            return self._done(root, commit, sum(file.rows for file in files))
+        if table is None or not unwritten(table):
             return super().append(location, files, schema, commit, layout=layout)
         return self._put(root, files, schema, commit, "append")
 

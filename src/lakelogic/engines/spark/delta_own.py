@@ -11,6 +11,7 @@ import threading
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -19,10 +20,10 @@ from lakelogic.engines.base import Frame
 from lakelogic.engines.spark import session as sessions
 from lakelogic.engines.spark.frames import ddl, empty_frame, located, parquet_frame, to_table
 from lakelogic.engines.spark.scan import delta_frame, told_path
-from lakelogic.engines.spark.text import name, quoted, type_name
+from lakelogic.engines.spark.text import name, type_name
 from lakelogic.errors import CommitConflict, FeatureRefused, TableError
 from lakelogic.sql.types import from_arrow
-from lakelogic.tables.base import Mode, RowChange
+from lakelogic.tables.base import PLAIN, Layout, Mode, RowChange
 
 _APP, _N = "spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion"
 _SAID = "spark.databricks.delta.commitInfo.userMetadata"
@@ -52,7 +53,9 @@ class SparkDelta:
         catalog = session.conf.get(_CATALOG, None)
         # Statements about a table by its path are resolved by Delta's catalog, whatever the session was started with.
         wanted = sessions.DELTA[_CATALOG] if catalog in (None, "builtin") else str(catalog)
-        self._writes = sessions.beside(session, {**settings, _CATALOG: wanted})
+        self._settings = {**settings, _CATALOG: wanted}
+        self._writes = sessions.beside(session, self._settings)
+        self._small: Any = None
         self._lock = threading.Lock()
 
     def counts(self, root: str, version: int) -> dict[str, int]:
@@ -64,24 +67,32 @@ class SparkDelta:
         """Some rows."""
         return to_table(delta_frame(self._reads, root).limit(limit))
 
-    def create(self, root: str, schema: pa.Schema, partition_by: Sequence[str], properties: Mapping[str, str]) -> None:
-        """An empty table."""
-        parted = f" PARTITIONED BY ({', '.join(map(name, partition_by))})" if partition_by else ""
-        said = ", ".join(f"{quoted(key)} = {quoted(value)}" for key, value in properties.items())
-        self._run(root, f"CREATE TABLE IF NOT EXISTS {_table(root)} ({_columns(schema)}) USING DELTA{parted} "
-                        f"TBLPROPERTIES ({said})")  # fmt: skip
-
     def add_columns(self, root: str, fields: Sequence[pa.Field]) -> None:
         """New columns behind the others."""
-        self._run(root, f"ALTER TABLE {_table(root)} ADD COLUMNS ({_columns(fields)})")
+        _run(self._writes, root, f"ALTER TABLE {_table(root)} ADD COLUMNS ({_columns(fields)})")
 
     def write(
-        self, root: str, files: Sequence[str], schema: pa.Schema, app_id: str, n: int, text: str, mode: Mode
+        self,
+        root: str,
+        files: Sequence[str],
+        schema: pa.Schema,
+        app_id: str,
+        n: int,
+        text: str,
+        mode: Mode,
+        layout: Layout = PLAIN,
     ) -> None:
-        """The rows of staged files, in one commit."""
-        writer = self._staged(files, schema).write.format("delta").mode("append" if mode == "append" else "overwrite")
+        """The rows of staged files, in one commit; makes the table where there is none."""
+        writer = (
+            _staged(self._session_for(root), files, schema)
+            .write.format("delta")
+            .mode("append" if mode == "append" else "overwrite")
+        )
         writer = writer.option("txnAppId", app_id).option("txnVersion", str(n)).option("userMetadata", text)
         writer = writer.option("partitionOverwriteMode", "dynamic" if mode == "partitions" else "static")
+        writer = writer.options(**layout.properties)
+        if layout.partition_by:
+            writer = writer.partitionBy(*layout.partition_by)
         with _trouble(root):
             writer.save(located(root))
 
@@ -89,7 +100,8 @@ class SparkDelta:
         self, root: str, files: Sequence[str], schema: pa.Schema, app_id: str, n: int, text: str, change: RowChange
     ) -> None:
         """One MERGE: rows that stood get new values or go, new ones come; a row that is not as it was stops it."""
-        staged = self._staged(files, schema)
+        session = self._session_for(root)
+        staged = _staged(session, files, schema)
         if change.in_groups:
             staged = _grouped(staged, schema, change)
         stood, stays = (f"s.{name(column)}" for column in (change.stood, change.stays))
@@ -108,14 +120,15 @@ class SparkDelta:
             f"WHEN NOT MATCHED THEN INSERT ({into}) VALUES ({', '.join(values)})"
         )
         try:
-            with self._lock, self._once(app_id, n, text):
-                self._run(root, statement)
+            # A MERGE takes no options: what makes it happen once is told by settings.
+            with self._lock, _with(session, {_APP: app_id, _N: str(n), _SAID: text}):
+                _run(session, root, statement)
         finally:
-            self._writes.catalog.dropTempView(view)
+            session.catalog.dropTempView(view)
 
     def optimize(self, root: str) -> tuple[int, int]:
         """Put small files together."""
-        found = self._run(root, f"OPTIMIZE {_table(root)}")
+        found = _run(self._writes, root, f"OPTIMIZE {_table(root)}")
         metrics = found[0]["metrics"]
         return int(metrics["numFilesRemoved"]), int(metrics["numFilesAdded"])
 
@@ -123,35 +136,50 @@ class SparkDelta:
         """Delete files that no version of the last hours needs; what would go is told up to a thousand files."""
         key = "spark.databricks.delta.retentionDurationCheck.enabled"
         statement = f"VACUUM {_table(root)} RETAIN {hours} HOURS"
-        with self._lock, self._with({key: "false"}):
-            planned = [str(row[0]) for row in self._run(root, f"{statement} DRY RUN")]
+        with self._lock, _with(self._writes, {key: "false"}):
+            planned = [str(row[0]) for row in _run(self._writes, root, f"{statement} DRY RUN")]
             if not dry_run:
-                self._run(root, statement)
+                _run(self._writes, root, statement)
         return sorted(re.sub("^file:/+", "/", path) for path in planned)
 
-    def _staged(self, files: Sequence[str], schema: pa.Schema) -> Frame:
-        columns = [(field.name, from_arrow(field.type)) for field in schema]
-        return parquet_frame(self._writes, files, columns) if files else empty_frame(self._writes, columns)
+    def _session_for(self, root: str) -> Any:
+        """Where there is little, a session that compiles nothing: that would take longer than the work."""
+        if not sessions.is_started_here(self._writes) or not _is_small(root):
+            return self._writes
+        if self._small is None:
+            self._small = sessions.beside(self._writes, {**self._settings, **sessions.SMALL})
+        return self._small
 
-    def _run(self, root: str, statement: str) -> list[Any]:
-        with _trouble(root):
-            found: list[Any] = self._writes.sql(statement).collect()
-        return found
 
-    @contextmanager
-    def _once(self, app_id: str, n: int, text: str) -> Iterator[None]:
-        """A MERGE takes no options: what makes it happen once is told by settings."""
-        with self._with({_APP: app_id, _N: str(n), _SAID: text}):
-            yield
+def _staged(session: Any, files: Sequence[str], schema: pa.Schema) -> Frame:
+    columns = [(field.name, from_arrow(field.type)) for field in schema]
+    return parquet_frame(session, files, columns) if files else empty_frame(session, columns)
 
-    @contextmanager
-    def _with(self, settings: Mapping[str, str]) -> Iterator[None]:
-        sessions.configure(self._writes, settings)
-        try:
-            yield
-        finally:
-            for key in settings:
-                self._writes.conf.unset(key)
+
+def _is_small(root: str) -> bool:
+    """Whether the table's folder, staged files included, holds little."""
+    left = sessions.SMALL_BYTES
+    for path in Path(root).rglob("*.parquet"):
+        left -= path.stat().st_size
+        if left < 0:
+            return False
+    return True
+
+
+def _run(session: Any, root: str, statement: str) -> list[Any]:
+    with _trouble(root):
+        found: list[Any] = session.sql(statement).collect()
+    return found
+
+
+@contextmanager
+def _with(session: Any, settings: Mapping[str, str]) -> Iterator[None]:
+    sessions.configure(session, settings)
+    try:
+        yield
+    finally:
+        for key in settings:
+            session.conf.unset(key)
 
 
 def _grouped(staged: Frame, schema: pa.Schema, change: RowChange) -> Frame:

@@ -110,9 +110,9 @@ class SparkEngine:
                         else "`lakelogic setup spark` fetches it; a session that is started then has it.",
                     )
                 session = sessions.with_delta(session)
-                sessions.configure(session, self._settings)
+                sessions.configure(session, sessions.changeable(session, self._settings))
                 self._session, self._small = session, None
-            self._own = SparkDelta(session, self._settings)
+            self._own = SparkDelta(session, sessions.changeable(session, self._settings))
         return self._own
 
     def _for(self, size: int | None) -> tuple[Any, bool]:
@@ -130,7 +130,7 @@ class SparkEngine:
 
     def scan(self, read: Read, pinned: Pinned) -> Frame:
         """The landed columns and where each row came from."""
-        session, small = (self.session, False) if pinned.own else self._for(scan.size_of(pinned.files))
+        session, small = self._for(scan.size_of(pinned.files))
         frame = scan.scan(session, read, pinned)
         # One task for a few rows: nothing has to be moved between tasks then.
         return noted(frame.coalesce(1), replace(notes_of(frame), small=True)) if small else frame

@@ -145,6 +145,11 @@ def with_delta(session: Any) -> Any:
     return made
 
 
+def changeable(session: Any, settings: Mapping[str, str]) -> dict[str, str]:
+    """Those among the settings that a session can have for itself; the others hold for the whole of Spark."""
+    return {key: value for key, value in settings.items() if session.conf.isModifiable(key)}
+
+
 def configure(session: Any, settings: Mapping[str, str]) -> None:
     """Put settings on a session that is ours."""
     with warnings.catch_warnings():
