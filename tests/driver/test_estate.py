@@ -157,6 +157,23 @@ def test_owners_come_from_the_contract_or_the_domain(lay: Any) -> None:
     ]
 
 
+def test_an_environment_is_chosen_where_it_is_and_unknown_only_where_nobody_has_it(lay: Any) -> None:
+    root = lay(
+        {
+            "with/_system.yaml": "system: a\nenvironments: {prod: {quality: {max_quarantine_ratio: 0.1}}}\n",
+            "with/a.yaml": contract("bronze", "a"),
+            "without/b.yaml": contract("bronze", "b").replace("b.csv", "'{env}/b.csv'"),
+        }
+    )
+    estate = load_estate(root, env="prod", environ={})
+    assert told(estate) == []
+    assert estate["bronze_a_a"].loaded.contract.quality.max_quarantine_ratio == 0.1
+    assert estate["bronze_b"].loaded.contract.source.path == "prod/b.csv"
+    assert {member.loaded.env for member in estate} == {"prod"}
+    wrong = load_estate(root, env="prd", environ={})
+    assert [(p.code, p.hint) for p in wrong.errors] == [("LL-C130", "Did you mean `prod`?")]
+
+
 def test_environment_overrides_and_packs_go_to_every_contract(lay: Any) -> None:
     from lakelogic.contract.packs import PackChoice
 

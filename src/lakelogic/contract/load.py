@@ -135,8 +135,12 @@ def examine(
     environ: Mapping[str, str] | None = None,
     packs: PackChoice | None = None,
     documents: Documents | None = None,
+    env_is_needed: bool = True,
 ) -> tuple[Loaded | None, list[Diagnostic]]:
-    """As `load`, but hands back what could be read together with what is wrong, so that later checks can go on."""
+    """As `load`, but hands back what could be read together with what is wrong, so that later checks can go on.
+
+    Unless `env_is_needed`, a contract without the chosen environment stands as it is written.
+    """
     environ = os.environ if environ is None else environ
     documents = documents or Documents()
     packs = _with_variables(packs or PackChoice(), environ)
@@ -155,7 +159,11 @@ def examine(
         # A chosen environment is a demand; the variable is a default for contracts that have environments.
         has_some = "environments" in tree.entries or (around.system and around.system.section("environments"))
         env = default if has_some else None
-    asked = Asked(env, overrides, packs, placeholders, environ)
+    known = _keys(tree.get("environments")) | _keys(around.system.section("environments") if around.system else None)
+    chosen = env if env_is_needed or env in known else None
+    if env is not None and chosen is None:
+        placeholders = {"env": env, **(placeholders or {})}
+    asked = Asked(chosen, overrides, packs, placeholders, environ)
     resolved = resolve(tree, file, asked, around, documents)
     problems += resolved.problems
     try:

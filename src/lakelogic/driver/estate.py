@@ -16,6 +16,7 @@ from lakelogic.contract.load import examine
 from lakelogic.contract.packs import PackChoice
 from lakelogic.contract.resolve import Overrides
 from lakelogic.contract.surroundings import SUFFIXES, Documents, shown
+from lakelogic.contract.tree import Branch
 from lakelogic.driver.graph import Graph, build_graph
 from lakelogic.driver.registry import (
     Listed,
@@ -137,8 +138,9 @@ def load_estate(
     """Load every contract of some registries, contracts or folders; nothing is raised, `problems` tells all.
 
     A folder stands for its registries and every contract below it; a registry for what it lists. `overrides` and
-    `packs` go to every contract. Contracts are also compiled (without looking at their sources) unless told not to.
-    Of the `whole` estate, which a folder is, an upstream that nobody makes is an error; otherwise a warning.
+    `packs` go to every contract, and so does `env` where a contract or its system has it. Contracts are also compiled
+    (without looking at their sources) unless told not to. Of the `whole` estate, which a folder is, an upstream that
+    nobody makes is an error; otherwise a warning.
     """
     documents = documents or Documents()
     given = [places] if isinstance(places, str | os.PathLike) else list(places)
@@ -162,10 +164,28 @@ def load_estate(
             problems.append(Diagnostic(codes.DUPLICATE_DATASET, message, where, hint))
             continue
         members[member.dataset] = member
+    if env is not None:
+        problems += _unknown_environment(env, members.values())
     problems += finder.unknown_entities(members.values(), whole=whole)
     graph = build_graph(members.values(), whole=whole and not _has_unread(problems))
     everything = in_order([*problems, *graph.problems, *_ownerless(members.values())])
     return Estate(tuple(members.values()), graph, tuple(everything), tuple(finder.registries), documents)
+
+
+def _unknown_environment(env: str, members: Iterable[Member]) -> list[Diagnostic]:
+    """Not every contract has environments of its own; one that none of them has is a mistake."""
+    known: dict[str, None] = {}
+    for member in members:
+        system = member.loaded.around.system
+        for section in (member.loaded.tree.get("environments"), system.section("environments") if system else None):
+            known |= dict.fromkeys(section.entries) if isinstance(section, Branch) else {}
+    if env in known:
+        return []
+    meant = nearest(env, known)
+    listed = ", ".join(f"`{name}`" for name in known) or "none"
+    hint = f"Did you mean `{meant}`?" if meant else f"Known: {listed}."
+    message = f"No contract and no system of the estate has the environment `{env}`."
+    return [Diagnostic(codes.UNKNOWN_ENVIRONMENT, message, Where(f"--env {env}"), hint)]
 
 
 def _has_unread(problems: Sequence[Diagnostic]) -> bool:
@@ -275,7 +295,13 @@ def _member(
 ) -> tuple[Member | None, list[Diagnostic]]:
     path = Path(os.path.normpath(listed.path))
     loaded, problems = examine(
-        shown(path), env=env, overrides=overrides, packs=packs, environ=environ, documents=documents
+        shown(path),
+        env=env,
+        overrides=overrides,
+        packs=packs,
+        environ=environ,
+        documents=documents,
+        env_is_needed=False,
     )
     if loaded is None:
         return None, problems
