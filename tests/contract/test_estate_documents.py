@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -414,6 +415,17 @@ def test_the_walk_ends_at_a_repository(tmp_path: Path) -> None:
     (tmp_path / "repo/.git").mkdir(parents=True)
     (tmp_path / "repo/a.yaml").write_text("source: {path: a.csv}\n")
     assert read(tmp_path / "repo/a.yaml").contract.domain is None
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folders have no such rights there")
+def test_nothing_is_inherited_from_a_folder_that_everybody_may_write_to(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    (shared / "mine").mkdir(parents=True)
+    (shared / "_domain.yaml").write_text("domain: somebody\n")
+    (shared / "mine/a.yaml").write_text("source: {path: a.csv}\n")
+    assert read(shared / "mine/a.yaml").contract.domain == "somebody"
+    shared.chmod(0o777)
+    assert read(shared / "mine/a.yaml").contract.domain is None
 
 
 def test_a_system_above_the_nearest_domain_is_not_its_own(tmp_path: Path) -> None:

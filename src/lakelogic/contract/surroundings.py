@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -83,7 +84,8 @@ class Documents:
     def around(self, folder: str | os.PathLike[str]) -> Around:
         """The nearest `_system.yaml` and `_domain.yaml` at or above a folder.
 
-        At most five folders up, and never out of a repository. A system that lies above the domain is not its own.
+        At most five folders up, never out of a repository, and never from a folder that everybody may write to.
+        A system that lies above the domain is not its own.
         """
         here = Path(os.path.normpath(Path(folder).absolute()))
         if here in self._around:
@@ -126,10 +128,22 @@ class Documents:
 def _upwards(folder: Path) -> tuple[Path, ...]:
     found: list[Path] = []
     for at in (folder, *folder.parents)[:MOST_FOLDERS]:
+        if at != folder and _is_open_to_all(at):
+            break
         found.append(at)
         if (at / ".git").exists():
             break
     return tuple(found)
+
+
+def _is_open_to_all(folder: Path) -> bool:
+    """Whether anybody on this machine may put files there (`/tmp`): what lies there is not ours to inherit."""
+    if os.name != "posix":
+        return False
+    try:
+        return bool(folder.stat().st_mode & stat.S_IWOTH)
+    except OSError:
+        return True
 
 
 def _present(folder: Path, name: str) -> Path | None:
