@@ -354,3 +354,22 @@ def layer_counts(members: Iterable[Member]) -> dict[str, int]:
     counted = Counter(member.layer or "no layer" for member in members)
     order = ("reference", "bronze", "silver", "gold", "no layer")
     return {layer: counted[layer] for layer in order if counted[layer]}
+
+
+def resolved_again(
+    estate: Estate,
+    members: Iterable[Member],
+    *,
+    env: str | None = None,
+    overrides: Overrides | None = None,
+    packs: PackChoice | None = None,
+) -> tuple[tuple[Member, ...], tuple[Diagnostic, ...]]:
+    """Some members with overrides and packs that are meant only for them, compiled; and what is wrong with them."""
+    found: list[Member] = []
+    problems: list[Diagnostic] = []
+    for one in members:
+        listed = Listed(one.path, one.entity, one.layer, one.enabled, one.depends_on, one.registry, one.where)
+        member, told = _member(listed, env, overrides, packs, None, estate.documents, compiled=True)
+        problems += told
+        found += [member] if member is not None else []
+    return tuple(found), tuple(in_order(problems))
