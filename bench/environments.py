@@ -13,7 +13,7 @@ from pathlib import Path
 PACKAGES: dict[str, tuple[str, ...]] = {
     "lakelogic-1.84": ("lakelogic[polars,duckdb,spark]==1.84.0", "pyspark==4.1.4"),
     "dqx": ("databricks-labs-dqx==0.17.0", "pyspark==4.1.4", "pandas", "pyarrow"),
-    "spark-expectations": ("spark-expectations==2.10.1", "pyspark==4.1.4", "setuptools<81"),
+    "spark-expectations": ("spark-expectations==2.10.1", "pyspark==4.1.4", "setuptools<81", "jinja2"),
     "great-expectations": ("great-expectations==1.24.1", "pandas", "pyarrow"),
     "pandera": ("pandera[polars]==0.35.0", "pyarrow"),
     "soda-core": ("soda-duckdb", "soda-core==4.28.0"),

@@ -146,13 +146,14 @@ def _by_delta_rs(_: Any, job: dict[str, Any], work: Path) -> None:
     )
     began = f"CASE WHEN known IS NULL THEN TIMESTAMPTZ '{FIRST}+00' ELSE seen END AS started"
     rows = connection.sql(
-        f"WITH rows AS MATERIALIZED (SELECT c.*, {began} FROM changes c LEFT JOIN ({known}) ON c.id = known) "
+        f"WITH rows AS MATERIALIZED (SELECT c.*, {began}, TIMESTAMPTZ '{LAST}+00' AS ended "
+        f"FROM changes c LEFT JOIN ({known}) ON c.id = known) "
         "SELECT id AS key, * FROM rows UNION ALL SELECT NULL AS key, * FROM rows"
     ).to_arrow_table()
     merging = table.merge(rows, "t.id = s.key AND t.is_current", source_alias="s", target_alias="t")
     merging = merging.when_matched_update({"effective_to": "s.seen", "is_current": "false"})
     values = {**{name: f"s.{name}" for name in FIELDS}, "effective_from": "s.started", "is_current": "true"}
-    values["effective_to"] = f"CAST('{LAST}' AS TIMESTAMP)"
+    values["effective_to"] = "s.ended"  # as a column: a cast of text goes through nanoseconds, which end in 2262
     merging.when_not_matched_insert(values, predicate="s.key IS NULL").execute()
 
 
