@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -181,3 +182,16 @@ def test_environment_overrides_and_packs_go_to_every_contract(lay: Any) -> None:
     estate = load_estate(root, overrides=["source.format=csv"], packs=PackChoice(("strict",)))
     assert {m.loaded.contract.source.format for m in estate} == {"csv"}
     assert {m.loaded.contract.quality.max_quarantine_ratio for m in estate} == {0.1}
+
+
+def test_the_estate_that_is_measured_has_no_fault(tmp_path: Path) -> None:
+    spec = importlib.util.spec_from_file_location("bench_estate", Path(__file__).parents[2] / "bench/estate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    bench = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(bench)
+    bench.write_estate(tmp_path, contracts=13, systems=2)
+    estate = load_estate(tmp_path)
+    assert told(estate) == []
+    assert len(estate) == 13
+    assert len({member.system for member in estate}) == 2

@@ -190,6 +190,22 @@ def test_run_validate_and_quarantine_see_the_same_inherited_document(
     assert json.dumps(listed).count("small") >= 1
 
 
+def test_a_replay_judges_by_the_packs_it_is_given(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAKELOGIC_ENGINE", "duckdb")
+    (workspace / "policy_packs").mkdir()
+    pack = workspace / "policy_packs/strict.yaml"
+    pack.write_text("name: strict\nquality: {row_rules: [{name: small, sql: 'id < 9'}]}\n")
+    (workspace / "a.csv").write_text("id\n1\n10\n20\n")
+    (workspace / "orders.yaml").write_text(
+        "dataset: orders\nsource: {path: a.csv}\nmodel: {fields: [{name: id, type: int}]}\n"
+        "materialization: {target_path: shop.silver.orders}\n"
+    )
+    assert told("run", "orders.yaml", "--policy-pack", "strict")["counts"]["quarantined"] == 2
+    pack.write_text("name: strict\nquality: {row_rules: [{name: small, sql: 'id < 15'}]}\n")
+    done = told("quarantine", "replay", "orders.yaml", "--policy-pack", "strict")
+    assert (done["passed"], done["failed"]) == (1, 1)
+
+
 def test_a_pack_named_on_the_command_line_is_applied_or_told_missing(workspace: Path) -> None:
     (workspace / "packs").mkdir()
     (workspace / "packs/base.yaml").write_text("name: base\nrequire: {quality: {max_quarantine_ratio: 0.1}}\n")

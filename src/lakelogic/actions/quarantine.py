@@ -19,6 +19,7 @@ import pyarrow as pa
 from lakelogic import clock, names
 from lakelogic.catalogs.local import LocalCatalog, is_path
 from lakelogic.contract.load import Loaded
+from lakelogic.contract.packs import PackChoice
 from lakelogic.errors import UsageError
 from lakelogic.ledger.records import Act
 from lakelogic.ledger.store import Ledger, open_ledger
@@ -42,6 +43,7 @@ class Request:
     chosen: Chosen = field(default_factory=Chosen)
     env: str | None = None
     overrides: tuple[str, ...] = ()
+    packs: PackChoice = field(default_factory=PackChoice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ def find(request: Request, catalog: LocalCatalog | None = None) -> Place:
     """The quarantine that somebody means by a contract's file, the name of a dataset, or the name of a table."""
     catalog = catalog or LocalCatalog()
     if request.what.endswith(_CONTRACTS) or Path(request.what).is_file():
-        loaded = load_checked(request.what, env=request.env, overrides=request.overrides)
+        loaded = load_checked(request.what, env=request.env, overrides=request.overrides, packs=request.packs)
         contract = loaded.contract
         where = places(contract, catalog)
         queue = Queue(load_tables(QUARANTINE_FORMAT), where.quarantine_location, Stamped.by(contract))
@@ -315,7 +317,7 @@ def replay_rows(request: Request, engine: str | None = None, sinks: tuple[Sink, 
     place = find(request)
     if place.loaded is None:
         raise UsageError("A replay needs the contract.", hint="Name the contract's file instead of the dataset.")
-    with DataProcessor(request.what, engine, env=request.env, overrides=request.overrides, sinks=sinks) as processor:
+    with DataProcessor(place.loaded, engine, sinks=sinks) as processor:
         done = processor.replay(request.chosen)
     result = done.result
     return ReplayReport(

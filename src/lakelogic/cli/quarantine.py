@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from lakelogic.cli.console import Console, guarded
-from lakelogic.cli.options import env_option, json_flag, set_option
+from lakelogic.cli.options import env_option, json_flag, pack_dir_option, pack_option, set_option
 from lakelogic.contract.durations import duration
 from lakelogic.errors import UsageError
 
@@ -25,7 +25,7 @@ _OPTIONS = (
 
 def choosing(command: F) -> F:
     """The options that choose rows."""
-    for option in reversed((*_OPTIONS, env_option, set_option, json_flag)):
+    for option in reversed((*_OPTIONS, env_option, set_option, pack_option, pack_dir_option, json_flag)):
         command = option(command)
     return command
 
@@ -39,6 +39,7 @@ def state_option(default: str) -> Callable[[F], F]:
 def request_of(what: str, options: dict[str, Any], state: str) -> Any:
     """The choice that was written, as a request."""
     from lakelogic.actions.quarantine import Request
+    from lakelogic.contract.packs import PackChoice
     from lakelogic.run.queue import Chosen
 
     written = options["older_than"]
@@ -48,7 +49,8 @@ def request_of(what: str, options: dict[str, Any], state: str) -> Any:
         raise UsageError(f"--older-than: {error}.", hint="Write 24h, 30m, 7 days or P7D.") from None
     states = () if state == "all" else (state,)
     chosen = Chosen(options["rules"], options["categories"], options["run"], options["rows"], age, states)
-    return Request(what, chosen, options["env"], options["overrides"])
+    packs = PackChoice(options["packs"], options["pack_dir"])
+    return Request(what, chosen, options["env"], options["overrides"], packs)
 
 
 @click.group()
