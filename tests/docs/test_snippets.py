@@ -25,6 +25,7 @@ EXECUTED: tuple[str, ...] = (
     "docs/concepts/nothing-lost.md",
     "docs/how-to/maintain.md",
     "docs/how-to/mask-personal-data.md",
+    "docs/how-to/profile.md",
     "docs/how-to/quarantine.md",
     "docs/how-to/use-from-python.md",
     "docs/how-to/share-rules.md",

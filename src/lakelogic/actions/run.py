@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lakelogic.run.events import Sink
+
+if TYPE_CHECKING:
+    from lakelogic.run.processor import DataProcessor
 
 EXIT_BY_STATUS = {"succeeded": 0, "no_new_data": 0, "gated": 1, "failed": 1, "partial": 3, "held_back": 5, "skipped": 5}
 
@@ -24,11 +27,13 @@ class RunRequest:
     pipeline_run_id: str | None = None
     policy_pack: tuple[str, ...] = ()
     policy_pack_dir: str | None = None
+    profile: bool = False
+    profile_rows: int | None = None  # how many rows of the batch rules are measured on
 
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """How it went; `text` is the plan of a dry run."""
+    """How it went; `text` is the plan of a dry run, or where the time of a profiled run went."""
 
     status: str
     exit_code: int
@@ -58,5 +63,15 @@ def run_contract(request: RunRequest, sinks: tuple[Sink, ...] = ()) -> RunReport
         compiled = processor.compiled()
         return RunReport("planned", 0, {"plan": as_data(compiled.plan, compiled.checks)}, text=processor.explain())
     with processor:
+        if request.profile:
+            return _profiled(processor, request.profile_rows)
         result = processor.run()
     return RunReport(result.status, EXIT_BY_STATUS[result.status], result.report, result.reasons)
+
+
+def _profiled(processor: DataProcessor, rows: int | None) -> RunReport:
+    found = processor.profile(rows)
+    result = processor.last_result
+    assert result is not None
+    report = {**result.report, "profile": found.as_dict()}
+    return RunReport(result.status, EXIT_BY_STATUS[result.status], report, result.reasons, "\n".join(found.lines()))

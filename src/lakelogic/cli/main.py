@@ -43,11 +43,14 @@ for command in (quarantine, approve, estate, state, *COMMANDS):
 @click.option("--dry-run", is_flag=True, help="Compile and show the plan; read and write nothing.")
 @click.option("--master", help="Spark master, such as local[4] or spark://host:7077.")
 @click.option("--remote", help="Spark Connect server, such as sc://host:15002.")
+@click.option("--profile", is_flag=True, help="Tell where the time went: by phase, and what each rule costs.")
+@click.option("--profile-rows", type=click.IntRange(1), help="Rows to measure rules on; 20,000 if not said.")
 @json_flag
 @guarded
 def run(
     contract: str, engine: str | None, env: str | None, overrides: tuple[str, ...], packs: tuple[str, ...],
-    pack_dir: str | None, dry_run: bool, master: str | None, remote: str | None, as_json: bool,
+    pack_dir: str | None, dry_run: bool, master: str | None, remote: str | None, profile: bool,
+    profile_rows: int | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Run a contract once."""
     from lakelogic.actions.run import RunRequest, run_contract
@@ -57,16 +60,17 @@ def run(
         engine = "spark"
     console = Console(as_json)
     request = RunRequest(
-        contract, engine, env, overrides, dry_run, settings, policy_pack=packs, policy_pack_dir=pack_dir
-    )
+        contract, engine, env, overrides, dry_run, settings, policy_pack=packs, policy_pack_dir=pack_dir,
+        profile=profile, profile_rows=profile_rows,
+    )  # fmt: skip
     report = run_contract(request, console.sinks())
     console.clear()
     if as_json:
         outcome = {"status": report.status, "exit_code": report.exit_code, "reasons": list(report.reasons)}
         console.json({**report.report, **outcome})
-    elif report.text is not None:
-        console.print(report.text)
     else:
+        if report.text is not None:
+            console.print(report.text)
         for reason in report.reasons:
             console.warn(f"Not published: {reason}" if report.status == "gated" else reason)
     return report.exit_code

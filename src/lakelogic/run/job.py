@@ -35,6 +35,7 @@ class Job:
     pipeline_run_id: str | None = None
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     sinks: tuple[Sink, ...] = ()
+    judged: tuple[Run, Prepared] | None = None  # what was read, once a run has begun to judge it
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.document import Contract
@@ -21,11 +21,14 @@ from lakelogic.plan.explain import as_text
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.run.events import Sink
 from lakelogic.run.inspect import columns_now
-from lakelogic.run.job import Job
+from lakelogic.run.job import Job, Prepared, Run
 from lakelogic.run.queue import Chosen
 from lakelogic.run.replay import Replayed, replay
 from lakelogic.run.result import Result
 from lakelogic.run.sequence import run
+
+if TYPE_CHECKING:
+    from lakelogic.run.profile import Profile
 
 
 class DataProcessor:
@@ -74,6 +77,7 @@ class DataProcessor:
         self._sinks = sinks
         self._pipeline_run_id = pipeline_run_id
         self._catalog = LocalCatalog()
+        self._judged: tuple[Run, Prepared] | None = None
 
     @property
     def engine(self) -> Engine:
@@ -91,6 +95,18 @@ class DataProcessor:
         return self._run(
             self.loaded, df, materialize=materialize or materialize_target is not None, target=materialize_target
         )
+
+    def profile(self, rows: int | None = None) -> Profile:
+        """Run the contract, and tell where the time went; what rules cost is measured on so many rows of the batch."""
+        from lakelogic.run.profile import SAMPLE, Stopwatch, profile
+
+        stopwatch = Stopwatch()
+        sinks, self._sinks = self._sinks, (*self._sinks, stopwatch)
+        try:
+            result = self._run(self.loaded, None, materialize=True, target=None)
+        finally:
+            self._sinks = sinks
+        return profile(stopwatch, result, self._judged, SAMPLE if rows is None else rows)
 
     def run_source(self, source: str | os.PathLike[str], *, materialize: bool = False) -> Result:
         """Judge another source by this contract: a path, a URI or a table name."""
@@ -135,6 +151,7 @@ class DataProcessor:
         )
         try:
             result = run(job)
+            self._judged = job.judged
         finally:
             if ledger is not None:
                 ledger.close()

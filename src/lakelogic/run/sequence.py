@@ -219,6 +219,7 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
     job, contract, engine = run_.job, run_.job.loaded.contract, run_.job.engine
     run_.events.tell("phase", "looking at the source", phase="look")
     prepared = _prepare(run_)
+    job.judged = run_, prepared
     plan = prepared.compiled.plan
     commit: Commit | None = None
     assert run_.batch_id is not None
