@@ -65,7 +65,7 @@ reference: $(PROJECT_READY) ## Write the generated pages of the documentation ag
 pictures: $(PROJECT_READY) ## Draw the picture of a run again
 	$(BIN)/python scripts/make_pictures.py
 
-bench: setup ## Measure a million rows against hand-written jobs and peers (a quarter of an hour); writes docs/performance.md
+bench: setup ## Measure a million rows against hand-written jobs, and start-up (a quarter of an hour); writes docs/performance.md
 	$(BIN)/python -m bench small $(ARGS)
 
 bench-full: setup ## Measure ten million rows, peers, rules, merges, start-up and memory (hours); writes docs/performance.md

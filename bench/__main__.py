@@ -1,6 +1,6 @@
 """Measure, and write what was measured into docs/performance.md.
 
-    python -m bench small                     what `make bench` does: a million rows, a quarter of an hour
+    python -m bench small                     what `make bench` does: engines and start-up, a quarter of an hour
     python -m bench full                      what `make bench-full` does: ten million rows, and everything else
     python -m bench engines --rows 100000 --engines duckdb,polars
     python -m bench page                      write the page again from bench/results/*.json
@@ -28,7 +28,7 @@ PARTS: dict[str, Callable[[Wanted], None]] = {
     "merge": changes.merge,
     "memory": limits.memory,
 }
-SMALL = ("engines", "start", "peers")
+SMALL = ("engines", "start")
 FULL = tuple(PARTS)
 # Only the reference job itself is measured at every size; these have the same answer at a million rows.
 AT_A_MILLION = ("peers", "rules")
@@ -67,7 +67,8 @@ def main() -> None:
         elif word in ("small", "full"):
             for part in SMALL if word == "small" else FULL:
                 say(f"part {part}")
-                PARTS[part](replace(wanted, rows=(min(sizes),)) if part in AT_A_MILLION else wanted)
+                asked = replace(wanted, formats=("parquet",)) if word == "small" else wanted
+                PARTS[part](replace(asked, rows=(min(sizes),)) if part in AT_A_MILLION else asked)
         elif word == "page":
             pass
         elif word in PARTS:

@@ -20,8 +20,8 @@ BUSY = 1.0  # processes that wanted a core beside ours
 
 HEAD = """# Performance
 
-This page is generated: `make bench` measures a million rows in a quarter of an hour, `make bench-full` ten million and
-everything else, and both write it again from `bench/results/*.json`.
+This page is generated: `make bench` measures a million rows on each engine in a quarter of an hour, `make bench-full`
+ten million, CSV, peers and everything else in hours, and both write it again from `bench/results/*.json`.
 
 **The job.** Orders of 12 columns are read, judged by 12 row rules (3 × not null, `LIKE`, a regular expression, a
 range, 2 × accepted values, 2 × one column against another, a length, a reference table of 100,000 rows), the e-mail of
