@@ -12,6 +12,7 @@ import click
 
 from lakelogic.cli.approve import approve
 from lakelogic.cli.console import Console, end_in_order, guarded
+from lakelogic.cli.drive import drive
 from lakelogic.cli.estate import estate
 from lakelogic.cli.options import env_option, json_flag, pack_dir_option, pack_option, set_option
 from lakelogic.cli.quarantine import quarantine
@@ -29,7 +30,7 @@ def cli() -> None:
     """Run data contracts: every row accounted for, on Spark, Polars or DuckDB."""
 
 
-for command in (quarantine, approve, estate, state, *COMMANDS):
+for command in (quarantine, approve, drive, estate, state, *COMMANDS):
     cli.add_command(command)
 
 

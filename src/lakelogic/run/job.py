@@ -35,6 +35,7 @@ class Job:
     pipeline_run_id: str | None = None
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     sinks: tuple[Sink, ...] = ()
+    note: str | None = None  # why it reads as much as it does, where somebody else decided that
     judged: tuple[Run, Prepared] | None = None  # what was read, once a run has begun to judge it
 
 

@@ -52,6 +52,7 @@ def run(job: Job) -> Result:
         started,
         Events(contract.dataset_name, (logging_sink, *job.sinks)),
         fingerprint(job.loaded),
+        note=job.note,
     )
     run_.events.tell("started", f"Run {run_.run_id} of {contract.dataset_name} on {job.engine.name}")
     if only_judges:

@@ -1,0 +1,193 @@
+"""Run many contracts in one pass: choose, plan, run in the order of the graph, leave a summary behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lakelogic.contract.packs import PackChoice
+from lakelogic.driver import outputs
+from lakelogic.driver.attempts import Engines, Retries
+from lakelogic.driver.outcome import Outcome
+from lakelogic.driver.passes import Pass, Settings, run_pass
+from lakelogic.driver.schedule import Policy
+from lakelogic.driver.selection import Choice, Selection, choose
+from lakelogic.errors import LakeLogicError, TableError, UsageError
+from lakelogic.run.events import Sink, log
+
+WINDOWS = ("none", "last_success", "yesterday", "range")
+SUMMARY_BACKENDS = ("duckdb", "sqlite", "delta", "spark", "postgres")
+METRICS_BACKENDS = ("json", "statsd", "prometheus", "pushgateway", "otlp")
+
+
+@dataclass(frozen=True, slots=True)
+class DriveRequest:
+    """What to run and how. `later` are options by their flags that are known and not available yet."""
+
+    registries: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    contracts: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    engine: str | None = None
+    env: str | None = None
+    overrides: tuple[str, ...] = ()
+    packs: PackChoice = field(default_factory=PackChoice)
+    max_workers: int = 2
+    strict_layer_order: bool = False
+    fail_fast: bool = False
+    max_consecutive_failures: int | None = None
+    retries: int = 0
+    retry_base_seconds: float = 1.0
+    retry_max_seconds: float = 60.0
+    window: str = "none"
+    state_path: str | None = None
+    resume: bool = False
+    summary_path: str | None = None
+    summary_table: str | None = None
+    summary_backend: str = "duckdb"
+    summary_database: str | None = None
+    metrics_path: str | None = None
+    metrics_backend: str = "json"
+    later: Mapping[str, Any] = field(default_factory=dict)
+    engine_settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One dataset of a planned pass: its place, why it is in, and after which others it runs."""
+
+    wave: int
+    dataset: str
+    layer: str | None
+    engine: str
+    after: tuple[str, ...]
+    why: str
+    skipped: str | None = None
+
+
+@dataclass(frozen=True)
+class DrivePlan:
+    """What a pass would do; nothing was read or written."""
+
+    datasets: tuple[Planned, ...]
+    left_out: Mapping[str, str]
+    warnings: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        listed = [
+            {
+                "wave": one.wave, "dataset": one.dataset, "layer": one.layer, "engine": one.engine,
+                "after": list(one.after), "why": one.why, "skipped": one.skipped,
+            }
+            for one in self.datasets
+        ]  # fmt: skip
+        return {"dry_run": True, "datasets": listed, "left_out": dict(self.left_out), "warnings": list(self.warnings)}
+
+
+def plan(request: DriveRequest) -> DrivePlan:
+    """What a pass would run, in which order and why; what is wrong is raised as for the pass itself."""
+    _check(request)
+    chosen = _choose(request)
+    engines = Engines(request.engine)
+    waves = {member.dataset: n for n, wave in enumerate(chosen.graph.waves(), 1) for member in wave}
+    found = [
+        Planned(
+            waves[dataset], dataset, member.layer, engines.name_for(member), chosen.graph.upstreams(dataset),
+            chosen.why[dataset], chosen.passed_by.get(dataset),
+        )
+        for dataset, member in chosen.members.items()
+    ]  # fmt: skip
+    return DrivePlan(tuple(found), chosen.left_out, tuple(str(warning) for warning in chosen.warnings))
+
+
+def drive(
+    request: DriveRequest,
+    sinks: tuple[Sink, ...] = (),
+    began: Callable[[Selection], None] = lambda _: None,
+    listen: Callable[[Outcome], None] = lambda _: None,
+) -> Pass:
+    """Run a pass and write its outputs, also where it failed or was interrupted (which is then raised again)."""
+    _check(request)
+    chosen = _choose(request)
+    began(chosen)
+    settings = Settings(
+        request.engine,
+        Policy(
+            request.max_workers, request.strict_layer_order, request.fail_fast, request.max_consecutive_failures
+        ),
+        Retries(request.retries, request.retry_base_seconds, request.retry_max_seconds),
+        request.window,  # type: ignore[arg-type]
+        request.state_path,
+        request.resume,
+        request.engine_settings,
+        {
+            "registries": list(request.registries), "layers": list(request.layers), "env": request.env,
+            "entities": list(request.entities), "contracts": list(request.contracts),
+            "exclude": list(request.exclude), "set": list(request.overrides),
+            "policy_packs": list(request.packs.names),
+        },
+    )  # fmt: skip
+    done = run_pass(chosen, settings, sinks, listen)
+    _write(request, done)
+    if done.interrupted is not None:
+        raise done.interrupted
+    return done
+
+
+def _choose(request: DriveRequest) -> Selection:
+    return choose(
+        Choice(
+            request.registries, request.layers, request.entities, request.contracts, request.exclude, request.env,
+            request.overrides, request.packs,
+        )
+    )  # fmt: skip
+
+
+def _check(request: DriveRequest) -> None:
+    """Refuse what cannot be done, before anything is read."""
+    later = dict(request.later)
+    if request.window not in ("none", "last_success"):
+        later[f"--window {request.window}"] = True
+    if request.summary_backend not in ("duckdb", "sqlite"):
+        later[f"--summary-backend {request.summary_backend}"] = True
+    if request.metrics_backend != "json":
+        later[f"--metrics-backend {request.metrics_backend}"] = True
+    if later:
+        named = ", ".join(f"`{flag}`" for flag in later)
+        raise UsageError(f"Not available yet: {named}.", hint="Nothing ran. Leave it out.")
+    if request.resume and not request.state_path:
+        raise UsageError("--resume needs to know where the state is.", hint="Add --state-path logs/state.json.")
+    if request.summary_table:
+        outputs.table_parts(request.summary_table)
+        if not request.summary_database:
+            raise UsageError(
+                "--summary-table needs a database.", hint="Add --summary-database logs/pipeline_runs.duckdb."
+            )
+
+
+def _write(request: DriveRequest, done: Pass) -> None:
+    """Every output that was asked for; one that fails does not keep the others from being written."""
+    trouble: Exception | None = None
+    for write in _writers(request):
+        try:
+            write(done)
+        except (LakeLogicError, OSError) as error:
+            log.error("An output of the pass could not be written: %s", error)
+            trouble = trouble or error
+    if trouble is not None and done.interrupted is None:
+        if isinstance(trouble, LakeLogicError):
+            raise trouble
+        raise TableError(f"An output of the pass could not be written: {trouble}.") from trouble
+
+
+def _writers(request: DriveRequest) -> Iterator[Callable[[Pass], None]]:
+    if path := request.summary_path:
+        yield lambda done: outputs.write_json(path, done.as_dict())
+    if place := request.metrics_path:
+        yield lambda done: outputs.write_json(place, outputs.metrics_of(done))
+    if (table := request.summary_table) and (database := request.summary_database):
+        backend: Any = request.summary_backend
+        yield lambda done: outputs.write_row(done, table, backend, database)

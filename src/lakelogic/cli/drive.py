@@ -1,0 +1,176 @@
+"""`lakelogic-driver …` and `lakelogic drive …`: one pass over many contracts."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import signal
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from lakelogic.cli.console import Console, end_in_order, grid, guarded
+from lakelogic.cli.options import env_option, json_flag, pack_dir_option, pack_option, set_option
+from lakelogic.version import VERSION
+
+F = TypeVar("F", bound=Callable[..., Any])
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+_WINDOWS = ("none", "last_success", "yesterday", "range")
+_SUMMARY_BACKENDS = ("duckdb", "sqlite", "delta", "spark", "postgres")
+_METRICS_BACKENDS = ("json", "statsd", "prometheus", "pushgateway", "otlp")
+_MOST_WORKERS = 8
+
+# Options that have their names and are refused until they have their effect.
+_LATER: dict[str, dict[str, Any]] = {
+    "--window-start-date": {}, "--window-end-date": {},
+    "--backfill-start-date": {}, "--backfill-end-date": {}, "--backfill-granularity": {},
+    "--reprocess-date": {}, "--reprocess-start-date": {}, "--reprocess-end-date": {},
+    "--entity-timeout": {}, "--approval-required": {"is_flag": True}, "--approval-file": {},
+    "--cache-references": {"is_flag": True}, "--metrics-host": {}, "--metrics-port": {}, "--metrics-prefix": {},
+    "--metrics-tags": {}, "--metrics-linger": {},
+}  # fmt: skip
+
+
+def _names(flag: str, help_: str) -> Callable[[F], F]:
+    """An option that takes names, parted by commas or given several times."""
+    return click.option(flag, multiple=True, metavar="NAMES", help=help_)
+
+
+_CHOICE = (
+    click.option("--registry", multiple=True, metavar="FILE", help="A registry, or a folder with one."),
+    click.option("--reference-registry", multiple=True, metavar="FILE", help="A registry of reference tables."),
+    click.option("--gold-registry", multiple=True, metavar="FILE", help="A registry of gold tables."),
+    _names("--layers", "Only these layers: reference,bronze,silver,gold."),
+    _names("--entities", "Only these entities."),
+    _names("--contracts", "Only these datasets, entities or paths of contracts."),
+    _names("--exclude", "Leave these datasets, entities or paths of contracts out."),
+    click.option("--engine", help="spark, duckdb or polars (or LAKELOGIC_ENGINE)."),
+    env_option,
+    set_option,
+    pack_option,
+    pack_dir_option,
+)
+_ORDER = (
+    click.option("--max-workers", type=click.IntRange(1), help="How many run side by side; by default the cores."),
+    click.option("--strict-layer-order", is_flag=True, help="A layer begins when those before it are done."),
+    click.option(
+        "--continue-on-error/--fail-fast", "go_on", default=True, show_default=True,
+        help="Whether what does not need a failed dataset still runs.",
+    ),
+    click.option("--max-consecutive-failures", type=click.IntRange(1), help="Begin nothing more after so many."),
+    click.option("--retries", type=click.IntRange(0), default=0, show_default=True, help="Try again so often."),
+    click.option("--retry-base-seconds", type=click.FloatRange(0), default=1.0, show_default=True, help="First wait."),
+    click.option("--retry-max-seconds", type=click.FloatRange(0), default=60.0, show_default=True, help="The longest."),
+    click.option("--window", type=click.Choice(_WINDOWS), default="none", show_default=True, help="How far back."),
+    click.option("--state-path", metavar="FILE", help="Keep the state of the pass here."),
+    click.option("--resume", is_flag=True, help="Run what failed, never ran, or changed since."),
+)  # fmt: skip
+_OUTPUTS = (
+    click.option("--summary-path", metavar="FILE", help="Write a summary as JSON."),
+    click.option("--summary-table", metavar="TABLE", help="Add a row about the pass to this table."),
+    click.option("--summary-backend", type=click.Choice(_SUMMARY_BACKENDS), default="duckdb", show_default=True),
+    click.option("--summary-database", metavar="FILE", help="The database of the summary table."),
+    click.option("--metrics-path", metavar="FILE", help="Write metrics."),
+    click.option("--metrics-backend", type=click.Choice(_METRICS_BACKENDS), default="json", show_default=True),
+    click.option("--dry-run", is_flag=True, help="Show what would run, in which order and why; run nothing."),
+    json_flag,
+)
+
+
+def _options(command: F) -> F:
+    later = [click.option(flag, **more, help="Not available yet.") for flag, more in _LATER.items()]
+    for option in reversed((*_CHOICE, *_ORDER, *_OUTPUTS, *later)):
+        command = option(command)
+    return command
+
+
+@click.command(context_settings=CONTEXT)
+@_options
+@guarded
+def drive(
+    registry: tuple[str, ...], reference_registry: tuple[str, ...], gold_registry: tuple[str, ...],
+    layers: tuple[str, ...], entities: tuple[str, ...], contracts: tuple[str, ...], exclude: tuple[str, ...],
+    packs: tuple[str, ...], pack_dir: str | None, go_on: bool, max_workers: int | None, dry_run: bool, as_json: bool,
+    **more: Any,
+) -> int:  # fmt: skip
+    """Run many contracts in one pass, each after everything it needs."""
+    from lakelogic.actions.drive import DriveRequest, plan
+    from lakelogic.contract.packs import PackChoice
+
+    console = Console(as_json)
+    if "LAKELOGIC_LOG_LEVEL" not in os.environ:
+        # A pass tells one line a dataset; what its runs tell besides warnings would stand between them.
+        logging.getLogger("lakelogic").setLevel(logging.WARNING)
+    later = {flag: more.pop(flag.removeprefix("--").replace("-", "_")) for flag in _LATER}
+    request = DriveRequest(
+        registries=(*registry, *reference_registry, *gold_registry),
+        layers=_words(layers),
+        entities=_words(entities),
+        contracts=_words(contracts),
+        exclude=_words(exclude),
+        packs=PackChoice(packs, pack_dir),
+        fail_fast=not go_on,
+        max_workers=max_workers or min(os.cpu_count() or 1, _MOST_WORKERS),
+        later={flag: value for flag, value in later.items() if value},
+        **more,
+    )
+    if dry_run:
+        planned = plan(request)
+        console.json(planned.as_dict()) if as_json else _show_plan(console, planned)
+        return 0
+    return _run(console, request)
+
+
+def _words(given: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(word.strip() for one in given for word in one.split(",") if word.strip())
+
+
+def _show_plan(console: Console, planned: Any) -> None:
+    rows = [
+        (str(one.wave), one.dataset, one.layer or "", one.engine, one.skipped or one.why) for one in planned.datasets
+    ]
+    console.print(grid(("wave", "dataset", "layer", "engine", "why"), rows, limit=200))
+    for dataset, why in planned.left_out.items():
+        console.note(f"left out: {dataset} ({why})")
+    for warning in planned.warnings:
+        console.warn(f"warning: {warning}")
+
+
+def _run(console: Console, request: Any) -> int:
+    from lakelogic.actions.drive import drive as run
+
+    wide = [0]
+
+    def began(selection: Any) -> None:
+        wide[0] = max(len(dataset) for dataset in selection.members)
+        if not console.as_json:
+            for warning in selection.warnings:
+                console.warn(f"warning: {warning}")
+
+    def listen(found: Any) -> None:
+        if not console.as_json:
+            console.print(f"{found.dataset:<{wide[0]}}  {found.status:<11}  {_told(found)}".rstrip())
+
+    done = run(request, console.sinks(), began, listen)
+    if console.as_json:
+        console.json(done.as_dict())
+        return int(done.exit_code)
+    counted = ", ".join(f"{count} {status}" for status, count in done.counts.items() if count)
+    console.print(f"{done.pipeline_run_id}: {counted} in {done.seconds:.1f} s")
+    return int(done.exit_code)
+
+
+def _told(found: Any) -> str:
+    rows = f"{found.rows_source} read, {found.rows_good} good, {found.rows_quarantined} bad"
+    told = [rows] if found.attempts and (found.status in ("succeeded", "gated") or found.rows_source) else []
+    return "; ".join([*told, *found.reasons])
+
+
+def main() -> None:
+    """The entry point of `lakelogic-driver`."""
+    gc.set_threshold(50_000, 20, 20)  # as for `lakelogic`
+    signal.signal(signal.SIGTERM, end_in_order)
+    versioned = click.version_option(VERSION, prog_name="lakelogic-driver")(drive)
+    versioned.main(prog_name="lakelogic-driver")

@@ -1,0 +1,196 @@
+"""One dataset of a pass: run by the same code as `lakelogic run`, tried again where trying can help."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from lakelogic import clock, names
+from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.driver.outcome import Outcome, PassStatus, outcome
+from lakelogic.driver.registry import Member
+from lakelogic.driver.resume import Resume, input_of
+from lakelogic.driver.windows import Window
+from lakelogic.engines import registry
+from lakelogic.engines.base import Engine
+from lakelogic.errors import Defect, LakeLogicError, LedgerError
+from lakelogic.ledger.records import RunRecord
+from lakelogic.ledger.store import Ledger
+from lakelogic.plan.fingerprint import fingerprint
+from lakelogic.run import faults
+from lakelogic.run.events import Sink, log
+from lakelogic.run.job import Job
+from lakelogic.run.result import Result
+from lakelogic.run.sequence import run
+from lakelogic.version import VERSION
+
+# Where a run can still be given up: nothing of it is visible before its first commit.
+_BEFORE_COMMIT: Final = frozenset(
+    {"after_lease", "after_intent", "after_stage", "after_quarantine_stage", "after_gates"}
+)
+
+
+class Stopped(KeyboardInterrupt):
+    """The pass was asked to end, and this run had not published anything yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """How often to try again what may go better later, and how long to wait: twice as long each time, with jitter."""
+
+    times: int = 0
+    base_seconds: float = 1.0
+    max_seconds: float = 60.0
+
+    def seconds(self, attempt: int) -> float:
+        """How long to wait after an attempt (the first is 1): between half and all of the doubled time."""
+        longest: float = min(self.base_seconds * 2 ** (attempt - 1), self.max_seconds)
+        return longest * random.uniform(0.5, 1)
+
+
+class Engines:
+    """Engines of a pass, each started once and shared by all its runs."""
+
+    def __init__(self, name: str | None, settings: Mapping[str, Any] | None = None) -> None:
+        self._name, self._settings = name, dict(settings or {})
+        self._started: dict[str, Engine] = {}
+        self._alone = threading.Lock()
+
+    def name_for(self, member: Member) -> str:
+        """The engine that was asked for, else the contract's, else the default."""
+        return self._name or member.loaded.contract.engine or registry.default_name()
+
+    def __call__(self, member: Member) -> Engine:
+        """The engine of a member, started when it is first needed."""
+        name = self.name_for(member)
+        with self._alone:
+            if name not in self._started:
+                self._started[name] = registry.load(name, **self._settings)
+            return self._started[name]
+
+    def close(self) -> None:
+        """Stop them all."""
+        for engine in self._started.values():
+            engine.close()
+
+
+@dataclass(slots=True)
+class Runner:
+    """Runs members; called from the threads of a pass."""
+
+    pipeline_run_id: str
+    engines: Engines
+    catalog: LocalCatalog
+    ledger: Ledger
+    stop: threading.Event
+    window: Window
+    retries: Retries = field(default_factory=Retries)
+    resume: Resume | None = None
+    passed_by: Mapping[str, str] = field(default_factory=dict)
+    overrides: tuple[str, ...] = ()
+    sinks: tuple[Sink, ...] = ()
+    run: Callable[[Job], Result] = run
+
+    def __call__(self, member: Member) -> Outcome:
+        """One member, from its turn to its outcome. Nothing is raised."""
+        started = clock.now()
+        try:
+            found = self._left_alone(member) or self._tried(member)
+        except Stopped:
+            found = outcome(member, "failed", "the pass was interrupted; nothing of it was published", exit_code=4)
+        except LakeLogicError as error:
+            found = _failed(member, error)
+        except Exception as error:  # noqa: BLE001  one dataset must not take the others with it; its text may hold rows
+            defect = Defect(f"This is a defect in LakeLogic {VERSION}: {type(error).__name__}.")
+            log.debug("A run of the pass ended with a defect", exc_info=error)
+            found = _failed(member, defect)
+        finished = clock.now()
+        seconds = round((finished - started).total_seconds(), 3)
+        return replace(found, started_at=started, finished_at=finished, seconds=seconds)
+
+    def told(self, member: Member, found: Outcome) -> Outcome:
+        """Write a dataset that did not run into the ledger, so that `lakelogic runs` shows why."""
+        if found.in_order or found.run_id is not None or (found.error and found.attempts):
+            return found  # its run has told the ledger itself
+        now = clock.now()
+        contract = member.loaded.contract
+        record = RunRecord(
+            names.new_run_id(now), found.dataset, found.status, found.started_at or now, self.pipeline_run_id,
+            contract=member.loaded.file, contract_version=contract.contract_version, layer=contract.layer,
+            domain=contract.domain, system=contract.system, environment=member.loaded.env,
+            reason="; ".join(found.reasons), finished_at=found.finished_at or now, lakelogic_version=VERSION,
+        )  # fmt: skip
+        try:
+            self.ledger.record(record)
+        except LedgerError as trouble:
+            log.warning("The ledger could not be told that `%s` was %s: %s", found.dataset, found.status, trouble)
+            return found
+        return replace(found, run_id=record.run_id)
+
+    def _left_alone(self, member: Member) -> Outcome | None:
+        """Why a member is not run at all, if there is a reason."""
+        if reason := self.passed_by.get(member.dataset):
+            return outcome(member, "skipped", reason, in_order=True)
+        if reason := self.window.missing(member.dataset, self.ledger):
+            return outcome(member, "skipped", reason, exit_code=5)
+        return None
+
+    def _tried(self, member: Member) -> Outcome:
+        engine = self.engines(member)
+        mark, read = fingerprint(member.loaded), None
+        again: tuple[str, ...] = ()
+        if self.resume is not None:
+            read = input_of(member, self.catalog, engine)
+            done, why = self.resume.verdict(member.dataset, mark, read)
+            if done:
+                kept = {"in_order": True, "fingerprint": mark, "input": read}
+                return outcome(member, "skipped", why, **kept)
+            again = (why,) if why else ()
+        window = self.window.told(member, self.ledger)
+        attempts = 0
+        while True:
+            attempts += 1
+            try:
+                result = self._once(member, engine, window)
+                break
+            except LakeLogicError as error:
+                if error.retry != "later" or attempts > self.retries.times:
+                    return replace(_failed(member, error), attempts=attempts, engine=engine.name, window=window)
+                wait = self.retries.seconds(attempts)
+                log.warning("%s: %s Attempt %d of %d in %.1f s", member.dataset, error.message, attempts + 1,
+                            self.retries.times + 1, wait)  # fmt: skip
+                if self.stop.wait(wait):
+                    raise Stopped from error
+        status: PassStatus = result.status  # type: ignore[assignment]
+        good = (result.report.get("targets") or {}).get("good") or {}
+        return outcome(
+            member, status, *result.reasons, *again, run_id=result.run_id, attempts=attempts, engine=engine.name,
+            exit_code=1 if status in ("gated", "failed") else 0, rows_source=result.counts.source,
+            rows_good=result.counts.good, rows_quarantined=result.counts.quarantined, target=good.get("name"),
+            target_version=good.get("version"), window=window, fingerprint=mark, input=read,
+        )  # fmt: skip
+
+    def _once(self, member: Member, engine: Engine, window: str | None) -> Result:
+        notes = [window, f"with --set {' --set '.join(self.overrides)}" if self.overrides else None]
+        job = Job(
+            member.loaded,
+            engine,
+            self.catalog,
+            self.ledger,
+            pipeline_run_id=self.pipeline_run_id,
+            sinks=self.sinks,
+            note="; ".join(filter(None, notes)) or None,
+        )
+        with faults.watched(self._come_to):
+            return self.run(job)
+
+    def _come_to(self, point: str) -> None:
+        if self.stop.is_set() and point in _BEFORE_COMMIT:
+            raise Stopped
+
+
+def _failed(member: Member, error: LakeLogicError) -> Outcome:
+    return outcome(member, "failed", error.message, exit_code=error.exit_code, error=error.as_dict())

@@ -1,0 +1,146 @@
+"""A pass: many contracts in the order of their graph, and what came of them."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from lakelogic import clock
+from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.driver.attempts import Engines, Retries, Runner
+from lakelogic.driver.outcome import STATUSES, Outcome, exit_code, pass_status
+from lakelogic.driver.resume import Resume
+from lakelogic.driver.schedule import Policy, Schedule
+from lakelogic.driver.selection import Selection
+from lakelogic.driver.windows import Kind, window
+from lakelogic.ledger.store import open_ledger
+from lakelogic.run.events import Sink, log
+from lakelogic.version import VERSION
+
+Listener = Callable[[Outcome], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a pass is run."""
+
+    engine: str | None = None
+    policy: Policy = field(default_factory=Policy)
+    retries: Retries = field(default_factory=Retries)
+    window: Kind = "none"
+    state_path: str | None = None
+    resume: bool = False
+    engine_settings: Mapping[str, Any] = field(default_factory=dict)
+    asked: Mapping[str, Any] = field(default_factory=dict)  # what was chosen by, for the summary
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One pass and its outcomes, in the order of the graph. `interrupted` is the signal that ended it early."""
+
+    pipeline_run_id: str
+    started_at: datetime
+    finished_at: datetime
+    settings: Settings
+    outcomes: tuple[Outcome, ...]
+    warnings: tuple[str, ...] = ()
+    interrupted: KeyboardInterrupt | None = None
+
+    @property
+    def status(self) -> str:
+        """`succeeded`, `no_new_data`, `partial` or `failed`."""
+        return pass_status(self.outcomes)
+
+    @property
+    def exit_code(self) -> int:
+        """As the documentation has it; never 0 when something failed."""
+        return exit_code(self.outcomes)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many datasets came out how."""
+        found = Counter(one.status for one in self.outcomes)
+        return {status: found[status] for status in STATUSES}
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return round((self.finished_at - self.started_at).total_seconds(), 3)
+
+    @property
+    def rows(self) -> dict[str, int]:
+        """Rows of all datasets together."""
+        return {
+            "source": sum(one.rows_source for one in self.outcomes),
+            "good": sum(one.rows_good for one in self.outcomes),
+            "quarantined": sum(one.rows_quarantined for one in self.outcomes),
+        }
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "pipeline_run_id": self.pipeline_run_id,
+            "status": self.status,
+            "exit_code": self.exit_code,
+            "interrupted": self.interrupted is not None,
+            "started_at": self.started_at.isoformat(),
+            "finished_at": self.finished_at.isoformat(),
+            "seconds": self.seconds,
+            "engines": sorted({one.engine for one in self.outcomes if one.engine}),
+            "window": self.settings.window,
+            "asked": dict(self.settings.asked),
+            "max_workers": self.settings.policy.max_workers,
+            "counts": self.counts,
+            "rows": self.rows,
+            "warnings": list(self.warnings),
+            "datasets": [one.as_dict() for one in self.outcomes],
+            "lakelogic_version": VERSION,
+        }
+
+
+def new_pipeline_run_id(at: datetime) -> str:
+    """An id that sorts by time: `pipeline-20260328T120001-5f3a9c`."""
+    return f"pipeline-{at:%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
+
+
+def run_pass(
+    selection: Selection, settings: Settings, sinks: tuple[Sink, ...] = (), listen: Listener = lambda _: None
+) -> Pass:
+    """Run what was selected, each after everything it needs. Trouble of one dataset is an outcome, not an error."""
+    started = clock.now()
+    identity = new_pipeline_run_id(started)
+    resume = Resume(settings.state_path, identity, resuming=settings.resume) if settings.state_path else None
+    catalog, engines, stop = LocalCatalog(), Engines(settings.engine, settings.engine_settings), threading.Event()
+    warnings: list[str] = []
+    with open_ledger(catalog.ledger_url()) as ledger:
+        chosen = window(settings.window, selection.estate, ledger)
+        if chosen.warning:
+            warnings.append(f"{chosen.warning[0].upper()}{chosen.warning[1:]}: everything is read in full.")
+        if settings.resume and resume is not None and resume.is_new:
+            warnings.append(f"There is nothing to resume in {resume.path}: everything runs.")
+        for text in warnings:
+            log.warning(text)
+        runner = Runner(
+            identity, engines, catalog, ledger, stop, chosen, settings.retries, resume, selection.passed_by,
+            tuple(settings.asked.get("set", ())), sinks,
+        )  # fmt: skip
+
+        def settle(found: Outcome) -> Outcome:
+            told = runner.told(selection.members[found.dataset], found)
+            if resume is not None:
+                resume.tell(told)
+            listen(told)
+            return told
+
+        schedule = Schedule(selection.graph, selection.members, runner, settings.policy, stop, settle)
+        try:
+            done = schedule.run()
+        finally:
+            engines.close()
+    outcomes = tuple(done.outcomes.values())
+    return Pass(identity, started, clock.now(), settings, outcomes, tuple(warnings), done.interrupted)

@@ -1,0 +1,154 @@
+"""The order of a pass while it goes on: what may begin, what is held back, and when nothing more begins."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import Final
+
+from lakelogic.driver.graph import Graph
+from lakelogic.driver.outcome import Outcome, outcome
+from lakelogic.driver.registry import Member
+
+Work = Callable[[Member], Outcome]
+Settle = Callable[[Outcome], Outcome]
+_SIGNALS_SECONDS: Final = 0.5  # a signal is noticed between two looks at the queue
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How many at once, whether layers wait for one another, and when to give up."""
+
+    max_workers: int = 1
+    strict_layer_order: bool = False
+    fail_fast: bool = False
+    max_consecutive_failures: int | None = None
+
+
+@dataclass(slots=True)
+class Scheduled:
+    """What came of everything; `interrupted` is what stopped the pass from outside."""
+
+    outcomes: dict[str, Outcome]
+    interrupted: KeyboardInterrupt | None = None
+
+
+class Schedule:
+    """Runs members side by side, each after everything it needs.
+
+    Whatever needs a dataset that did not come out well is held back, and only that. Work is done in threads that
+    do not outlive the process; `stop` is set when they shall come to an end. `settle` hears of every outcome, in the
+    thread of the pass, and may complete it.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        members: Mapping[str, Member],
+        work: Work,
+        policy: Policy,
+        stop: threading.Event,
+        settle: Settle = lambda found: found,
+    ) -> None:
+        self._graph, self._members, self._work, self._policy = graph, members, work, policy
+        self._stop, self._settled = stop, settle
+        self._order = [member.dataset for member in graph.order()]
+        self._waiting = list(self._order)
+        self._running: set[str] = set()
+        self._outcomes: dict[str, Outcome] = {}
+        self._done: SimpleQueue[Outcome] = SimpleQueue()
+        self._failures = 0  # one after another
+        self._closed: str | None = None  # why nothing more begins
+
+    def run(self) -> Scheduled:
+        """Everything, until nothing is left; an interruption lets what runs come to a safe point."""
+        interrupted: KeyboardInterrupt | None = None
+        try:
+            self._go()
+        except KeyboardInterrupt as stopped:
+            # A second one ends the process at once: what is half-done is healed by the next run.
+            interrupted = stopped
+            self._stop.set()
+            self._closed = "the pass was interrupted before it began"
+            self._go()
+        return Scheduled({dataset: self._outcomes[dataset] for dataset in self._order}, interrupted)
+
+    def _go(self) -> None:
+        while self._waiting or self._running:
+            self._begin(by_layer=self._policy.strict_layer_order)
+            if not self._running and self._waiting:
+                self._begin(by_layer=False)  # layers and graph contradict one another, and the graph is right
+            if self._running:
+                self._hear()
+
+    def _begin(self, *, by_layer: bool) -> None:
+        """Settle what can never run, and begin what may."""
+        for dataset in list(self._waiting):
+            if blocker := self._blocker(dataset):
+                self._waiting.remove(dataset)
+                self._settle(self._held_back(dataset, blocker))
+            elif self._closed is not None:
+                self._waiting.remove(dataset)
+                self._settle(outcome(self._members[dataset], "skipped", self._closed, exit_code=5))
+            elif len(self._running) < self._policy.max_workers and self._is_ready(dataset, by_layer=by_layer):
+                self._waiting.remove(dataset)
+                self._running.add(dataset)
+                threading.Thread(target=self._do, args=(dataset,), name=dataset, daemon=True).start()
+
+    def _do(self, dataset: str) -> None:
+        try:
+            found = self._work(self._members[dataset])
+        except BaseException as error:  # noqa: BLE001  a thread that died without a word would be waited for forever
+            told = f"{type(error).__name__} in the driver itself"
+            found = outcome(self._members[dataset], "failed", told, exit_code=4)
+        self._done.put(found)
+
+    def _hear(self) -> None:
+        while True:
+            try:
+                found = self._done.get(timeout=_SIGNALS_SECONDS)
+                break
+            except Empty:
+                continue
+        self._running.remove(found.dataset)
+        self._settle(found)
+        if found.status == "failed":
+            self._failures += 1
+        elif found.status == "succeeded":
+            self._failures = 0
+        limit = self._policy.max_consecutive_failures
+        if self._closed is not None:
+            return
+        if self._policy.fail_fast and found.status in ("failed", "gated"):
+            self._closed = f"--fail-fast: `{found.dataset}` {_how(found)}"
+        elif limit is not None and self._failures >= limit:
+            self._closed = (
+                f"{self._failures} datasets failed one after another, and --max-consecutive-failures is {limit}"
+            )
+
+    def _settle(self, found: Outcome) -> None:
+        self._outcomes[found.dataset] = self._settled(found)
+
+    def _blocker(self, dataset: str) -> Outcome | None:
+        needed = [self._outcomes.get(up) for up in self._graph.upstreams(dataset)]
+        return next((one for one in needed if one is not None and not one.is_done), None)
+
+    def _held_back(self, dataset: str, blocker: Outcome) -> Outcome:
+        why = f": {blocker.reasons[0]}" if blocker.reasons and blocker.status != "held_back" else ""
+        told = f"needs `{blocker.dataset}`, which {_how(blocker)}{why}"
+        return outcome(self._members[dataset], "held_back", told, exit_code=5)
+
+    def _is_ready(self, dataset: str, *, by_layer: bool) -> bool:
+        if any(up not in self._outcomes for up in self._graph.upstreams(dataset)):
+            return False
+        if not by_layer:
+            return True
+        rank = self._members[dataset].rank
+        return not any(self._members[other].rank < rank for other in (*self._running, *self._waiting))
+
+
+def _how(found: Outcome) -> str:
+    words = {"gated": "was gated", "held_back": "was held back", "skipped": "was skipped"}
+    return words.get(found.status, found.status)

@@ -1,0 +1,180 @@
+"""What a pass runs: members chosen by layer, entity and name, why each is in, and why others are not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from pathlib import Path
+
+from lakelogic.contract.check import nearest
+from lakelogic.contract.governance import LAYERS
+from lakelogic.contract.packs import PackChoice
+from lakelogic.driver.estate import Estate, load_estate, resolved_again
+from lakelogic.driver.graph import Graph
+from lakelogic.driver.registry import Member
+from lakelogic.errors import Diagnostic, LoadError, SourceError, UsageError
+from lakelogic.run.window import source_format, source_path
+from lakelogic.storage.local import list_files
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What somebody asks for. Names of contracts are datasets, entities or paths."""
+
+    registries: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    contracts: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    env: str | None = None
+    overrides: tuple[str, ...] = ()
+    packs: PackChoice = field(default_factory=PackChoice)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The members of a pass in the order of the graph, resolved with everything that was asked for.
+
+    `why` says for each why it is in; `left_out` why others of the registries are not; `passed_by` are members that
+    were chosen and have nothing to do with the files that the overrides name.
+    """
+
+    estate: Estate
+    members: Mapping[str, Member]
+    graph: Graph
+    why: Mapping[str, str]
+    left_out: Mapping[str, str]
+    passed_by: Mapping[str, str]
+    warnings: tuple[Diagnostic, ...] = ()
+
+
+def choose(choice: Choice) -> Selection:
+    """Load the registries and choose; everything that is wrong with what would run is raised at once.
+
+    Overrides and packs are meant for what was chosen, so that `--layers bronze --set source.path=…` says nothing
+    about the silver contracts of the same registry.
+    """
+    places = choice.registries or tuple(name for name in choice.contracts if Path(name).is_file())
+    if not places:
+        raise UsageError("A pass needs a registry.", hint="Add --registry contracts/_registry.yaml.")
+    estate = load_estate(places, env=choice.env, compiled=False)
+    if estate.errors:
+        raise LoadError(estate.errors)
+    chosen = _chosen(estate, choice)
+    resolved, problems = resolved_again(
+        estate, chosen, env=choice.env, overrides=choice.overrides or None, packs=choice.packs
+    )
+    errors = [problem for problem in problems if problem.severity == "error"]
+    if errors:
+        raise LoadError(errors)
+    members = {member.dataset: member for member in resolved}
+    if list(members) != [member.dataset for member in chosen]:
+        raise UsageError(
+            "--set may not change the name of a dataset in a pass over several.",
+            hint="Run that contract alone: lakelogic run contract.yaml --set …",
+        )
+    passed_by = {
+        member.dataset: reason
+        for member in chosen
+        if choice.overrides and (reason := _foreign_files(member, members[member.dataset]))
+    }
+    warnings = [p for p in (*estate.problems, *problems) if p.severity == "warning"]
+    return Selection(
+        estate,
+        members,
+        estate.graph.only(members),
+        {member.dataset: _why(member, choice) for member in chosen},
+        {m.dataset: _why_not(m, choice) for m in estate.graph.order() if m.dataset not in members},
+        passed_by,
+        tuple(dict.fromkeys(warnings)),
+    )
+
+
+def _chosen(estate: Estate, choice: Choice) -> tuple[Member, ...]:
+    """The members that are meant; a name that means none of them is an error."""
+    wanted = {_layer(word, estate) for word in choice.layers}
+    within = [member for member in estate if not wanted or member.layer in wanted]
+    entities = sorted({member.entity for member in estate})
+    for entity in choice.entities:
+        if not any(member.entity == entity for member in within):
+            raise _no_match("entity", entity, entities, choice.layers)
+    datasets = [member.dataset for member in estate]
+    for name in (*choice.contracts, *choice.exclude):
+        if not any(_is_named(member, [name]) for member in within):
+            raise _no_match("contract", name, datasets, choice.layers)
+    found = estate.select(
+        layers=choice.layers, entities=choice.entities, contracts=choice.contracts, exclude=choice.exclude
+    )
+    if not found:
+        why = sorted({_why_not(member, choice) for member in within})
+        raise UsageError("Nothing is left to run.", hint=f"What was chosen is out: {'; '.join(why[:3])}.")
+    return found
+
+
+def _layer(word: str, estate: Estate) -> str:
+    if word not in LAYERS:
+        raise _no_match("layer", word, LAYERS, ())
+    layer = LAYERS[word]
+    there = sorted({member.layer or "none" for member in estate})
+    if layer not in there:
+        hint = "Add --reference-registry." if layer == "reference" else f"There are: {', '.join(there)}."
+        raise UsageError(f"These registries have no contract of the layer `{word}`.", hint=hint)
+    return layer
+
+
+def _no_match(noun: str, name: str, known: Iterable[str], layers: Sequence[str]) -> UsageError:
+    words = list(known)
+    if name in words:
+        message = f"The {noun} `{name}` has nothing in the layers {', '.join(layers)}."
+        return UsageError(message, hint="Add its layer to --layers, or take the name out.")
+    meant = nearest(name, words)
+    listed = ", ".join(words[:12]) + (", …" if len(words) > 12 else "")
+    return UsageError(
+        f"There is no {noun} `{name}`.", hint=f"Did you mean `{meant}`?" if meant else f"Known: {listed}."
+    )
+
+
+def _is_named(member: Member, names: Sequence[str]) -> bool:
+    return any(name in (member.dataset, member.entity) or member.path == Path(name).absolute() for name in names)
+
+
+def _why(member: Member, choice: Choice) -> str:
+    reasons = [f"layer {member.layer}"] if choice.layers else []
+    reasons += [f"entity {member.entity}"] if choice.entities else []
+    reasons += ["named by --contracts"] if choice.contracts else []
+    where = member.where
+    listed = f"listed in {where.file}" + (f", line {where.line}" if where.line else "")
+    return "; ".join([*reasons, listed])
+
+
+def _why_not(member: Member, choice: Choice) -> str:
+    wanted = {LAYERS[word] for word in choice.layers}
+    if wanted and member.layer not in wanted:
+        return f"the layer {member.layer} was not asked for"
+    if choice.entities and member.entity not in choice.entities:
+        return f"the entity {member.entity} was not asked for"
+    if _is_named(member, choice.exclude):
+        return "taken out by --exclude"
+    if not member.enabled:
+        return "its registry says enabled: false"
+    return "not named by --contracts"
+
+
+def _foreign_files(own: Member, overridden: Member) -> str | None:
+    """Why a contract has nothing to do with the files that `--set source.pattern=…` names.
+
+    A pattern that is set for a whole pass is one of some contracts only: the others would read rows of somebody else.
+    """
+    pattern, asked = own.loaded.contract.source.pattern, overridden.loaded.contract.source.pattern
+    if pattern is None or asked is None or asked == pattern:
+        return None
+    contract = overridden.loaded.contract
+    try:
+        files = list_files(source_path(contract), file_format=source_format(contract), pattern=asked)
+    except (SourceError, UsageError):
+        return None  # its run says what is wrong with the place
+    named = [Path(file.path).name for file in files]
+    if not named or any(fnmatch(name, Path(pattern).name) for name in named):
+        return None
+    return f"its files are `{pattern}`, and --set source.pattern names {', '.join(named[:3])}"
