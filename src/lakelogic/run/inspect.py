@@ -47,9 +47,9 @@ def lowered(loaded: Loaded, engine_name: str | None) -> str:
     engine: Engine = registry.load(engine_name or contract.engine or registry.default_name())
     try:
         catalog = LocalCatalog()
-        slice_ = window.pin_source(contract, catalog, set())
+        slice_ = window.pin_source(contract, catalog, set(), engine)
         source = window.look(contract, slice_, engine)
-        slices = window.pin_links(contract, catalog)
+        slices = window.pin_links(contract, catalog, engine)
         plan = compile_contract(loaded, source, window.look_at_links(slices, engine)).plan
         links = {name: engine.link(link, slices[link.reference].pinned) for name, link in plan.links.items()}
         frame = engine.lower(engine.scan(plan.read, slice_.pinned), plan.accounts, links)

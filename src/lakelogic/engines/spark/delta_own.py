@@ -38,6 +38,8 @@ _PROMISE = re.compile(r"DELTA_VIOLATE_CONSTRAINT|DELTA_NOT_NULL|DELTA_EXCEED_CHA
 
 def has_delta(session: Any) -> bool:
     """Whether a session understands Delta. Without its rules Spark reads rows that were deleted, and says nothing."""
+    if "DeltaSparkSessionExtension" in str(session.conf.get("spark.sql.extensions", "")):
+        return True
     try:
         session.sql(f"DESCRIBE HISTORY delta.{name('/lakelogic/no/such/table')} LIMIT 1").collect()
     except Exception as error:  # noqa: BLE001 - classic and Connect raise their own kinds, and either answer is one
@@ -46,30 +48,32 @@ def has_delta(session: Any) -> bool:
 
 
 class SparkDelta:
-    """The Delta of a session; `session` is never changed."""
+    """The Delta of a session; `session` itself is never changed."""
 
     def __init__(self, session: Any, settings: Mapping[str, str]) -> None:
-        self._reads = session
+        self.session = session
         catalog = session.conf.get(_CATALOG, None)
         # Statements about a table by its path are resolved by Delta's catalog, whatever the session was started with.
         wanted = sessions.DELTA[_CATALOG] if catalog in (None, "builtin") else str(catalog)
         self._settings = {**settings, _CATALOG: wanted}
         self._writes = sessions.beside(session, self._settings)
         self._small: Any = None
-        self._lock = threading.Lock()
+        # A commit of another thread must not carry what is set for this one.
+        self._lock = threading.RLock()
 
     def counts(self, root: str, version: int) -> dict[str, int]:
         """The rows of each data file at a version."""
-        rows = delta_frame(self._reads, root, version).selectExpr(f"{told_path([f'{root}/+'])} AS file")
+        rows = delta_frame(self.session, root, version).selectExpr(f"{told_path([f'{root}/+'])} AS file")
         return {row[0]: int(row[1]) for row in rows.groupBy("file").count().collect()}
 
     def preview(self, root: str, limit: int) -> pa.Table:
         """Some rows."""
-        return to_table(delta_frame(self._reads, root).limit(limit))
+        return to_table(delta_frame(self.session, root).limit(limit))
 
     def add_columns(self, root: str, fields: Sequence[pa.Field]) -> None:
         """New columns behind the others."""
-        _run(self._writes, root, f"ALTER TABLE {_table(root)} ADD COLUMNS ({_columns(fields)})")
+        with self._lock:
+            _run(self._writes, root, f"ALTER TABLE {_table(root)} ADD COLUMNS ({_columns(fields)})")
 
     def write(
         self,
@@ -93,7 +97,7 @@ class SparkDelta:
         writer = writer.options(**layout.properties)
         if layout.partition_by:
             writer = writer.partitionBy(*layout.partition_by)
-        with _trouble(root):
+        with self._lock, _trouble(root):
             writer.save(located(root))
 
     def change(
@@ -128,7 +132,8 @@ class SparkDelta:
 
     def optimize(self, root: str) -> tuple[int, int]:
         """Put small files together."""
-        found = _run(self._writes, root, f"OPTIMIZE {_table(root)}")
+        with self._lock:
+            found = _run(self._writes, root, f"OPTIMIZE {_table(root)}")
         metrics = found[0]["metrics"]
         return int(metrics["numFilesRemoved"]), int(metrics["numFilesAdded"])
 

@@ -96,18 +96,18 @@ class SparkEngine:
 
     def own_delta(self) -> SparkDelta:
         """The session's own Delta; raises where it has none. From then on all frames are made where Delta is."""
-        if self._own is None:
+        if self._own is None or self._own.session is not self._session:
             ours = self._given is None and self._remote is None
             if ours and self._session is None:
                 self._delta = True
             session = self.session
             if not has_delta(session):
-                if not ours or not sessions.is_started_here(session) or not installation.jars():
+                if not sessions.is_launched_here(session) or not installation.jars():
                     raise FeatureRefused(
                         "The table needs Delta in the Spark session, and it has none.",
-                        hint="Start the session with Delta's JARs, extension and catalog."
-                        if not ours
-                        else "`lakelogic setup spark` fetches it; a session that is started then has it.",
+                        hint="`lakelogic setup spark` fetches it; a session that is started then has it."
+                        if ours
+                        else "Start the session with Delta's JARs, extension and catalog.",
                     )
                 session = sessions.with_delta(session)
                 sessions.configure(session, sessions.changeable(session, self._settings))
@@ -130,6 +130,8 @@ class SparkEngine:
 
     def scan(self, read: Read, pinned: Pinned) -> Frame:
         """The landed columns and where each row came from."""
+        if pinned.own:
+            self.own_delta()
         session, small = self._for(scan.size_of(pinned.files))
         frame = scan.scan(session, read, pinned)
         # One task for a few rows: nothing has to be moved between tasks then.

@@ -120,7 +120,12 @@ def for_small_inputs(session: Any) -> Any:
 
 def is_started_here(session: Any) -> bool:
     """Whether this is the local session that this process started, or one beside it."""
-    return _started is not None and not is_connect(session) and session._sc is _started._sc and _started_local
+    return is_launched_here(session) and _started_local
+
+
+def is_launched_here(session: Any) -> bool:
+    """Whether this process started the Spark behind a session, on this machine or on a cluster."""
+    return _started is not None and not is_connect(session) and session._sc is _started._sc
 
 
 def with_delta(session: Any) -> Any:
