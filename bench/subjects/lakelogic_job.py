@@ -51,6 +51,7 @@ def run(engine: Any, job: dict[str, Any], out: Path) -> dict[str, Any]:
     if spark:
         after = counters(engine.session)
         names = ("spark_jobs", "spark_records", "spark_bytes")
+        facts["good_rows"] = int(result.counts.good)
         facts |= {name: now - then for name, now, then in zip(names, after, before, strict=True)}
     rules = [one for one in result.report["dataset_rules"] if "unique" in one["name"]]
     return told(

@@ -49,6 +49,9 @@ def checks() -> list[Any]:
     def sql(name: str, expression: str) -> Any:
         return row(name, c.sql_expression, expression=f"({expression}) IS TRUE", msg=name)
 
+    def texts(words: tuple[str, ...]) -> list[str]:
+        return [f"'{word}'" for word in words]  # a plain word would be read as the name of a column
+
     return [
         row("customer_known", c.is_not_null, "customer_id"),
         row("email_there", c.is_not_null, "email"),
@@ -56,8 +59,8 @@ def checks() -> list[Any]:
         sql("email_looks_right", f"email IS NULL OR email LIKE '{EMAIL}'"),
         row("phone_looks_right", c.regex_match, "phone", regex=PHONE),
         row("amount_in_range", c.is_in_range, "amount", min_limit=0, max_limit=10_000),
-        row("country_known", c.is_not_null_and_is_in_list, "country", allowed=list(COUNTRIES)),
-        row("status_known", c.is_not_null_and_is_in_list, "status", allowed=list(STATUSES)),
+        row("country_known", c.is_not_null_and_is_in_list, "country", allowed=texts(COUNTRIES)),
+        row("status_known", c.is_not_null_and_is_in_list, "status", allowed=texts(STATUSES)),
         sql("discount_below_amount", "discount <= amount"),
         sql("shipped_after_order", "shipped_on >= ordered_on"),
         sql("note_not_too_long", "length(note) BETWEEN 1 AND 60"),

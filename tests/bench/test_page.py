@@ -64,3 +64,12 @@ def test_pictures_are_whole_and_show_their_figures():
         one.text for one in ElementTree.fromstring(lines("Rules", {"spark": [(1, 1.0), (200, 3.0)]}, "rules")).iter()
     ]
     assert "spark" in names
+
+
+@pytest.mark.parametrize(
+    ("records", "reads"), [(1_100_000, 1.0), (2_062_000, 1.0), (2_100_000, 2.0), (3_062_000, 2.96)]
+)
+def test_reads_of_the_source_are_told_from_the_records_that_spark_read(records, reads):
+    warm = {"spark_records": records, "good_rows": 962_000}
+    figures = {"engines": {"1000000/parquet/spark": {"cases": {"lakelogic": {"warm": warm}}}}}
+    assert goal("reads").read(figures)["median"] == reads
