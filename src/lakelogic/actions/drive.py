@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -109,7 +110,7 @@ def drive(
     began: Callable[[Selection], None] = lambda _: None,
     listen: Callable[[Outcome], None] = lambda _: None,
 ) -> Pass:
-    """Run a pass and write its outputs, also where it failed or was interrupted (which is then raised again)."""
+    """Run a pass and write its outputs, also where it failed or was interrupted (the signal is then passed on)."""
     _check(request)
     chosen = _choose(request)
     began(chosen)
@@ -133,7 +134,7 @@ def drive(
     done = run_pass(chosen, settings, sinks, listen)
     _write(request, done)
     if done.interrupted is not None:
-        raise done.interrupted
+        signal.raise_signal(done.interrupted)  # for whoever handles it around us
     return done
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import secrets
+import signal
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -41,7 +43,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Pass:
-    """One pass and its outcomes, in the order of the graph. `interrupted` is the signal that ended it early."""
+    """One pass and its outcomes, in the order of the graph; `interrupted` by a signal of that number, or not."""
 
     pipeline_run_id: str
     started_at: datetime
@@ -49,7 +51,7 @@ class Pass:
     settings: Settings
     outcomes: tuple[Outcome, ...]
     warnings: tuple[str, ...] = ()
-    interrupted: KeyboardInterrupt | None = None
+    interrupted: int | None = None
 
     @property
     def status(self) -> str:
@@ -138,9 +140,37 @@ def run_pass(
             return told
 
         schedule = Schedule(selection.graph, selection.members, runner, settings.policy, stop, settle)
-        try:
-            done = schedule.run()
-        finally:
-            engines.close()
-    outcomes = tuple(done.outcomes.values())
-    return Pass(identity, started, clock.now(), settings, outcomes, tuple(warnings), done.interrupted)
+        with _ends_in_order(stop) as signalled:
+            try:
+                outcomes = tuple(schedule.run().values())
+            finally:
+                engines.close()
+    interrupted = signalled[0] if signalled else None
+    return Pass(identity, started, clock.now(), settings, outcomes, tuple(warnings), interrupted)
+
+
+@contextmanager
+def _ends_in_order(stop: threading.Event) -> Iterator[list[int]]:
+    """Let the first signal to end only set `stop`; the second does what it did before.
+
+    A run in a thread then comes to its next safe point: nothing of it is visible yet and it is given up, or its
+    commit is in hand and it is finished.
+    """
+    heard: list[int] = []
+    before: dict[int, Any] = {}
+    signals: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM)
+
+    def hear(number: int, _: object) -> None:
+        heard.append(number)
+        stop.set()
+        for known, handler in before.items():
+            signal.signal(known, handler)
+
+    if threading.current_thread() is threading.main_thread():
+        for number in signals:
+            before[number] = signal.signal(number, hear)
+    try:
+        yield heard
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

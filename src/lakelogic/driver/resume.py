@@ -14,6 +14,7 @@ from lakelogic.driver.registry import Member
 from lakelogic.engines.base import Engine
 from lakelogic.errors import LakeLogicError, UsageError
 from lakelogic.run import window
+from lakelogic.run.events import log
 
 _FORMAT = 1
 
@@ -56,10 +57,14 @@ class Resume:
             "finished_at": outcome.finished_at.isoformat() if outcome.finished_at else None,
             "reasons": list(outcome.reasons),
         }
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        written = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-        written.write_text(json.dumps({"format": _FORMAT, "datasets": self._datasets}, indent=1), encoding="utf-8")
-        written.replace(self.path)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            written = self.path.with_name(f".{self.path.name}.{os.getpid()}")
+            written.write_text(json.dumps({"format": _FORMAT, "datasets": self._datasets}, indent=1), encoding="utf-8")
+            written.replace(self.path)
+        except OSError as error:
+            # The ledger keeps what was read, so a pass that cannot be resumed by its file is only slower.
+            log.warning("The state of the pass cannot be written to %s: %s", self.path, error)
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:

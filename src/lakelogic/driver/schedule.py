@@ -14,7 +14,7 @@ from lakelogic.driver.registry import Member
 
 Work = Callable[[Member], Outcome]
 Settle = Callable[[Outcome], Outcome]
-_SIGNALS_SECONDS: Final = 0.5  # a signal is noticed between two looks at the queue
+_LOOK_SECONDS: Final = 0.5  # how soon it is noticed that the pass shall end
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +27,11 @@ class Policy:
     max_consecutive_failures: int | None = None
 
 
-@dataclass(slots=True)
-class Scheduled:
-    """What came of everything; `interrupted` is what stopped the pass from outside."""
-
-    outcomes: dict[str, Outcome]
-    interrupted: KeyboardInterrupt | None = None
-
-
 class Schedule:
     """Runs members side by side, each after everything it needs.
 
     Whatever needs a dataset that did not come out well is held back, and only that. Work is done in threads that
-    do not outlive the process; `stop` is set when they shall come to an end. `settle` hears of every outcome, in the
+    do not outlive the process; once `stop` is set nothing more begins. `settle` hears of every outcome, in the
     thread of the pass, and may complete it.
     """
 
@@ -62,34 +54,26 @@ class Schedule:
         self._failures = 0  # one after another
         self._closed: str | None = None  # why nothing more begins
 
-    def run(self) -> Scheduled:
-        """Everything, until nothing is left; an interruption lets what runs come to a safe point."""
-        interrupted: KeyboardInterrupt | None = None
-        try:
-            self._go()
-        except KeyboardInterrupt as stopped:
-            # A second one ends the process at once: what is half-done is healed by the next run.
-            interrupted = stopped
-            self._stop.set()
-            self._closed = "the pass was interrupted before it began"
-            self._go()
-        return Scheduled({dataset: self._outcomes[dataset] for dataset in self._order}, interrupted)
-
-    def _go(self) -> None:
+    def run(self) -> dict[str, Outcome]:
+        """Everything, until nothing is left; the outcomes in the order of the graph."""
         while self._waiting or self._running:
             self._begin(by_layer=self._policy.strict_layer_order)
             if not self._running and self._waiting:
                 self._begin(by_layer=False)  # layers and graph contradict one another, and the graph is right
             if self._running:
                 self._hear()
+        return {dataset: self._outcomes[dataset] for dataset in self._order}
 
     def _begin(self, *, by_layer: bool) -> None:
         """Settle what can never run, and begin what may."""
+        if self._stop.is_set() and self._closed is None:
+            self._closed = "the pass was interrupted before its turn"
         for dataset in list(self._waiting):
-            if blocker := self._blocker(dataset):
+            blocker = self._blocker(dataset)
+            if blocker is not None and not (self._closed and blocker.status == "skipped"):
                 self._waiting.remove(dataset)
                 self._settle(self._held_back(dataset, blocker))
-            elif self._closed is not None:
+            elif self._closed is not None:  # what needs nothing that failed is not held back by it
                 self._waiting.remove(dataset)
                 self._settle(outcome(self._members[dataset], "skipped", self._closed, exit_code=5))
             elif len(self._running) < self._policy.max_workers and self._is_ready(dataset, by_layer=by_layer):
@@ -106,12 +90,10 @@ class Schedule:
         self._done.put(found)
 
     def _hear(self) -> None:
-        while True:
-            try:
-                found = self._done.get(timeout=_SIGNALS_SECONDS)
-                break
-            except Empty:
-                continue
+        try:
+            found = self._done.get(timeout=_LOOK_SECONDS)
+        except Empty:
+            return
         self._running.remove(found.dataset)
         self._settle(found)
         if found.status == "failed":
