@@ -25,6 +25,7 @@ from lakelogic.sql.bind import aggregate_type
 from lakelogic.sql.types import from_arrow
 
 BATCH = 100_000
+MOST_BYTES = 32 << 20  # of rows that are handed on at once
 
 
 def failure(error: Exception) -> EngineError:
@@ -36,7 +37,10 @@ def stream(rows: Rows) -> Iterator[pa.RecordBatch]:
     """The rows, batch by batch."""
     for part in rows.frame.collect_batches(chunk_size=BATCH, maintain_order=True, engine="streaming"):
         for piece in whole_pieces(part):
-            yield from piece.to_arrow().to_batches()
+            # Rows are copied several times on their way into a file: wide ones go in smaller pieces.
+            size = max(piece.height // (1 + int(piece.estimated_size()) // MOST_BYTES), 1)
+            for start in range(0, piece.height, size):
+                yield from piece.slice(start, size).to_arrow().to_batches()
 
 
 def whole_pieces(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
