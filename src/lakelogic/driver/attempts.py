@@ -16,7 +16,7 @@ from lakelogic.driver.resume import Resume, input_of
 from lakelogic.driver.windows import Window
 from lakelogic.engines import registry
 from lakelogic.engines.base import Engine
-from lakelogic.errors import Defect, LakeLogicError, LedgerError
+from lakelogic.errors import ContractError, Defect, LakeLogicError, LedgerError
 from lakelogic.ledger.records import RunRecord
 from lakelogic.ledger.store import Ledger
 from lakelogic.plan.fingerprint import fingerprint
@@ -193,4 +193,7 @@ class Runner:
 
 
 def _failed(member: Member, error: LakeLogicError) -> Outcome:
-    return outcome(member, "failed", error.message, exit_code=error.exit_code, error=error.as_dict())
+    reasons = [error.message]
+    if isinstance(error, ContractError):
+        reasons = [f"{one.where}: {one.message}" for one in error.diagnostics]
+    return outcome(member, "failed", *reasons, exit_code=error.exit_code, error=error.as_dict())
