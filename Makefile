@@ -23,7 +23,7 @@ SPARK_READY := $(STAMPS)/spark
 # Spark needs Java; DuckDB and Polars do not.
 DEMO_NEEDS := $(if $(filter spark,$(ENGINE)),setup,$(PROJECT_READY))
 
-.PHONY: help setup demo test test-faults parity lint types docs reference pictures bench bench-full pins java clean
+.PHONY: help setup demo test test-memory test-faults parity lint types docs reference pictures bench bench-full pins java clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -35,6 +35,9 @@ demo: $(DEMO_NEEDS) ## Run the retail example end to end (ENGINE=spark, duckdb o
 
 test: setup ## All tests, Spark's included (ARGS="-k name" goes to pytest)
 	$(BIN)/python -m pytest $(ARGS)
+
+test-memory: setup ## A contract over more data than the process may hold, on every engine (slow)
+	for engine in duckdb polars spark; do $(BIN)/python scripts/walk_memory.py $$engine || exit 1; done
 
 test-faults: setup ## Disturbed runs at every point of the protocol, on every engine, strategy and format (slow); writes the matrix
 	$(BIN)/python scripts/walk_faults.py --page docs/concepts/nothing-lost.md $(ARGS)
