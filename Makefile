@@ -44,7 +44,7 @@ test-faults: setup ## Disturbed runs at every point of the protocol, on every en
 	$(BIN)/python scripts/walk_two_runs.py
 	$(BIN)/python scripts/walk_states.py 200
 	$(BIN)/python scripts/walk_cluster.py
-	LAKELOGIC_ALL_FAULTS=1 $(BIN)/python -m pytest tests/faults tests/run
+	LAKELOGIC_ALL_FAULTS=1 $(BIN)/python -m pytest tests/faults tests/run tests/engines/spark/test_delta_own.py
 
 parity: setup ## Made-up contracts through all engines (N=5000 SEED=1 ENGINES=duckdb,polars,spark); prints what differed
 	$(BIN)/python -m lakelogic.parity $(N) --seed $(SEED) --engines $(ENGINES) $(ARGS)

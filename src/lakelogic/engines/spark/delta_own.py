@@ -63,7 +63,7 @@ class SparkDelta:
 
     def counts(self, root: str, version: int) -> dict[str, int]:
         """The rows of each data file at a version."""
-        rows = delta_frame(self.session, root, version).selectExpr(f"{told_path([f'{root}/+'])} AS file")
+        rows = delta_frame(self._session_for(root), root, version).selectExpr(f"{told_path([f'{root}/+'])} AS file")
         return {row[0]: int(row[1]) for row in rows.groupBy("file").count().collect()}
 
     def preview(self, root: str, limit: int) -> pa.Table:
@@ -73,7 +73,7 @@ class SparkDelta:
     def add_columns(self, root: str, fields: Sequence[pa.Field]) -> None:
         """New columns behind the others."""
         with self._lock:
-            _run(self._writes, root, f"ALTER TABLE {_table(root)} ADD COLUMNS ({_columns(fields)})")
+            _run(self._session_for(root), root, f"ALTER TABLE {_table(root)} ADD COLUMNS ({_columns(fields)})")
 
     def write(
         self,
