@@ -17,6 +17,7 @@ from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.driver.attempts import Retries
 from lakelogic.driver.outcome import Outcome
 from lakelogic.driver.passes import Pass
+from lakelogic.engines import registry
 from lakelogic.errors import LoadError, UsageError
 from lakelogic.ledger.store import open_ledger
 
@@ -362,3 +363,15 @@ def test_what_is_only_seen_with_the_source_at_hand_fails_with_its_line(estate: P
     assert done.exit_code == 2
     assert of(done, "bronze_items").reasons[0].startswith("contracts/bronze/items.yaml:4:")
     assert "price" in of(done, "bronze_items").reasons[0]
+
+
+@pytest.mark.spark
+def test_runs_side_by_side_share_one_spark(estate: Path, _started: dict[str, Any]) -> None:
+    if "spark" not in _started:
+        _started["spark"] = registry.load("spark")
+    assert _started["spark"].session is not None  # so that Spark outlives the pass, for all tests
+    done = go(engine="spark", max_workers=3)
+    assert set(statuses(done).values()) == {"succeeded"}
+    assert ids("shop.gold.totals") == [1, 2]
+    assert ids("shop.silver.items") == [7]
+    assert done.as_dict()["engines"] == ["spark"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -76,6 +77,7 @@ class SparkEngine:
         self._session: Any = None
         self._small: Any = None
         self._own: SparkDelta | None = None
+        self._alone = threading.RLock()  # runs side by side share the engine, and one of them starts the session
 
     @property
     def version(self) -> str:
@@ -85,17 +87,22 @@ class SparkEngine:
     @property
     def session(self) -> Any:
         """Our own session, started when it is first needed."""
-        if self._session is None:
-            if self._given is not None:
-                self._session = sessions.beside(self._given, self._settings)
-            elif self._remote is not None:
-                self._session = sessions.connect(self._remote, self._settings)
-            else:
-                self._session = sessions.start(self, self._master, self._fast_start, self._settings, self._delta)
-        return self._session
+        with self._alone:
+            if self._session is None:
+                if self._given is not None:
+                    self._session = sessions.beside(self._given, self._settings)
+                elif self._remote is not None:
+                    self._session = sessions.connect(self._remote, self._settings)
+                else:
+                    self._session = sessions.start(self, self._master, self._fast_start, self._settings, self._delta)
+            return self._session
 
     def own_delta(self) -> SparkDelta:
         """The session's own Delta; raises where it has none. From then on all frames are made where Delta is."""
+        with self._alone:
+            return self._own_delta()
+
+    def _own_delta(self) -> SparkDelta:
         if self._own is None or self._own.session is not self._session:
             ours = self._given is None and self._remote is None
             if ours and self._session is None:
@@ -120,9 +127,10 @@ class SparkEngine:
         session = self.session
         if size is None or size > sessions.SMALL_BYTES or not sessions.is_started_here(session):
             return session, False
-        if self._small is None:
-            self._small = sessions.for_small_inputs(session)
-        return self._small, True
+        with self._alone:
+            if self._small is None:
+                self._small = sessions.for_small_inputs(session)
+            return self._small, True
 
     def discover(self, read: Read, pinned: Pinned) -> tuple[Landed, ...]:
         """The keys of all ndjson objects."""
