@@ -366,10 +366,11 @@ def test_what_is_only_seen_with_the_source_at_hand_fails_with_its_line(estate: P
 
 
 @pytest.mark.spark
-def test_runs_side_by_side_share_one_spark(estate: Path, _started: dict[str, Any]) -> None:
-    if "spark" not in _started:
-        _started["spark"] = registry.load("spark")
-    assert _started["spark"].session is not None  # so that Spark outlives the pass, for all tests
+def test_runs_side_by_side_share_one_spark(estate: Path, request: pytest.FixtureRequest) -> None:
+    started = request.getfixturevalue("_started")
+    if "spark" not in started:
+        started["spark"] = registry.load("spark")
+    assert started["spark"].session is not None  # so that Spark outlives the pass, for all tests
     done = go(engine="spark", max_workers=3)
     assert set(statuses(done).values()) == {"succeeded"}
     assert ids("shop.gold.totals") == [1, 2]
