@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import count
 from typing import Any
 
@@ -29,6 +33,14 @@ _SETTINGS = {
 }
 
 
+@lru_cache(maxsize=1)
+def _private_folder() -> str:
+    """Where rows go that memory cannot hold. By itself DuckDB takes the working folder, for everybody to read."""
+    folder = tempfile.mkdtemp(prefix="lakelogic-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 class DuckDBEngine:
     """Plans on DuckDB: one statement per pass, streamed to staged files."""
 
@@ -42,7 +54,7 @@ class DuckDBEngine:
     )
 
     def __init__(self, *, threads: int | None = None, memory_limit: str | None = None) -> None:
-        settings: dict[str, Any] = dict(_SETTINGS)
+        settings: dict[str, Any] = {**_SETTINGS, "temp_directory": _private_folder()}
         if threads is not None:
             settings["threads"] = threads
         if memory_limit is not None:
