@@ -7,21 +7,25 @@ from typing import TYPE_CHECKING, Any
 from lakelogic import version as _version
 
 if TYPE_CHECKING:
+    from lakelogic.actions.drive import Driver
     from lakelogic.contract.document import Contract
     from lakelogic.contract.load import load as load_contract
     from lakelogic.driver.estate import load_all_contracts
     from lakelogic.driver.graph import build_dag_from_upstream, topo_sort
+    from lakelogic.driver.passes import run_contract
     from lakelogic.run.processor import DataProcessor
     from lakelogic.run.result import Result
 
 __all__ = [
     "Contract",
     "DataProcessor",
+    "Driver",
     "Result",
     "__version__",
     "build_dag_from_upstream",
     "load_all_contracts",
     "load_contract",
+    "run_contract",
     "topo_sort",
 ]
 
@@ -35,6 +39,8 @@ _HOMES = {
     "load_all_contracts": ("lakelogic.driver.estate", "load_all_contracts"),
     "build_dag_from_upstream": ("lakelogic.driver.graph", "build_dag_from_upstream"),
     "topo_sort": ("lakelogic.driver.graph", "topo_sort"),
+    "run_contract": ("lakelogic.driver.passes", "run_contract"),
+    "Driver": ("lakelogic.actions.drive", "Driver"),
 }
 
 

@@ -12,6 +12,7 @@ import duckdb
 import pytest
 from deltalake import DeltaTable
 
+from lakelogic import Driver, build_dag_from_upstream, load_all_contracts, run_contract, topo_sort
 from lakelogic.actions.drive import DriveRequest, drive, plan
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.driver.attempts import Retries
@@ -330,6 +331,7 @@ def test_the_plan_tells_order_and_reasons_and_runs_nothing(estate: Path) -> None
         ({"layers": ("gold",), "entities": ("items",)}, "`items` has nothing in the layers gold", "Add its layer"),
         ({"entities": ("returns",)}, "Nothing is left to run", "its registry says enabled: false"),
         ({"registries": ()}, "needs a registry", "--registry"),
+        ({"engine": "duckbd"}, "There is no engine `duckbd`", "duckdb"),
         ({"window": "range"}, "Not available yet: `--window range`", "Nothing ran"),
         ({"metrics_backend": "prometheus"}, "Not available yet: `--metrics-backend prometheus`", "Nothing ran"),
         ({"summary_table": "a.b.c", "summary_database": "x"}, "`a.b.c` is not the name", "schema.table"),
@@ -363,6 +365,37 @@ def test_what_is_only_seen_with_the_source_at_hand_fails_with_its_line(estate: P
     assert done.exit_code == 2
     assert of(done, "bronze_items").reasons[0].startswith("contracts/bronze/items.yaml:4:")
     assert "price" in of(done, "bronze_items").reasons[0]
+
+
+def test_a_loop_of_ones_own_stops_what_is_downstream_of_a_broken_dataset_rule(estate: Path) -> None:
+    contract = estate / "contracts/silver/orders.yaml"
+    contract.write_text(
+        silver("orders").replace("  row_rules", "  dataset_rules: [{name: many, sql: 'COUNT(*) > 9'}]\n  row_rules")
+    )
+    registry_ = load_all_contracts("contracts/")
+    dag = build_dag_from_upstream(registry_)
+    found: dict[str, tuple[str, ...]] = {}
+    stopped: set[str] = set()
+    for node in topo_sort(dag):
+        if node.dataset in stopped or not node.enabled:
+            continue
+        report = run_contract(node, "duckdb")
+        found[node.dataset] = report.dataset_rules_failed
+        if report.dataset_rules_failed:
+            stopped |= dag.descendants(node.dataset)
+    assert found == {"bronze_orders": (), "bronze_items": (), "silver_orders": ("many",), "silver_items": ()}
+
+
+def test_a_pass_from_python(estate: Path) -> None:
+    driver = Driver("contracts/_registry.yaml", entities=("items",), engine="duckdb")
+    assert [one.dataset for one in driver.plan().datasets] == ["bronze_items", "silver_items"]
+    assert statuses(driver.run()) == {"bronze_items": "succeeded", "silver_items": "succeeded"}
+    assert ids("shop.silver.items") == [7]
+
+
+def test_contracts_can_be_named_by_path_without_a_registry(estate: Path) -> None:
+    done = go(registries=(), contracts=("contracts/bronze/items.yaml",))
+    assert statuses(done) == {"bronze_items": "succeeded"}
 
 
 @pytest.mark.spark

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,7 @@ from lakelogic.driver.outcome import Outcome
 from lakelogic.driver.passes import Pass, Settings, run_pass
 from lakelogic.driver.schedule import Policy
 from lakelogic.driver.selection import Choice, Selection, choose
+from lakelogic.engines.registry import names as engines
 from lakelogic.errors import LakeLogicError, TableError, UsageError
 from lakelogic.run.events import Sink, log
 
@@ -92,11 +93,11 @@ def plan(request: DriveRequest) -> DrivePlan:
     """What a pass would run, in which order and why; what is wrong is raised as for the pass itself."""
     _check(request)
     chosen = _choose(request)
-    engines = Engines(request.engine)
+    chooser = Engines(request.engine)
     waves = {member.dataset: n for n, wave in enumerate(chosen.graph.waves(), 1) for member in wave}
     found = [
         Planned(
-            waves[dataset], dataset, member.layer, engines.name_for(member), chosen.graph.upstreams(dataset),
+            waves[dataset], dataset, member.layer, chooser.name_for(member), chosen.graph.upstreams(dataset),
             chosen.why[dataset], chosen.passed_by.get(dataset),
         )
         for dataset, member in chosen.members.items()
@@ -138,6 +139,25 @@ def drive(
     return done
 
 
+class Driver:
+    """Passes from Python: `Driver(registries=("contracts/_registry.yaml",), layers=("bronze",)).run()`.
+
+    Takes what `DriveRequest` takes. Trouble of a dataset is an outcome of the pass; a wrong choice raises.
+    """
+
+    def __init__(self, registries: str | Sequence[str] = (), **asked: Any) -> None:
+        given = (registries,) if isinstance(registries, str) else tuple(registries)
+        self.request = DriveRequest(given, **asked)
+
+    def plan(self) -> DrivePlan:
+        """What a pass would do."""
+        return plan(self.request)
+
+    def run(self, listen: Callable[[Outcome], None] = lambda _: None) -> Pass:
+        """Run a pass; `listen` hears of every dataset when it is settled."""
+        return drive(self.request, listen=listen)
+
+
 def _choose(request: DriveRequest) -> Selection:
     return choose(
         Choice(
@@ -159,6 +179,8 @@ def _check(request: DriveRequest) -> None:
     if later:
         named = ", ".join(f"`{flag}`" for flag in later)
         raise UsageError(f"Not available yet: {named}.", hint="Nothing ran. Leave it out.")
+    if request.engine is not None and request.engine not in engines():
+        raise UsageError(f"There is no engine `{request.engine}`.", hint=f"Choose one of {', '.join(engines())}.")
     if request.resume and not request.state_path:
         raise UsageError("--resume needs to know where the state is.", hint="Add --state-path logs/state.json.")
     if request.summary_table:

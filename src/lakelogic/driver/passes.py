@@ -16,12 +16,16 @@ from lakelogic import clock
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.driver.attempts import Engines, Retries, Runner
 from lakelogic.driver.outcome import STATUSES, Outcome, exit_code, pass_status
+from lakelogic.driver.registry import Member
 from lakelogic.driver.resume import Resume
 from lakelogic.driver.schedule import Policy, Schedule
 from lakelogic.driver.selection import Selection
 from lakelogic.driver.windows import Kind, window
+from lakelogic.engines.base import Engine
 from lakelogic.ledger.store import open_ledger
 from lakelogic.run.events import Sink, log
+from lakelogic.run.processor import DataProcessor
+from lakelogic.run.result import Result
 from lakelogic.version import VERSION
 
 Listener = Callable[[Outcome], None]
@@ -174,3 +178,8 @@ def _ends_in_order(stop: threading.Event) -> Iterator[list[int]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def run_contract(node: Member, engine: str | Engine | None = None) -> Result:
+    """Run one member of an estate: for loops of one's own over `topo_sort(dag)`; trouble of the world raises."""
+    return DataProcessor(node.loaded, engine).run()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
@@ -136,7 +137,10 @@ def _no_match(noun: str, name: str, known: Iterable[str], layers: Sequence[str])
 
 
 def _is_named(member: Member, names: Sequence[str]) -> bool:
-    return any(name in (member.dataset, member.entity) or member.path == Path(name).absolute() for name in names)
+    return any(
+        name in (member.dataset, member.entity) or str(member.path) == os.path.normpath(Path(name).absolute())
+        for name in names
+    )
 
 
 def _why(member: Member, choice: Choice) -> str:

@@ -56,6 +56,12 @@ class Result:
         return round(100 * (1 - self.counts.quarantine_ratio), 2)
 
     @property
+    def dataset_rules_failed(self) -> tuple[str, ...]:
+        """The names of dataset rules of severity error that did not hold; empty where all did."""
+        found = self.report.get("dataset_rules") or ()
+        return tuple(rule["name"] for rule in found if not rule["passed"] and rule["severity"] == "error")
+
+    @property
     def good(self) -> Any:
         """The good rows of this batch, masked, as a native frame."""
         if "good" not in self._cache:
