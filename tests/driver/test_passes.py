@@ -358,6 +358,17 @@ def test_everything_that_is_wrong_with_what_would_run_is_told_at_once(estate: Pa
     assert [path.name for path in Path("lakelogic_warehouse/shop").iterdir()] == ["bronze"]
 
 
+def test_a_pass_that_cannot_begin_tells_its_outputs_so(estate: Path) -> None:
+    (estate / "contracts/silver/items.yaml").write_text("info: {target_layer: silver}\nsorce: {path: x}\n")
+    with pytest.raises(LoadError):
+        go(summary_path="out/summary.json", summary_table="runs", summary_database="out/runs.duckdb")
+    summary = json.loads((estate / "out/summary.json").read_text())
+    assert (summary["status"], summary["exit_code"], summary["datasets"]) == ("failed", 2, [])
+    assert "sorce" in summary["error"]["diagnostics"][0]["message"]
+    with duckdb.connect("out/runs.duckdb") as connection:
+        assert connection.execute("SELECT status, exit_code, datasets FROM runs").fetchall() == [("failed", 2, 0)]
+
+
 def test_what_is_only_seen_with_the_source_at_hand_fails_with_its_line(estate: Path) -> None:
     contract = estate / "contracts/bronze/items.yaml"
     contract.write_text(bronze("items") + "quality: {row_rules: [{name: has_price, sql: 'price > 0'}]}\n")

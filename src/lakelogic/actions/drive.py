@@ -11,7 +11,7 @@ from lakelogic.contract.packs import PackChoice
 from lakelogic.driver import outputs
 from lakelogic.driver.attempts import Engines, Retries
 from lakelogic.driver.outcome import Outcome
-from lakelogic.driver.passes import Pass, Settings, run_pass
+from lakelogic.driver.passes import Pass, Settings, not_begun, run_pass
 from lakelogic.driver.schedule import Policy
 from lakelogic.driver.selection import Choice, Selection, choose
 from lakelogic.engines.registry import names as engines
@@ -111,15 +111,29 @@ def drive(
     began: Callable[[Selection], None] = lambda _: None,
     listen: Callable[[Outcome], None] = lambda _: None,
 ) -> Pass:
-    """Run a pass and write its outputs, also where it failed or was interrupted (the signal is then passed on)."""
+    """Run a pass and write its outputs, also where it failed or was interrupted (the signal is then passed on).
+
+    What keeps a pass from beginning is raised, after the outputs have told of it.
+    """
     _check(request)
-    chosen = _choose(request)
-    began(chosen)
-    settings = Settings(
+    settings = _settings(request)
+    try:
+        chosen = _choose(request)
+        began(chosen)
+        done = run_pass(chosen, settings, sinks, listen)
+    except LakeLogicError as error:
+        _write(request, not_begun(settings, error))
+        raise
+    _write(request, done)
+    if done.interrupted is not None:
+        signal.raise_signal(done.interrupted)  # for whoever handles it around us
+    return done
+
+
+def _settings(request: DriveRequest) -> Settings:
+    return Settings(
         request.engine,
-        Policy(
-            request.max_workers, request.strict_layer_order, request.fail_fast, request.max_consecutive_failures
-        ),
+        Policy(request.max_workers, request.strict_layer_order, request.fail_fast, request.max_consecutive_failures),
         Retries(request.retries, request.retry_base_seconds, request.retry_max_seconds),
         request.window,  # type: ignore[arg-type]
         request.state_path,
@@ -132,11 +146,6 @@ def drive(
             "policy_packs": list(request.packs.names),
         },
     )  # fmt: skip
-    done = run_pass(chosen, settings, sinks, listen)
-    _write(request, done)
-    if done.interrupted is not None:
-        signal.raise_signal(done.interrupted)  # for whoever handles it around us
-    return done
 
 
 class Driver:
@@ -200,7 +209,7 @@ def _write(request: DriveRequest, done: Pass) -> None:
         except (LakeLogicError, OSError) as error:
             log.error("An output of the pass could not be written: %s", error)
             trouble = trouble or error
-    if trouble is not None and done.interrupted is None:
+    if trouble is not None and done.interrupted is None and done.error is None:
         if isinstance(trouble, LakeLogicError):
             raise trouble
         raise TableError(f"An output of the pass could not be written: {trouble}.") from trouble

@@ -40,6 +40,8 @@ def row_of(done: Pass) -> dict[str, Any]:
     """The row of a pass in a summary table; why datasets did not come out well is in `reasons`, by dataset."""
     counts, rows = done.counts, done.rows
     reasons = {one.dataset: "; ".join(one.reasons) for one in done.outcomes if one.reasons and not one.is_done}
+    if done.error is not None:
+        reasons["*"] = str(done.error)
     return {
         "pipeline_run_id": done.pipeline_run_id,
         "status": done.status,

@@ -22,6 +22,7 @@ from lakelogic.driver.schedule import Policy, Schedule
 from lakelogic.driver.selection import Selection
 from lakelogic.driver.windows import Kind, window
 from lakelogic.engines.base import Engine
+from lakelogic.errors import LakeLogicError
 from lakelogic.ledger.store import open_ledger
 from lakelogic.run.events import Sink, log
 from lakelogic.run.processor import DataProcessor
@@ -47,7 +48,10 @@ class Settings:
 
 @dataclass(frozen=True)
 class Pass:
-    """One pass and its outcomes, in the order of the graph; `interrupted` by a signal of that number, or not."""
+    """One pass and its outcomes, in the order of the graph; `interrupted` by a signal of that number, or not.
+
+    A pass that could not begin has no outcomes and an `error`.
+    """
 
     pipeline_run_id: str
     started_at: datetime
@@ -56,16 +60,17 @@ class Pass:
     outcomes: tuple[Outcome, ...]
     warnings: tuple[str, ...] = ()
     interrupted: int | None = None
+    error: LakeLogicError | None = None
 
     @property
     def status(self) -> str:
         """`succeeded`, `no_new_data`, `partial` or `failed`."""
-        return pass_status(self.outcomes)
+        return "failed" if self.error is not None else pass_status(self.outcomes)
 
     @property
     def exit_code(self) -> int:
         """As the documentation has it; never 0 when something failed."""
-        return exit_code(self.outcomes)
+        return self.error.exit_code if self.error is not None else exit_code(self.outcomes)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -94,6 +99,7 @@ class Pass:
             "status": self.status,
             "exit_code": self.exit_code,
             "interrupted": self.interrupted is not None,
+            "error": self.error.as_dict() if self.error is not None else None,
             "started_at": self.started_at.isoformat(),
             "finished_at": self.finished_at.isoformat(),
             "seconds": self.seconds,
@@ -112,6 +118,12 @@ class Pass:
 def new_pipeline_run_id(at: datetime) -> str:
     """An id that sorts by time: `pipeline-20260328T120001-5f3a9c`."""
     return f"pipeline-{at:%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
+
+
+def not_begun(settings: Settings, error: LakeLogicError) -> Pass:
+    """A pass that an error kept from beginning, for those who wait for its summary."""
+    now = clock.now()
+    return Pass(new_pipeline_run_id(now), now, now, settings, (), error=error)
 
 
 def run_pass(
