@@ -39,7 +39,7 @@ from lakelogic.tables.registry import load as load_tables
 KEYS = range(1, 7)
 LIMITS = (5, 50, 500)
 # From here on a crash comes too late to undo anything.
-_PUBLISHED = ("after_good_commit", "after_ledger")
+_PUBLISHED = ("after_good_commit", "after_settling", "after_ledger")
 
 
 @dataclass(frozen=True)
