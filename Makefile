@@ -34,7 +34,11 @@ demo: $(DEMO_NEEDS) ## Run the retail example end to end (ENGINE=spark, duckdb o
 	@$(BIN)/lakelogic demo --engine $(ENGINE) $(ARGS)
 
 test: setup ## All tests, Spark's included (ARGS="-k name" goes to pytest)
+ifeq ($(strip $(ARGS)),)
+	$(BIN)/python scripts/run_tests.py
+else
 	$(BIN)/python -m pytest $(ARGS)
+endif
 
 test-memory: setup ## A contract over more data than the process may hold, on every engine (slow)
 	for engine in duckdb polars spark; do $(BIN)/python scripts/walk_memory.py $$engine || exit 1; done

@@ -473,7 +473,8 @@ def _write_page(page: Path, cells_held: set[Cell], cells_failed: set[Cell]) -> N
     text = page.read_text()
     before, rest = text.split(_BEGIN)
     after = rest.split(_END)[1]
-    figure = f"**{held.total()} of {tried.total()}** disturbed runs ended in the tables of undisturbed ones; – was not walked."
+    count = f"**{held.total()} of {tried.total()}**"
+    figure = f"{count} disturbed runs ended in the tables of undisturbed ones; – was not walked."
     page.write_text(f"{before}{_BEGIN}\n{figure}\n\n" + "\n".join(lines) + f"\n{_END}{after}")
 
 
