@@ -117,7 +117,8 @@ class SparkEngine:
                         else "Start the session with Delta's JARs, extension and catalog.",
                     )
                 session = sessions.with_delta(session)
-                sessions.configure(session, sessions.changeable(session, self._settings))
+                catalog = {sessions.CATALOG: sessions.DELTA[sessions.CATALOG]}
+                sessions.configure(session, {**sessions.changeable(session, self._settings), **catalog})
                 self._session, self._small = session, None
             self._own = SparkDelta(session, sessions.changeable(session, self._settings))
         return self._own

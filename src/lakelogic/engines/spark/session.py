@@ -59,9 +59,10 @@ SMALL: dict[str, str] = {
     "spark.sql.shuffle.partitions": "1",
 }
 SMALL_BYTES = 2 * 2**20
+CATALOG = "spark.sql.catalog.spark_catalog"
 DELTA: dict[str, str] = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    CATALOG: "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
 
 _lock = threading.RLock()
@@ -115,6 +116,9 @@ def for_small_inputs(session: Any) -> Any:
     """A session beside one that we started, for inputs of a few rows: nothing is compiled, nothing re-planned."""
     small = session.newSession()
     configure(small, {**OURS, **LOCAL, **SMALL, "spark.sql.icu.caseMappings.enabled": "false"})
+    # Where the session reads tables through Delta, so does the one for a few rows.
+    if session.conf.get(CATALOG, "builtin") == DELTA[CATALOG]:
+        configure(small, {CATALOG: DELTA[CATALOG]})
     return small
 
 
