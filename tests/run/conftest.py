@@ -58,7 +58,7 @@ def _rows(engine: Any, frame: Any) -> list[dict[str, Any]]:
     return sorted(engine.collect(frame).to_pylist(), key=repr)
 
 
-# Spark needs seconds for a history of a few rows: of these files every third test is tried on it with every change, and
+# Spark needs seconds for a history of a few rows: of these files every fifth test is tried on it with every change, and
 # all of them with LAKELOGIC_ALL_FAULTS=1, which `make test-faults` sets. DuckDB and Polars try all.
 _SAMPLED = ("test_strategies_scd2.py", "test_strategies_cdc.py", "test_strategies_snapshots.py")
 
@@ -67,7 +67,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if os.environ.get("LAKELOGIC_ALL_FAULTS"):
         return
     on_spark = [item for item in items if item.path.name in _SAMPLED and "spark" in item.name]
-    left_out = {item.nodeid for number, item in enumerate(on_spark) if number % 3}
+    left_out = {item.nodeid for number, item in enumerate(on_spark) if number % 5}
     if left_out:
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
         items[:] = [item for item in items if item.nodeid not in left_out]
