@@ -22,12 +22,14 @@ _NEWEST_FIRST = "ORDER BY started_at DESC, run_id DESC"
 def open_ledger(place: str | os.PathLike[str]) -> Ledger:
     """Open the ledger at a database URL, or in a SQLite file given as a `Path`; makes or upgrades it as needed."""
     database = open_database(place)
+    # Asked before the file is opened: another process may make it in the meantime.
+    was_there = database.file is None or database.file.exists()
     try:
         with database.read() as connection:
             found = migrations.version(connection)
     except LedgerError as error:
         # A SQLite file in a folder that is not there yet cannot be opened; `create` says why if it is worse.
-        if not isinstance(error, MissingTable) and (database.file is None or database.file.exists()):
+        if was_there and not isinstance(error, MissingTable):
             raise
         database.create()
         found = 0
