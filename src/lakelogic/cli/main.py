@@ -14,6 +14,7 @@ from lakelogic.cli.approve import approve
 from lakelogic.cli.console import Console, end_in_order, guarded
 from lakelogic.cli.drive import drive
 from lakelogic.cli.estate import estate
+from lakelogic.cli.imports import import_
 from lakelogic.cli.options import env_option, json_flag, pack_dir_option, pack_option, set_option
 from lakelogic.cli.quarantine import quarantine
 from lakelogic.cli.state import state
@@ -30,7 +31,7 @@ def cli() -> None:
     """Run data contracts: every row accounted for, on Spark, Polars or DuckDB."""
 
 
-for command in (quarantine, approve, drive, estate, state, *COMMANDS):
+for command in (quarantine, approve, drive, estate, state, import_, *COMMANDS):
     cli.add_command(command)
 
 
