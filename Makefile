@@ -45,7 +45,7 @@ test-memory: setup ## A contract over more data than the process may hold, on ev
 
 test-faults: setup ## Disturbed runs at every point of the protocol, on every engine, strategy and format (slow); writes the matrix
 	$(BIN)/python scripts/walk_faults.py --page docs/concepts/nothing-lost.md $(ARGS)
-	$(BIN)/python scripts/walk_two_runs.py
+	$(BIN)/python scripts/walk_two_runs.py $(filter --whole,$(ARGS))
 	$(BIN)/python scripts/walk_states.py 200
 	$(BIN)/python scripts/walk_cluster.py
 	LAKELOGIC_ALL_FAULTS=1 $(BIN)/python -m pytest tests/faults tests/run tests/engines/spark/test_delta_own.py
