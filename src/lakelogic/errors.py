@@ -6,6 +6,8 @@
     │   ├── InheritError                layers around the contract do not fit together
     │   └── CompileError                the document is well formed, its meaning is not
     ├── UsageError                      the command or the call was given something it cannot take
+    │   ├── NotFound                    what was named is not there
+    │   └── Refused                     whoever asks may not do this
     ├── UnsupportedError                this engine or format cannot; lists what and where asked
     ├── MissingExtra                    an optional package is needed; says the exact pip line
     ├── SourceError        (later)      the source cannot be reached or read
@@ -155,6 +157,18 @@ class UsageError(LakeLogicError):
 
     code = "LL-E001"
     exit_code = 2
+
+
+class NotFound(UsageError):
+    """What was named is not there."""
+
+    code = "LL-E002"
+
+
+class Refused(UsageError):
+    """Whoever asks is not known here, or may not do this."""
+
+    code = "LL-E003"
 
 
 class UnsupportedError(LakeLogicError):

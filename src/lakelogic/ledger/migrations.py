@@ -101,6 +101,37 @@ MIGRATIONS: tuple[Migration, ...] = (
         ),
     ),
     Migration(3, "the whole account of a run", ("ALTER TABLE runs ADD COLUMN account {json}",)),
+    Migration(
+        4,
+        "work that waits for a worker, what happens while it is done, and who may ask for it",
+        (
+            """
+            CREATE TABLE work (
+                work_id TEXT NOT NULL PRIMARY KEY, kind TEXT NOT NULL, dataset TEXT NOT NULL, domain TEXT,
+                person TEXT NOT NULL, why TEXT, facts {json}, once TEXT UNIQUE,
+                state TEXT NOT NULL CHECK (state IN ('waiting', 'running', 'done', 'failed', 'cancelled')),
+                created_at {instant} NOT NULL, started_at {instant}, finished_at {instant}, expires_at {instant},
+                owner TEXT, attempts BIGINT NOT NULL, cancel_asked BIGINT NOT NULL, outcome {json}
+            )
+            """,
+            "CREATE INDEX work_by_time ON work (created_at, work_id)",
+            "CREATE INDEX work_by_state ON work (state, created_at)",
+            """
+            CREATE TABLE happenings (
+                seq BIGINT NOT NULL PRIMARY KEY, at {instant} NOT NULL, topic TEXT NOT NULL, work_id TEXT,
+                dataset TEXT, kind TEXT NOT NULL, body TEXT, facts {json}
+            )
+            """,
+            "CREATE INDEX happenings_by_work ON happenings (work_id, seq)",
+            """
+            CREATE TABLE tokens (
+                token_id TEXT NOT NULL PRIMARY KEY, person TEXT NOT NULL, hashed TEXT NOT NULL, roles {json},
+                created_at {instant} NOT NULL, expires_at {instant}, revoked_at {instant}
+            )
+            """,
+            "CREATE INDEX runs_by_start_and_id ON runs (started_at, run_id)",
+        ),
+    ),
 )
 
 NEWEST = MIGRATIONS[-1].number

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from lakelogic import clock
-from lakelogic.errors import Blocked, LedgerError, UsageError
+from lakelogic.errors import Blocked, LedgerError, NotFound, UsageError
 from lakelogic.ledger import migrations
 from lakelogic.ledger.database import Connection, Database, MissingTable, open_database
 from lakelogic.ledger.records import PUBLISHED, RUN_COLUMNS, Act, Held, InputFile, Intent, Lease, RunRecord
@@ -50,6 +50,11 @@ class Ledger:
     def name(self) -> str:
         """Where the ledger is, for people; never with a password."""
         return self._database.name
+
+    @property
+    def database(self) -> Database:
+        """Where the ledger is kept, for the other things that are remembered there (`work.py`, `access.py`)."""
+        return self._database
 
     def close(self) -> None:
         """Give back connections."""
@@ -231,7 +236,7 @@ class Ledger:
                 length=len(run_id),
             )
         if not run_id or not found:
-            raise UsageError(
+            raise NotFound(
                 f"There is no run `{run_id}` in the ledger {self.name}.", hint="`lakelogic runs` lists the newest."
             )
         if len(found) > 1:
