@@ -35,6 +35,7 @@ _AVAILABLE: frozenset[str] = _declared(
         "upstream_sources[]": "dataset",
         "info": "dataset table_name entity version title target_layer domain system",
         "source": "type path format pattern load_mode empty_behavior identity watermark_strategy "
+        "watermark_field lookback "
         "cdc_op_field cdc_delete_values cdc_timestamp_field",
         "source.options": "delimiter quote_char has_header null_values encoding compression skip_rows comment_prefix "
         "multiline decimal_comma implied_decimals date_formats",
@@ -56,7 +57,8 @@ _AVAILABLE: frozenset[str] = _declared(
         "quarantine": "enabled format target table location fail_on_quarantine max_ratio retention",
         "materialization": "strategy primary_key sequence_by scd1 scd2 fact deletion unknown_member "
         "soft_delete_column soft_delete_value soft_delete_time_column soft_delete_reason_column target_path format "
-        "partition_by cluster_by overwrite_scope table_properties compaction secondary_targets",
+        "partition_by cluster_by overwrite_scope reprocess_policy reprocess_date_column table_properties compaction "
+        "secondary_targets",
         "service_levels": "freshness_hours freshness completeness row_count on_breach",
     }
 )
@@ -79,8 +81,6 @@ _NOT_YET: dict[str, str] = {
     "source.partition": "Name the folders in `source.path`, with `*` where they vary.",
     "source.partition_filters": "Name the folders in `source.path`.",
     "source.post_ingestion": "Files stay where they landed.",
-    "source.watermark_field": "`load_mode: incremental` reads the files that are new.",
-    "source.lookback": "`load_mode: incremental` reads the files that are new.",
     "source.from_date": "Filter the rows with a step.",
     "source.to_date": "Filter the rows with a step.",
     "source.options.sheet_name": "Save the sheet as CSV.",
@@ -108,8 +108,6 @@ _NOT_YET: dict[str, str] = {
     "quality.dataset_rules[].phase": "Dataset rules see the rows that would be published.",
     "quality.dataset_rules[].nulls": "Leave it out: absent values count as each shorthand says.",
     "quarantine.notifications": "Read the run's report or the ledger.",
-    "materialization.reprocess_policy": "Leave it out.",
-    "materialization.reprocess_date_column": "Leave it out.",
     "service_levels.availability": "Leave it out.",
     "service_levels.anomaly": "Use `service_levels.row_count`.",
     "service_levels.schedule": "Use `service_levels.freshness`.",

@@ -174,7 +174,7 @@ def _rename(node: Branch, path: str) -> Iterator[Diagnostic]:
 
 def _source(node: Branch, path: str) -> Iterator[Diagnostic]:
     if _text(node.get("load_mode")) in (None, "full") and "load_mode" not in _misspelt(node):
-        for name in ("watermark_strategy", "watermark_field", "lookback", "from_date", "to_date"):
+        for name in ("watermark_strategy", "from_date", "to_date"):
             if name in node.entries:
                 message = f"`{name}` has an effect only with `load_mode: incremental`."
                 hint = "Write `load_mode: incremental`, or remove it."

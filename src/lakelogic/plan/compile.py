@@ -19,6 +19,7 @@ from lakelogic.errors import CompileError, Diagnostic, LoadError
 from lakelogic.plan import publish, shape, steps, verdicts
 from lakelogic.plan.codes import CLEAR, NOT_YET
 from lakelogic.plan.datasets import Checks, checks
+from lakelogic.plan.days import Days
 from lakelogic.plan.evolve import LandedDrift
 from lakelogic.plan.links import known_links
 from lakelogic.plan.masked import check_masks
@@ -29,7 +30,8 @@ from lakelogic.plan.spelling import as_stored
 from lakelogic.plan.state import State, Trouble
 from lakelogic.plan.strategies import batch
 from lakelogic.plan.strategies import checks as strategy_checks
-from lakelogic.sql.expressions import Expression, convert
+from lakelogic.sql.expressions import Expression, call, convert
+from lakelogic.sql.problems import NO_COLUMN, nearest_or_all
 from lakelogic.sql.types import STRING, Type
 
 TEXT_FORMATS = ("csv", "tsv", "json", "ndjson")
@@ -62,6 +64,7 @@ def compile_contract(
     stamps: publish.Stamps | None = None,
     can_encrypt: bool = False,
     stored: Mapping[str, Type | None] | tuple[()] = (),
+    days: tuple[str, Days] | None = None,
 ) -> Compiled:
     """Compile a contract; raises CompileError with every problem found.
 
@@ -69,6 +72,7 @@ def compile_contract(
     and a column that nobody declares is only a warning. `can_encrypt` says whether the process holds a key
     for the landed row that quarantine keeps of contracts with personal data. `stored` are the columns of the table
     that good rows go to: a column that differs from one of them only in case, or has a narrower type, goes into it.
+    `days` are a landed column and the days of a window: other rows are left out.
     """
     contract = loaded.contract
     stamps = stamps or publish.Stamps("run", None, datetime(1970, 1, 1, tzinfo=UTC), "source")
@@ -89,6 +93,8 @@ def compile_contract(
     unknown = shape.land(state, contract, assumed.columns)
     landed_scope = dict(state.scope)
     is_text = assumed.format in TEXT_FORMATS
+    if days is not None:
+        _leave_out(state, *days)
     if is_text:
         verdicts.judge_lines(state)
     _check_settings(contract, trouble)
@@ -209,6 +215,20 @@ def _check_settings(contract: Contract, trouble: Trouble) -> None:
     if source.load_mode != "full" and source.path and source.resolved_type in ("table", "delta", "iceberg"):
         message = f"load_mode {source.load_mode} over a table is not available yet."
         trouble.add(NOT_YET, message, "source.load_mode", "leave it out: a table that is unchanged is not read again")
+    elif source.load_mode != "full" and source.watermark_field:
+        message = f"`watermark_field` with load_mode {source.load_mode} is not available yet."
+        hint = "leave it out: files are read once, and windows take them by the date in their names"
+        trouble.add(NOT_YET, message, "source.watermark_field", hint)
+
+
+def _leave_out(state: State, field: str, days: Days) -> None:
+    """Rows that do not fall on the days of the window; a line that cannot be read falls on none."""
+    name = next((known for known in state.scope if known.lower() == field.lower()), None)
+    if name is None:
+        message = f"There is no column `{field}` that would place rows in a window."
+        state.trouble.add(NO_COLUMN, message, "source.watermark_field", nearest_or_all(field, list(state.scope)))
+        return
+    state.lose("outside", "window", call("not", days.hold(state.scope[name])), (f"{name} on {days}",))
 
 
 def _good_columns(

@@ -276,10 +276,13 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """A way to lose a row by name: its number in `~fate`; or, `expanded`, to be made: its number in `~copy`."""
+    """A way to lose a row by name: its number in `~fate`; or, `expanded`, to be made: its number in `~copy`.
+
+    Rows `outside` the window of a run were not asked for: they are in nobody's account.
+    """
 
     number: int
-    kind: Literal["filtered", "deduplicated", "grouped", "expanded"]
+    kind: Literal["filtered", "deduplicated", "grouped", "expanded", "outside"]
     step: str
     inner: bool = False  # of rows that the step made itself on the way to its result: they are in nobody's account
 

@@ -23,7 +23,7 @@ from lakelogic.sql.types import BIGINT, INT, STRING
 
 MASK_WIDTH = 60
 Phase = OneOf["pre", "post"]
-Loss = OneOf["filtered", "deduplicated"]
+Loss = OneOf["filtered", "deduplicated", "outside"]
 
 
 def both(*parts: Expression) -> Expression:
@@ -325,7 +325,7 @@ class State:
         self.fates.append(Fate(number, kind, step, inner))
         lost = both(self.alive, when)
         value = Call("case", (lost, Literal(number, INT), self.fate), INT)
-        self.fate = self.internal("keep" if kind == "filtered" else "deduplicate", names.FATE, value, detail)
+        self.fate = self.internal("deduplicate" if kind == "deduplicated" else "keep", names.FATE, value, detail)
 
     def multiply(self, step: str, is_copy: Expression) -> None:
         """Rows were repeated by this step; `is_copy` (never NULL) is TRUE for all but the first of each."""

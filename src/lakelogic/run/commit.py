@@ -16,10 +16,12 @@ from lakelogic.errors import DataError, UnsupportedError
 from lakelogic.ledger.records import Intent
 from lakelogic.ledger.store import Ledger
 from lakelogic.plan import evolve
+from lakelogic.plan.days import Days
 from lakelogic.plan.nodes import Plan, Published
 from lakelogic.plan.strategies.meet import own_columns
-from lakelogic.plan.strategies.settings import strategy_of
+from lakelogic.plan.strategies.settings import Strategy, strategy_of
 from lakelogic.run import secondary
+from lakelogic.run.cuts import within
 from lakelogic.run.formats import tables_of
 from lakelogic.run.good import settle_good
 from lakelogic.run.layout import layout_of, order_of, refuse_other_kind, replace_partitions, staged_files
@@ -59,6 +61,12 @@ class Commit:
     applied: Mapping[str, int] = field(default_factory=dict)  # what became of the good rows, by effect
     layout: Layout = PLAIN
     order: Order = AS_IT_COMES  # how the engine stages good rows
+    replaced: tuple[str, Days] | None = None  # the days of the table that the batch takes the place of
+
+    @property
+    def strategy(self) -> Strategy:
+        """How good rows meet their table."""
+        return within(strategy_of(self.contract), self.replaced)
 
     @property
     def queue(self) -> TableFormat:
@@ -151,7 +159,7 @@ class Commit:
         if self.places.others:
             facts = {**facts, secondary.FACTS: secondary.as_facts(self.staging, schema)}
         files = staged_files(staged.good)
-        strategy = strategy_of(self.contract)
+        strategy = self.strategy
         place = self.places.target_location
         if self.decision.action == "widen":
             types = {change.name: to_arrow(change.new) for change in self.changes.changed}
@@ -203,11 +211,11 @@ class Commit:
         if state is None:
             return self.changes
         refuse_other_kind(self.contract, state.schema.names, self.places.target)
-        declared |= own_columns(strategy_of(self.contract), declared)
+        declared |= own_columns(self.strategy, declared)
         self.changes = evolve.changes(declared, {field.name: from_arrow(field.type) for field in state.schema})
         required = [f.name for f in self.contract.model.fields if f.required]
         strategy, policy = self.contract.materialization.strategy, self.contract.schema_policy.evolution
-        if self._keeps_partitions:
+        if self._keeps_partitions or self.replaced is not None:
             strategy = "append"  # rows that stay bind the types
         self.decision = evolve.decide(policy, strategy, self.changes, required=required)
         if state.own and self.decision.action != "keep":
@@ -223,7 +231,7 @@ class Commit:
         return self.contract.materialization.overwrite_scope == "partitions"
 
     def _lay_out(self, columns: Mapping[str, Type], state: TableState | None) -> None:
-        strategy = strategy_of(self.contract)
+        strategy = self.strategy
         made = own_columns(strategy, columns)
         self.layout = layout_of(self.contract, (*columns, *made), state)
         if self.layout != PLAIN:
@@ -263,27 +271,37 @@ def committer(
     fingerprint: str,
     attempt: str,
     engine: Engine | None,
+    replaced: tuple[str, Days] | None = None,
 ) -> Commit:
     """A commit for one batch; tables that would be damaged by writing are refused here, before anything is staged."""
     tables = tables_of(contract.materialization.format, engine)
-    tables.check(where.target_location, removes=strategy_of(contract).kind != "append")
+    tables.check(where.target_location, removes=replaced is not None or strategy_of(contract).kind != "append")
+    if replaced is not None and any(other.strategy == "overwrite" for other in where.others):
+        raise UnsupportedError(
+            "A window cannot be given to a secondary target that is overwritten: it would keep nothing else.",
+            where="materialization.secondary_targets",
+            hint="Run the contract without a window.",
+        )
     load_tables(QUARANTINE_FORMAT).check(where.quarantine_location)
     secondary.refuse(where.others)
-    return Commit(tables, ledger, contract, where, progress, batch_id, fingerprint, attempt)
+    return Commit(tables, ledger, contract, where, progress, batch_id, fingerprint, attempt, replaced=replaced)
 
 
-def stored_names(contract: Contract, where: Places, engine: Engine | None) -> dict[str, Type | None]:
+def stored_names(
+    contract: Contract, where: Places, engine: Engine | None, *, replaced: tuple[str, Days] | None = None
+) -> dict[str, Type | None]:
     """The columns of the target as they are spelled there; none where there is no table, or all are replaced.
 
     With their types, unless a difference of types is the policy's business or the rows replace all others.
     """
     settings = contract.materialization
-    if settings.strategy == "overwrite" and contract.schema_policy.evolution == "overwrite":
+    replaces = settings.strategy == "overwrite" and replaced is None
+    if replaces and contract.schema_policy.evolution == "overwrite":
         return {}
     state = tables_of(settings.format, engine).state(where.target_location)
     if state is None:
         return {}
-    open_ = settings.strategy != "overwrite" and contract.schema_policy.evolution != "strict"
+    open_ = not replaces and contract.schema_policy.evolution != "strict"
     return {field.name: from_arrow(field.type) if open_ else None for field in state.schema}
 
 

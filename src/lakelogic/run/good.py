@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,6 +15,7 @@ import pyarrow.parquet as pq
 from lakelogic import names
 from lakelogic.contract.document import Contract
 from lakelogic.engines.base import Engine, Staged
+from lakelogic.plan.days import Days, plain_day
 from lakelogic.plan.nodes import (
     Account,
     Aggregate,
@@ -72,9 +75,20 @@ def settle_good(
         layout,
         refuse=lambda counted: _too_many(strategy, counted),
     )
+    if strategy.kind == "days" and strategy.days is not None:
+        settling.part = partial(_may_fall_on, *strategy.days)
     if strategy.unknown is not None:
         settling.extra = _Member(settling, contract, strategy, now)
     return settling.commit(info)
+
+
+def _may_fall_on(column: str, days: Days, part: Mapping[str, Any]) -> bool:
+    """Whether a part of the table can hold rows of the days."""
+    name = next((known for known in part if known.lower() == column.lower()), None)
+    if name is None:
+        return True
+    day = plain_day(part[name])
+    return day is not None and day in days
 
 
 def _too_many(strategy: Strategy, counted: Counted) -> str | None:

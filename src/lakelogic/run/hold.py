@@ -22,6 +22,7 @@ from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.privacy.keys import load_keys
 from lakelogic.run import faults, leases, window
 from lakelogic.run.commit import Commit, application, committer, stored_names
+from lakelogic.run.cuts import column_of
 from lakelogic.run.events import Events, logging_sink
 from lakelogic.run.formats import tables_of
 from lakelogic.run.job import Job, Run, Settled
@@ -245,14 +246,15 @@ def _commit(job: Job, held: Held, where: Places, person: str, why: str | None) -
         {name: _looked(told) for name, told in facts["links"].items()},
         stamps=Stamps(held.run_id, facts["pipeline_run_id"], started, "held"),
         can_encrypt=bool(keys.encryption),
-        stored=stored_names(contract, where, job.engine),
+        stored=stored_names(contract, where, job.engine, replaced=column_of(facts["commit"]["input"])),
     )
     plan = compiled.plan
     if _columns(plan) != [list(column) for column in facts["columns"]]:
         raise GateClosed(f"The columns of {where.target} have changed since.", hint="Run the contract again.")
     commit = committer(
-        job.ledger, contract, where, held.dataset, held.batch_id, facts["fingerprint"], held.run_id, job.engine
-    )
+        job.ledger, contract, where, held.dataset, held.batch_id, facts["fingerprint"], held.run_id, job.engine,
+        column_of(facts["commit"]["input"]),
+    )  # fmt: skip
     commit.compare(plan)
     commit.refuse_changes()
     commit.begin(facts["commit"]["input"], job.engine.name)

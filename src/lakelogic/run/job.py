@@ -13,9 +13,11 @@ from lakelogic.contract.load import Loaded
 from lakelogic.engines.base import Engine, Frame, Staged
 from lakelogic.ledger.store import Ledger
 from lakelogic.plan.compile import Compiled
+from lakelogic.plan.days import Days
 from lakelogic.plan.nodes import Read
 from lakelogic.privacy.keys import Keys
 from lakelogic.run import gates, quarantine, window
+from lakelogic.run.cuts import Asked, Cut, newest_day
 from lakelogic.run.events import Events, Sink
 from lakelogic.run.places import Places
 from lakelogic.run.reconcile import Counts
@@ -36,6 +38,7 @@ class Job:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     sinks: tuple[Sink, ...] = ()
     note: str | None = None  # why it reads as much as it does, where somebody else decided that
+    asked: Asked | None = None  # the days that it shall read; None for whatever is new
     judged: tuple[Run, Prepared] | None = None  # what was read, once a run has begun to judge it
 
 
@@ -56,6 +59,19 @@ class Run:
     keys: Keys = field(default_factory=Keys)
     drift: dict[str, Any] = field(default_factory=dict)  # how source and table differ from the contract
     note: str | None = None  # what kind of run this is, where it is no plain one
+    cut: Cut | None = None  # the part of the input that was asked for
+    told: str | None = None  # what a window means for this contract
+
+    @property
+    def replaced(self) -> tuple[str, Days] | None:
+        """The column of the table and the days whose rows the batch takes the place of; None where it takes none."""
+        return (self.cut.column, self.cut.days) if self.cut is not None and self.cut.column else None
+
+    @property
+    def watermark(self) -> str | None:
+        """The last day that is read once this run is done; it never moves back."""
+        before = self.job.ledger.watermark(self.progress) if self.job.ledger is not None else None
+        return max(filter(None, (before, newest_day(self.slice, self.cut))), default=None)
 
     @property
     def progress(self) -> str:

@@ -54,6 +54,7 @@ def nothing_new(run_: Run, reason: str = "nothing new to read") -> Result:
     run_.events.tell("complete", f"Nothing new [layer={contract.layer or '-'}] | {contract.dataset_name} is up to date")
     counts = Counts(0, 0, 0)
     parts: dict[str, Any] = {
+        "window": run_.told,
         "service_levels": promised,
         "row_rules": [],
         "dataset_rules": [],
@@ -114,6 +115,7 @@ def finish(run_: Run, settled: Settled, status: str, *, published: bool, commit:
         dataset_rules=[outcome.as_dict() for outcome in settled.outcomes],
         service_levels=promised,
         files=len(run_.slice.pinned.files) if run_.slice else 0,
+        watermark=run_.watermark if published else None,
         bytes_read=run_.slice.bytes if run_.slice else None,
         bytes_written=sum(file.size for file in settled.staged.good) + sum(file.size for file in settled.bad.files),
         target_version=commit.good_version if commit else None,
@@ -132,6 +134,7 @@ def finish(run_: Run, settled: Settled, status: str, *, published: bool, commit:
         status=status,
     )
     parts = {
+        "window": run_.told,
         "row_rules": row_rules,
         "dataset_rules": [outcome.as_dict() for outcome in settled.outcomes],
         "service_levels": promised,
@@ -209,6 +212,8 @@ def _record(run_: Run, status: str) -> RunRecord:
         engine=job.engine.name,
         engine_version=job.engine.version,
         schema_drift=run_.drift or None,
+        window_start=run_.cut.days.start if run_.cut is not None else None,
+        window_end=run_.cut.days.end if run_.cut is not None else None,
         target=run_.places.target if run_.places else None,
         quarantine_target=run_.places.quarantine if run_.places else None,
         lakelogic_version=VERSION,

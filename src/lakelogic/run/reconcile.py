@@ -63,7 +63,8 @@ def reconcile(plan: Plan, staged: Staged, by_verdict: Mapping[str, int], recount
     """
     good = sum(file.rows for file in staged.good)
     bad = sum(file.rows for file in staged.bad)
-    told = [fate for fate in plan.fates if not fate.inner]
+    told = [fate for fate in plan.fates if not fate.inner and fate.kind != "outside"]
+    outside = sum(staged.fates.get(fate.number, 0) for fate in plan.fates if fate.kind == "outside")
     losses = {kind: dict.fromkeys((f.step for f in told if f.kind == kind), 0) for kind in _KINDS}
     for fate in told:
         counted = staged.copies if fate.kind == "expanded" else staged.fates
@@ -86,7 +87,7 @@ def reconcile(plan: Plan, staged: Staged, by_verdict: Mapping[str, int], recount
             )
         scanned = exact if exact is not None else explained
     return Counts(
-        scanned if scanned is not None else explained,
+        (scanned if scanned is not None else explained) - outside,
         good,
         bad,
         losses["filtered"],

@@ -132,6 +132,7 @@ def _record(job: Any, where: Places, progress: str, commit: Mapping[str, str]) -
         counts_quarantined=counts.get("quarantined"),
         counts_filtered=sum(counts.get("filtered", {}).values()),
         counts_deduplicated=sum(counts.get("deduplicated", {}).values()),
+        watermark=facts.get("watermark"),
         target=where.target,
         quarantine_target=where.quarantine,
         lakelogic_version=VERSION,

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from lakelogic import clock, names
+from lakelogic.plan.days import Days, days_of, plain_day
 from lakelogic.run.queue import ACTIVE, DISCARDED, PART, REPLAYED, Queue, claim_of, facts_of, put, settle
 from lakelogic.tables.base import CommitInfo
 
@@ -38,10 +39,17 @@ class Reread:
     batch_id: str
     facts: Mapping[str, Any]
     sources: Mapping[str, Any] = field(init=False)
+    window: tuple[str, Days] | None = field(init=False)  # only rows of these days were read, by this column
     _before: dict[str, dict[str, Any]] | None = None
 
     def __post_init__(self) -> None:
         self.sources = sources_of(self.facts)
+        days = self.facts.get("input", {}).get("days") or {}
+        self.window = None
+        if field_ := days.get("field"):
+            state = self.queue.state()
+            spelled = {name.lower(): name for name in (state.schema.names if state else ())}
+            self.window = (spelled.get(field_.lower(), field_), days_of(days))
 
     def holds(self, row: Mapping[str, Any]) -> bool:
         """Whether the row was read again."""
@@ -51,6 +59,10 @@ class Reread:
         batch = row[names.BATCH_ID]
         if batch == self.batch_id:
             return True
+        if self.window is not None:
+            day = plain_day(row.get(self.window[0]))
+            if day is None or day not in self.window[1]:
+                return False
         before = self._batches().get(batch)
         if before is None:
             return False  # somebody else's, or so old that nobody knows what it was read from
@@ -65,7 +77,8 @@ class Reread:
     def looked_at(self) -> tuple[str, ...]:
         """The columns that the choice needs."""
         stamped = self.queue.stamped
-        return (names.ROW_ID, names.STATE, names.BATCH_ID, names.CLAIM, stamped.source)
+        day = (self.window[0],) if self.window is not None else ()
+        return (names.ROW_ID, names.STATE, names.BATCH_ID, names.CLAIM, stamped.source, *day)
 
 
 def is_known(row: Mapping[str, Any], ids: set[str], reread: Reread) -> bool:

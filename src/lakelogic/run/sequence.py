@@ -19,7 +19,7 @@ from lakelogic.plan.nodes import Plan, Read
 from lakelogic.plan.publish import Stamps
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.privacy.keys import load_keys
-from lakelogic.run import arrival, faults, gates, leases, quarantine, upkeep, window
+from lakelogic.run import arrival, cuts, faults, gates, leases, quarantine, upkeep, window
 from lakelogic.run.account import digests_of
 from lakelogic.run.commit import Commit, committer, stored_names
 from lakelogic.run.events import Events, logging_sink
@@ -70,7 +70,10 @@ def _run(run_: Run) -> Result:
     job = run_.job
     contract = job.loaded.contract
     # Fail closed: what the contract itself demands is settled before anything is read.
-    compile_contract(job.loaded)
+    compiled = compile_contract(job.loaded)
+    if job.asked is not None:
+        run_.cut, run_.told = cuts.decide(contract, job.asked, compiled.plan.columns)
+        run_.note = "; ".join(filter(None, [run_.told, job.note]))
     _refuse_pins(run_)
     strategies = {f.masking for f in contract.model.fields if f.masking}
     run_.keys = load_keys(strategies, job.environ)
@@ -100,10 +103,16 @@ def _read(run_: Run, keep_lease: Callable[[], None] | None) -> Result:
     if job.ledger is not None and run_.places is not None:
         known = recover(job, run_.places, run_.progress, run_.events)
         seen, is_there = known.seen, known.table_exists
+    if run_.cut is not None and run_.cut.again:
+        seen = set()
     slice_ = window.pin_source(contract, job.catalog, seen, job.engine)
+    if run_.cut is not None:
+        slice_ = cuts.narrowed(slice_, run_.cut)
     run_.slice = slice_
     run_.links = window.pin_links(contract, job.catalog, job.engine)
     run_.identity = window.identity_of(slice_, run_.links)
+    if run_.cut is not None:
+        run_.identity |= run_.cut.identity(run_.run_id)
     run_.batch_id = window.batch_id(contract.dataset_name, run_.fingerprint, run_.identity)
     empty = not slice_.pinned.files and slice_.pinned.table is None
     if empty and contract.source.empty_behavior == "fail":
@@ -112,7 +121,7 @@ def _read(run_: Run, keep_lease: Callable[[], None] | None) -> Result:
         )
     done = job.ledger is not None and is_there and job.ledger.batch_done(run_.batch_id)
     if job.materialize and job.ledger is not None and (empty or done):
-        return nothing_new(run_)
+        return nothing_new(run_, run_.cut.nothing() if run_.cut is not None else "nothing new to read")
     if empty and not job.materialize:
         run_.events.tell("note", f"There is nothing to read at {slice_.described}")
     return _evaluate_and_publish(run_, keep_lease)
@@ -161,7 +170,8 @@ def _prepare(run_: Run) -> Prepared:
         link_columns,
         stamps=stamps,
         can_encrypt=bool(run_.keys.encryption),
-        stored=stored_names(contract, run_.places, engine) if run_.places else (),
+        stored=stored_names(contract, run_.places, engine, replaced=run_.replaced) if run_.places else (),
+        days=run_.cut.rows if run_.cut is not None else None,
     )
     for warning in compiled.warnings:
         run_.events.tell("warning", f"{warning.where}: {warning.message}")
@@ -226,8 +236,9 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
     assert run_.batch_id is not None
     if run_.places is not None:
         commit = committer(
-            job.ledger, contract, run_.places, run_.progress, run_.batch_id, run_.fingerprint, run_.run_id, engine
-        )
+            job.ledger, contract, run_.places, run_.progress, run_.batch_id, run_.fingerprint, run_.run_id, engine,
+            run_.replaced,
+        )  # fmt: skip
         if evolved := commit.compare(plan).as_dict():
             run_.drift["table"] = evolved
         commit.refuse_changes()
@@ -257,6 +268,12 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
     faults.reach("after_quarantine_stage")
     counts = reconcile(plan, staged, bad.by_verdict, lambda: _recount(run_, prepared.read))
     _refuse_bad_rows(run_, counts)
+    if commit is not None and run_.cut is not None:
+        if not counts.source and run_.cut.column is None and job.ledger is not None:
+            if (begun := job.ledger.open_intent(run_.progress)) is not None:
+                job.ledger.abandon(begun)
+            return nothing_new(run_, run_.cut.nothing())
+        cuts.refuse_strangers(run_.cut, commit.strategy, engine, plan, staged)
     if run_.slice is not None and not counts.source and contract.source.empty_behavior == "fail":
         raise SourceError(
             f"There are no rows in what was read at `{run_.slice.described}`.",
@@ -279,7 +296,7 @@ def read_facts(run_: Run) -> dict[str, Any]:
     """What a commit says about its input: whoever comes later can tell whether a row was read again."""
     contract = run_.job.loaded.contract
     whole = contract.materialization.overwrite_scope != "partitions"
-    replaces = strategy_of(contract).kind == "overwrite" and whole
+    replaces = (strategy_of(contract).kind == "overwrite" and whole) or run_.replaced is not None
     table = run_.slice is not None and run_.slice.pinned.table is not None
     return {
         "input": run_.identity,
@@ -341,6 +358,7 @@ def _publish(run_: Run, commit: Commit, settled: Settled) -> Result:
         "contract_version": contract.contract_version,
         **read_facts(run_),
         "engine": run_.job.engine.name,
+        "watermark": run_.watermark,
         "landed": landed_facts(settled.prepared.compiled.plan),
     }
     if counts.quarantined:

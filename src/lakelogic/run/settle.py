@@ -98,6 +98,7 @@ class Settling:
     keys: tuple[str, ...] = ()
     layout: Layout = PLAIN
     refuse: Callable[[Counted], str | None] | None = None  # why it must not be published
+    part: Callable[[Mapping[str, Any]], bool] | None = None  # whether files of a partition have a part in it
     extra: Callable[[TableState | None, Settlement, str], Extra | None] | None = None
 
     def commit(self, info: Callable[[Mapping[str, int]], CommitInfo]) -> tuple[Committed, Mapping[str, int]]:
@@ -177,6 +178,8 @@ class Settling:
         """The data files of the table that have a part in it: those that hold a key of the batch."""
         if state is None or not state.files:
             return ()
+        if self.part is not None and state.parts and not state.own:
+            return tuple(file for file in state.files if self.part(state.parts.get(file, {})))
         if not settlement.keys or len(state.files) == 1:
             return state.files
         if not self.batch.rows:

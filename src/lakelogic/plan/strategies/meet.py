@@ -8,7 +8,7 @@ from datetime import datetime
 from lakelogic import names
 from lakelogic.contract.document import Contract
 from lakelogic.plan.nodes import Plan
-from lakelogic.plan.strategies import merge, periodic, scd2
+from lakelogic.plan.strategies import days, merge, periodic, scd2
 from lakelogic.plan.strategies.frames import Meeting, Settlement
 from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.sql.types import Type, from_arrow, to_arrow
@@ -51,7 +51,7 @@ def meet(
         _stored(stored, lineage.run_id_column_name),
         _stored(stored, lineage.timestamp_column_name),
     )
-    settle = {"scd2": scd2.settle, "periodic": periodic.settle}.get(strategy.kind, merge.settle)
+    settle = {"scd2": scd2.settle, "periodic": periodic.settle, "days": days.settle}.get(strategy.kind, merge.settle)
     return settle(strategy, meeting)
 
 

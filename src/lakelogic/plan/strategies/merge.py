@@ -88,7 +88,7 @@ def settle(strategy: Strategy, meeting: Meeting) -> Settlement:
         tuple(bench.nodes),
         {name: merging.value(name) for name in columns},
         read,
-        () if strategy.reconcile is not None else meeting.keys,
+        () if strategy.reconcile is not None or strategy.days is not None else meeting.keys,
         beside=_beside(strategy, meeting),
         own=frozenset(own),
         identity=meeting.keys,
@@ -149,12 +149,23 @@ class _Merging:
         gone = both(compared, negated(come), negated(bench["~held"])) if compared != FALSE else FALSE
         now = bench[EFFECT]
         changes = Call("in", (now, text("updated"), text("deleted")), BOOLEAN)
-        change = choose(gone, text("deleted"), both(there, holds(changes)), now, nothing(STRING))
+        replaced = both(there, negated(come), self._falls_on_days()) if self.strategy.days is not None else FALSE
+        change = choose(
+            replaced, text("replaced"), gone, text("deleted"), both(there, holds(changes)), now, nothing(STRING)
+        )
         bench.add("change", {CHANGE: change, BROKEN: FALSE, COMPARED: compared})
         lost: Expression = call("same", now, text("ignored"))
+        if replaced != FALSE:
+            lost = either([lost, replaced])
         if self.strategy.may_delete and self.soft is None:
             lost = either([lost, call("same", bench[CHANGE], text("deleted"))])
         bench.add("written", {WRITTEN: negated(lost)})
+
+    def _falls_on_days(self) -> Expression:
+        """The table's row is one of the days that the batch takes the place of."""
+        assert self.strategy.days is not None
+        name, days = self.strategy.days
+        return days.hold(self.bench[next(known for known in self.bench.columns if known.lower() == name.lower())])
 
     def _is_older(self) -> Expression:
         """The row of the batch is older than the table's; a row that does not tell is older than one that does."""

@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 from lakelogic.contract.document import Contract
 from lakelogic.contract.materialization import Deletion, Scd2
+from lakelogic.plan.days import Days
 
-Kind = Literal["append", "overwrite", "merge", "scd2", "periodic"]
+Kind = Literal["append", "overwrite", "merge", "scd2", "periodic", "days"]
 
 IS_DELETED = "_lakelogic_is_deleted"
 DELETE_VALUES = ("D", "d", "DELETE", "delete")
@@ -58,6 +59,7 @@ class Strategy:
     history: Scd2 | None = None
     milestones: tuple[str, ...] = ()
     scope: tuple[str, ...] = ()  # periodic: the columns that tell a snapshot from others
+    days: tuple[str, Days] | None = None  # what the batch takes the place of: a column of the table, and its days
 
     @property
     def is_keyed(self) -> bool:
@@ -67,7 +69,7 @@ class Strategy:
     @property
     def looks_at_the_table(self) -> bool:
         """Whether what is written depends on what the table holds."""
-        return self.kind in ("merge", "scd2", "periodic")
+        return self.kind in ("merge", "scd2", "periodic", "days")
 
     @property
     def may_delete(self) -> bool:
