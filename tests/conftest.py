@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 from collections.abc import Iterator
@@ -21,6 +22,18 @@ def _started() -> Iterator[dict[str, Any]]:
     yield started
     for engine in started.values():
         engine.close()
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """A real PostgreSQL, started once for all who ask."""
+    spec = importlib.util.spec_from_file_location("lakelogic_tests_postgres", ROOT / "tests/servers/postgres.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    with module.postgres_server() as url:
+        yield url
 
 
 @pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.spark] if name == "spark" else []) for name in ENGINES])

@@ -333,7 +333,6 @@ def test_the_plan_tells_order_and_reasons_and_runs_nothing(estate: Path) -> None
         ({"registries": ()}, "needs a registry", "--registry"),
         ({"engine": "duckbd"}, "There is no engine `duckbd`", "duckdb"),
         ({"window": "range"}, "Not available yet: `--window range`", "Nothing ran"),
-        ({"metrics_backend": "prometheus"}, "Not available yet: `--metrics-backend prometheus`", "Nothing ran"),
         ({"summary_table": "a.b.c", "summary_database": "x"}, "`a.b.c` is not the name", "schema.table"),
         ({"summary_table": "runs"}, "needs a database", "--summary-database"),
     ],

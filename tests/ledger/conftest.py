@@ -1,25 +1,13 @@
 """A ledger on SQLite and one on a real PostgreSQL, and a clock that stands still."""
 
-import importlib.util
 import uuid
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from lakelogic import clock
 from lakelogic.ledger.records import RunRecord
 from lakelogic.ledger.store import open_ledger
-
-
-@pytest.fixture(scope="session")
-def postgres_url():
-    path = Path(__file__).parent.parent / "servers" / "postgres.py"
-    spec = importlib.util.spec_from_file_location("lakelogic_tests_postgres", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    with module.postgres_server() as url:
-        yield url
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -9,15 +9,18 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import duckdb
 import pytest
 from click.testing import CliRunner, Result
 from deltalake import DeltaTable
+from prometheus_client.parser import text_string_to_metric_families
 
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.cli.drive import drive
@@ -63,6 +66,13 @@ PACKS = """lakelogic-driver \\
 --layers silver \\
 --policy-pack baseline_silver \\
 --policy-pack-dir policy_packs"""
+PROMETHEUS = """lakelogic-driver \\
+--registry examples/insurance_elt/contracts/insurance/_registry.yaml \\
+--reference-registry examples/insurance_elt/contracts/shared/reference/_registry.yaml \\
+--gold-registry examples/insurance_elt/contracts/insurance/warehouse/_registry.yaml \\
+--metrics-backend prometheus \\
+--metrics-host 0.0.0.0 \\
+--metrics-port 9100"""
 # Known, and refused until they do what they say.
 LATER = [
     "--window range --window-start-date 2026-02-01 --window-end-date 2026-02-05",
@@ -70,7 +80,6 @@ LATER = [
     "--reprocess-start-date 2026-02-01 --reprocess-end-date 2026-02-05",
     "--approval-required --approval-file approvals/2026-02-06.ok",
     "--cache-references",
-    "--metrics-backend prometheus --metrics-host 0.0.0.0 --metrics-port 9100",
 ]
 
 
@@ -169,6 +178,32 @@ def test_the_commands_of_the_page_one_after_another(home: Path) -> None:
     packed = told(call(PACKS, "--json"))
     assert (packed["exit_code"], packed["counts"]["succeeded"]) == (0, 4)
     assert packed["asked"]["policy_packs"] == ["baseline_silver"]
+
+
+def test_the_pass_of_the_page_can_be_scraped(home: Path) -> None:
+    seen: list[dict[str, float]] = []
+    done = threading.Event()
+
+    def scrape() -> None:
+        while not done.wait(0.05):
+            try:
+                with urlopen("http://127.0.0.1:9100/metrics") as answer:
+                    families = text_string_to_metric_families(answer.read().decode())
+                    seen.append({sample.name: sample.value for family in families for sample in family.samples})
+            except OSError:
+                continue
+
+    scraper = threading.Thread(target=scrape)
+    scraper.start()
+    try:
+        result = call(PROMETHEUS)
+    finally:
+        done.set()
+        scraper.join()
+    assert result.exit_code == 0, result.output
+    assert {one["lakelogic_pass_running"] for one in seen} >= {1.0}
+    assert max(one["lakelogic_pass_datasets_left"] for one in seen) == 17
+    assert len(rows("insurance.gold.fact_claims", "claim_id")) == 6
 
 
 @pytest.mark.parametrize("words", LATER)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from lakelogic.contract.packs import PackChoice
-from lakelogic.driver import outputs
 from lakelogic.driver.attempts import Engines, Retries
+from lakelogic.driver.metrics import metrics_to
 from lakelogic.driver.outcome import Outcome
+from lakelogic.driver.outputs import Outputs, Wanted
 from lakelogic.driver.passes import Pass, Settings, not_begun, run_pass
 from lakelogic.driver.schedule import Policy
 from lakelogic.driver.selection import Choice, Selection, choose
+from lakelogic.driver.summary_table import SummaryTable
 from lakelogic.engines.registry import names as engines
-from lakelogic.errors import LakeLogicError, TableError, UsageError
-from lakelogic.run.events import Sink, log
+from lakelogic.errors import LakeLogicError, UsageError
+from lakelogic.run.events import Sink
 
 WINDOWS = ("none", "last_success", "yesterday", "range")
 SUMMARY_BACKENDS = ("duckdb", "sqlite", "delta", "spark", "postgres")
@@ -52,6 +54,12 @@ class DriveRequest:
     summary_database: str | None = None
     metrics_path: str | None = None
     metrics_backend: str = "json"
+    metrics_host: str | None = None
+    metrics_port: int | None = None
+    metrics_prefix: str | None = None
+    metrics_tags: tuple[str, ...] = ()
+    metrics_linger: float | None = None
+    runs_path: str | None = None
     later: Mapping[str, Any] = field(default_factory=dict)
     engine_settings: Mapping[str, Any] = field(default_factory=dict)
 
@@ -110,24 +118,51 @@ def drive(
     sinks: tuple[Sink, ...] = (),
     began: Callable[[Selection], None] = lambda _: None,
     listen: Callable[[Outcome], None] = lambda _: None,
+    ended: Callable[[Pass], None] = lambda _: None,
 ) -> Pass:
     """Run a pass and write its outputs, also where it failed or was interrupted (the signal is then passed on).
 
-    What keeps a pass from beginning is raised, after the outputs have told of it.
+    What keeps a pass from beginning is raised, after the outputs have told of it. `ended` hears of the pass when
+    its outputs are written; metrics may still wait to be scraped then.
     """
     _check(request)
     settings = _settings(request)
-    try:
-        chosen = _choose(request)
-        began(chosen)
-        done = run_pass(chosen, settings, sinks, listen)
-    except LakeLogicError as error:
-        _write(request, not_begun(settings, error))
-        raise
-    _write(request, done)
+    with Outputs(_wanted(request)) as outputs:
+
+        def settled(found: Outcome) -> None:
+            outputs.settled(found)
+            listen(found)
+
+        try:
+            chosen = _choose(request)
+            outputs.began(len(chosen.members))
+            began(chosen)
+            done = run_pass(chosen, settings, sinks, settled)
+        except LakeLogicError as error:
+            outputs.ended(not_begun(settings, error))
+            raise
+        outputs.ended(done)
+        ended(done)
+        if done.interrupted is None:
+            outputs.linger()
     if done.interrupted is not None:
         signal.raise_signal(done.interrupted)  # for whoever handles it around us
     return done
+
+
+def _wanted(request: DriveRequest) -> Wanted:
+    """The outputs that are asked for, checked; nothing is opened yet."""
+    table: SummaryTable | None = None
+    if request.summary_table:
+        backend: Any = request.summary_backend
+        settings = dict(request.engine_settings)
+        table = SummaryTable(request.summary_table, backend, request.summary_database, settings)
+        table.check()
+    to = metrics_to(
+        request.metrics_backend, request.metrics_host, request.metrics_port, request.metrics_prefix,
+        request.metrics_tags, request.metrics_linger,
+    )  # fmt: skip
+    return Wanted(request.summary_path, request.runs_path, table, request.metrics_path, to)
 
 
 def _settings(request: DriveRequest) -> Settings:
@@ -181,10 +216,6 @@ def _check(request: DriveRequest) -> None:
     later = dict(request.later)
     if request.window not in ("none", "last_success"):
         later[f"--window {request.window}"] = True
-    if request.summary_backend not in ("duckdb", "sqlite"):
-        later[f"--summary-backend {request.summary_backend}"] = True
-    if request.metrics_backend != "json":
-        later[f"--metrics-backend {request.metrics_backend}"] = True
     if later:
         named = ", ".join(f"`{flag}`" for flag in later)
         raise UsageError(f"Not available yet: {named}.", hint="Nothing ran. Leave it out.")
@@ -192,34 +223,4 @@ def _check(request: DriveRequest) -> None:
         raise UsageError(f"There is no engine `{request.engine}`.", hint=f"Choose one of {', '.join(engines())}.")
     if request.resume and not request.state_path:
         raise UsageError("--resume needs to know where the state is.", hint="Add --state-path logs/state.json.")
-    if request.summary_table:
-        outputs.table_parts(request.summary_table)
-        if not request.summary_database:
-            raise UsageError(
-                "--summary-table needs a database.", hint="Add --summary-database logs/pipeline_runs.duckdb."
-            )
-
-
-def _write(request: DriveRequest, done: Pass) -> None:
-    """Every output that was asked for; one that fails does not keep the others from being written."""
-    trouble: Exception | None = None
-    for write in _writers(request):
-        try:
-            write(done)
-        except (LakeLogicError, OSError) as error:
-            log.error("An output of the pass could not be written: %s", error)
-            trouble = trouble or error
-    if trouble is not None and done.interrupted is None and done.error is None:
-        if isinstance(trouble, LakeLogicError):
-            raise trouble
-        raise TableError(f"An output of the pass could not be written: {trouble}.") from trouble
-
-
-def _writers(request: DriveRequest) -> Iterator[Callable[[Pass], None]]:
-    if path := request.summary_path:
-        yield lambda done: outputs.write_json(path, done.as_dict())
-    if place := request.metrics_path:
-        yield lambda done: outputs.write_json(place, outputs.metrics_of(done))
-    if (table := request.summary_table) and (database := request.summary_database):
-        backend: Any = request.summary_backend
-        yield lambda done: outputs.write_row(done, table, backend, database)
+    _wanted(request)

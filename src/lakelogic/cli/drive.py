@@ -28,8 +28,7 @@ _LATER: dict[str, dict[str, Any]] = {
     "--backfill-start-date": {}, "--backfill-end-date": {}, "--backfill-granularity": {},
     "--reprocess-date": {}, "--reprocess-start-date": {}, "--reprocess-end-date": {},
     "--entity-timeout": {}, "--approval-required": {"is_flag": True}, "--approval-file": {},
-    "--cache-references": {"is_flag": True}, "--metrics-host": {}, "--metrics-port": {}, "--metrics-prefix": {},
-    "--metrics-tags": {}, "--metrics-linger": {},
+    "--cache-references": {"is_flag": True},
 }  # fmt: skip
 
 
@@ -71,9 +70,15 @@ _OUTPUTS = (
     click.option("--summary-path", metavar="FILE", help="Write a summary as JSON."),
     click.option("--summary-table", metavar="TABLE", help="Add a row about the pass to this table."),
     click.option("--summary-backend", type=click.Choice(_SUMMARY_BACKENDS), default="duckdb", show_default=True),
-    click.option("--summary-database", metavar="FILE", help="The database of the summary table."),
+    click.option("--summary-database", metavar="PLACE", help="Its database: a file, a folder or a URL."),
+    click.option("--runs-path", metavar="FILE", help="Add a line of JSON for each dataset, as it is settled."),
     click.option("--metrics-path", metavar="FILE", help="Write metrics."),
     click.option("--metrics-backend", type=click.Choice(_METRICS_BACKENDS), default="json", show_default=True),
+    click.option("--metrics-host", metavar="HOST", help="Where metrics are offered or sent; by default this machine."),
+    click.option("--metrics-port", type=click.IntRange(0, 65535), help="And at which port; by default the usual one."),
+    click.option("--metrics-prefix", metavar="NAME", help="How names of metrics begin; by default lakelogic."),
+    click.option("--metrics-tags", multiple=True, metavar="NAME=VALUE", help="Labels for all metrics."),
+    click.option("--metrics-linger", type=click.FloatRange(0), metavar="SECONDS", help="Wait for the last scrape."),
     click.option("--dry-run", is_flag=True, help="Show what would run, in which order and why; run nothing."),
     json_flag,
 )
@@ -153,13 +158,14 @@ def _run(console: Console, request: Any) -> int:
         if not console.as_json:
             console.print(f"{found.dataset:<{wide[0]}}  {found.status:<11}  {_told(found)}".rstrip())
 
-    done = run(request, console.sinks(), began, listen)
-    if console.as_json:
-        console.json(done.as_dict())
-        return int(done.exit_code)
-    counted = ", ".join(f"{count} {status}" for status, count in done.counts.items() if count)
-    console.print(f"{done.pipeline_run_id}: {counted} in {done.seconds:.1f} s")
-    return int(done.exit_code)
+    def ended(done: Any) -> None:
+        if console.as_json:
+            console.json(done.as_dict())
+            return
+        counted = ", ".join(f"{count} {status}" for status, count in done.counts.items() if count)
+        console.print(f"{done.pipeline_run_id}: {counted} in {done.seconds:.1f} s")
+
+    return int(run(request, console.sinks(), began, listen, ended).exit_code)
 
 
 def _told(found: Any) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from lakelogic import clock, names
 from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.driver.admission import Admission
 from lakelogic.driver.outcome import Outcome, PassStatus, outcome
 from lakelogic.driver.registry import Member
 from lakelogic.driver.resume import Resume, input_of
@@ -92,6 +93,9 @@ class Runner:
     passed_by: Mapping[str, str] = field(default_factory=dict)
     overrides: tuple[str, ...] = ()
     sinks: tuple[Sink, ...] = ()
+    admissions: tuple[Admission, ...] = ()
+    more: Mapping[str, Any] = field(default_factory=dict)  # what every job is given besides
+    gated_exit_code: int = 1
     run: Callable[[Job], Result] = run
 
     def __call__(self, member: Member) -> Outcome:
@@ -113,6 +117,7 @@ class Runner:
 
     def told(self, member: Member, found: Outcome) -> Outcome:
         """Write a dataset that did not run into the ledger, so that `lakelogic runs` shows why."""
+        found = replace(found, pipeline_run_id=self.pipeline_run_id)
         if found.in_order or found.run_id is not None or (found.error and found.attempts):
             return found  # its run has told the ledger itself
         now = clock.now()
@@ -149,12 +154,18 @@ class Runner:
                 kept = {"in_order": True, "fingerprint": mark, "input": read}
                 return outcome(member, "skipped", why, **kept)
             again = (why,) if why else ()
+        notes: list[str] = []
+        for ask in self.admissions:
+            admitted = ask(member, engine)
+            if admitted.kept is not None:
+                return replace(admitted.kept, fingerprint=mark, input=read)
+            notes += admitted.notes
         window = self.window.told(member, self.ledger)
         attempts = 0
         while True:
             attempts += 1
             try:
-                result = self._once(member, engine, window)
+                result = self._once(member, engine, window, notes)
                 break
             except LakeLogicError as error:
                 if error.retry != "later" or attempts > self.retries.times:
@@ -167,14 +178,19 @@ class Runner:
         status: PassStatus = result.status  # type: ignore[assignment]
         good = (result.report.get("targets") or {}).get("good") or {}
         return outcome(
-            member, status, *result.reasons, *again, run_id=result.run_id, attempts=attempts, engine=engine.name,
-            exit_code=1 if status in ("gated", "failed") else 0, rows_source=result.counts.source,
+            member, status, *result.reasons, *notes, *again, run_id=result.run_id, attempts=attempts, engine=engine.name,
+            exit_code={"gated": self.gated_exit_code, "failed": 1}.get(status, 0), rows_source=result.counts.source,
             rows_good=result.counts.good, rows_quarantined=result.counts.quarantined, target=good.get("name"),
-            target_version=good.get("version"), window=window, fingerprint=mark, input=read,
+            target_version=good.get("version"), window=result.report.get("window") or window, fingerprint=mark, input=read,
         )  # fmt: skip
 
-    def _once(self, member: Member, engine: Engine, window: str | None) -> Result:
-        notes = [window, f"with --set {' --set '.join(self.overrides)}" if self.overrides else None]
+    def _once(self, member: Member, engine: Engine, window: str | None, notes: Sequence[str]) -> Result:
+        asked = self.window.asked  # what that means for the contract, its run says itself
+        told = [
+            *notes,
+            None if asked is not None else window,
+            f"with --set {' --set '.join(self.overrides)}" if self.overrides else None,
+        ]
         job = Job(
             member.loaded,
             engine,
@@ -182,7 +198,9 @@ class Runner:
             self.ledger,
             pipeline_run_id=self.pipeline_run_id,
             sinks=self.sinks,
-            note="; ".join(filter(None, notes)) or None,
+            note="; ".join(filter(None, told)) or None,
+            asked=asked,
+            **self.more,
         )
         with faults.watched(self._come_to):
             return self.run(job)

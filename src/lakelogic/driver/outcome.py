@@ -31,6 +31,7 @@ class Outcome:
     exit_code: int = 0
     in_order: bool = False
     run_id: str | None = None
+    pipeline_run_id: str | None = None
     attempts: int = 0
     engine: str | None = None
     started_at: datetime | None = None

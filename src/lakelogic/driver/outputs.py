@@ -1,122 +1,101 @@
-"""What a pass leaves behind for others, whether it went well or not: a summary, a row in a table, metrics."""
+"""What a pass leaves behind for others, whether it went well or not: a summary, a row in a table, lines, metrics."""
 
 from __future__ import annotations
 
-import json
-import os
-import re
-import sqlite3
-from contextlib import closing
-from pathlib import Path
-from typing import Any, Final, Literal
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 
+from lakelogic.driver.files import RunLines, write_json, write_text
+from lakelogic.driver.metrics import MetricsTo, Monitor, as_dict, metrics_of
+from lakelogic.driver.outcome import Outcome
 from lakelogic.driver.passes import Pass
-from lakelogic.errors import TableError, UsageError
-from lakelogic.version import VERSION
-
-Backend = Literal["duckdb", "sqlite"]
-
-# Column: its type where the summary table is made; DuckDB's words, SQLite keeps instants as text.
-COLUMNS: Final = {
-    "pipeline_run_id": "VARCHAR", "status": "VARCHAR", "exit_code": "INTEGER", "started_at": "TIMESTAMPTZ",
-    "finished_at": "TIMESTAMPTZ", "duration_seconds": "DOUBLE", "engines": "VARCHAR", "window_kind": "VARCHAR",
-    "datasets": "BIGINT", "succeeded": "BIGINT", "no_new_data": "BIGINT", "gated": "BIGINT", "failed": "BIGINT",
-    "held_back": "BIGINT", "skipped": "BIGINT", "rows_source": "BIGINT", "rows_good": "BIGINT",
-    "rows_quarantined": "BIGINT", "reasons": "VARCHAR", "details": "VARCHAR", "lakelogic_version": "VARCHAR",
-}  # fmt: skip
-_PART = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+from lakelogic.driver.summary_table import SummaryTable
+from lakelogic.errors import LakeLogicError, TableError
+from lakelogic.run.events import log
+from lakelogic.watch.metrics import exposition
 
 
-def write_json(path: str, value: Any) -> None:
-    """One JSON object in a file that is either the old one or the new one, never half of it."""
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    written = target.with_name(f".{target.name}.{os.getpid()}")
-    written.write_text(json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n", encoding="utf-8")
-    written.replace(target)
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The outputs that were asked for."""
+
+    summary_path: str | None = None
+    runs_path: str | None = None
+    table: SummaryTable | None = None
+    metrics_path: str | None = None
+    metrics: MetricsTo = field(default_factory=MetricsTo)
 
 
-def row_of(done: Pass) -> dict[str, Any]:
-    """The row of a pass in a summary table; why datasets did not come out well is in `reasons`, by dataset."""
-    counts, rows = done.counts, done.rows
-    reasons = {one.dataset: "; ".join(one.reasons) for one in done.outcomes if one.reasons and not one.is_done}
-    if done.error is not None:
-        reasons["*"] = str(done.error)
-    return {
-        "pipeline_run_id": done.pipeline_run_id,
-        "status": done.status,
-        "exit_code": done.exit_code,
-        "started_at": done.started_at.isoformat(),
-        "finished_at": done.finished_at.isoformat(),
-        "duration_seconds": done.seconds,
-        "engines": ",".join(sorted({one.engine for one in done.outcomes if one.engine})),
-        "window_kind": done.settings.window,
-        "datasets": len(done.outcomes),
-        **counts,
-        "rows_source": rows["source"],
-        "rows_good": rows["good"],
-        "rows_quarantined": rows["quarantined"],
-        "reasons": json.dumps(reasons, ensure_ascii=False),
-        "details": json.dumps([one.as_dict() for one in done.outcomes], ensure_ascii=False, default=str),
-        "lakelogic_version": VERSION,
-    }
+class Outputs:
+    """The outputs of one pass, open as long as the block lasts; what cannot be opened keeps a pass from beginning."""
 
+    def __init__(self, wanted: Wanted) -> None:
+        self._wanted = wanted
+        self._lines: RunLines | None = None
+        self._monitor: Monitor | None = None
+        self._opened = ExitStack()
 
-def table_parts(table: str) -> tuple[str, ...]:
-    """The parts of a summary table's name; refused before anything runs where it is none."""
-    parts = tuple(table.split("."))
-    if len(parts) > 2 or not all(_PART.fullmatch(part) for part in parts):
-        raise UsageError(f"`{table}` is not the name of a summary table.", hint="Write schema.table or table.")
-    return parts
+    def __enter__(self) -> Outputs:
+        wanted = self._wanted
+        with self._opened as opened:
+            self._lines = RunLines(wanted.runs_path) if wanted.runs_path else None
+            if wanted.metrics.backend != "json":
+                self._monitor = Monitor(wanted.metrics)
+                opened.callback(self._monitor.close)
+            if wanted.table is not None:
+                opened.callback(wanted.table.close)
+                wanted.table.open()
+            self._opened = opened.pop_all()
+        return self
 
+    def __exit__(self, *_: object) -> None:
+        self._opened.close()
 
-def write_row(done: Pass, table: str, backend: Backend, database: str) -> None:
-    """Add the row of a pass to a table, which is made with its schema where it is missing."""
-    parts, row = table_parts(table), row_of(done)
-    Path(database).absolute().parent.mkdir(parents=True, exist_ok=True)
-    if backend == "duckdb":
-        from lakelogic.engines.duckdb.log_table import add_row
+    def began(self, datasets: int) -> None:
+        """A pass over so many datasets begins."""
+        if self._monitor is not None:
+            self._monitor.began(datasets)
 
-        add_row(database, parts, COLUMNS, row)
-        return
-    # SQLite has no schemas: `lakelogic.pipeline_runs` is the table `lakelogic_pipeline_runs`.
-    name = f'"{"_".join(parts)}"'
-    columns = ", ".join(f'"{column}" {kind.replace("TIMESTAMPTZ", "TEXT")}' for column, kind in COLUMNS.items())
-    marks = ", ".join(f":{column}" for column in COLUMNS)
-    try:
-        with closing(sqlite3.connect(database, timeout=30)) as connection, connection:
-            connection.execute(f"CREATE TABLE IF NOT EXISTS {name} ({columns})")
-            names = ", ".join(f'"{column}"' for column in COLUMNS)
-            connection.execute(f"INSERT INTO {name} ({names}) VALUES ({marks})", row)
-    except sqlite3.Error as error:
-        raise TableError(f"The summary cannot be written to {table} in {database}: {error}") from error
+    def settled(self, found: Outcome) -> None:
+        """A dataset is settled; a line that cannot be written is told and stops nothing."""
+        if self._monitor is not None:
+            self._monitor.settled(found)
+        if self._lines is not None:
+            try:
+                self._lines.settled(found)
+            except OSError as error:
+                log.error("The line about %s could not be written: %s", found.dataset, error)
 
+    def ended(self, done: Pass) -> None:
+        """Write everything; one output that fails does not keep the others from being written."""
+        trouble: Exception | None = None
+        for write in self._writers():
+            try:
+                write(done)
+            except (LakeLogicError, OSError) as error:
+                log.error("An output of the pass could not be written: %s", error)
+                trouble = trouble or error
+        if trouble is not None and done.interrupted is None and done.error is None:
+            if isinstance(trouble, LakeLogicError):
+                raise trouble
+            raise TableError(f"An output of the pass could not be written: {trouble}.") from trouble
 
-def metrics_of(done: Pass) -> dict[str, Any]:
-    """Numbers about a pass and its datasets: a name, labels, a value."""
-    found: list[dict[str, Any]] = [
-        _metric("pass_exit_code", done.exit_code),
-        _metric("pass_duration_seconds", done.seconds),
-        *(_metric("pass_datasets", count, status=status) for status, count in done.counts.items()),
-        *(_metric("pass_rows", count, side=side) for side, count in done.rows.items()),
-    ]
-    for one in done.outcomes:
-        labels = {"dataset": one.dataset, "layer": one.layer or ""}
-        found += [
-            _metric("dataset_done", int(one.is_done), **labels, status=one.status),
-            _metric("dataset_duration_seconds", one.seconds, **labels),
-            _metric("dataset_attempts", one.attempts, **labels),
-            _metric("dataset_rows", one.rows_source, **labels, side="source"),
-            _metric("dataset_rows", one.rows_good, **labels, side="good"),
-            _metric("dataset_rows", one.rows_quarantined, **labels, side="quarantined"),
-        ]
-    return {
-        "pipeline_run_id": done.pipeline_run_id,
-        "status": done.status,
-        "at": done.finished_at.isoformat(),
-        "metrics": found,
-    }
+    def linger(self) -> None:
+        """Wait for the last scrape, where somebody asked for that."""
+        if self._monitor is not None:
+            self._monitor.linger()
 
-
-def _metric(name: str, value: float, **labels: str) -> dict[str, Any]:
-    return {"name": f"lakelogic_{name}", "labels": labels, "value": value}
+    def _writers(self) -> Iterator[Callable[[Pass], None]]:
+        wanted = self._wanted
+        if self._monitor is not None:
+            yield self._monitor.ended
+        if path := wanted.summary_path:
+            yield lambda done: write_json(path, done.as_dict())
+        if place := wanted.metrics_path:
+            if wanted.metrics.backend == "prometheus":
+                yield lambda done: write_text(place, exposition(metrics_of(done, wanted.metrics)))
+            else:
+                yield lambda done: write_json(place, as_dict(done, wanted.metrics))
+        if wanted.table is not None:
+            yield wanted.table.write
