@@ -7,8 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from lakelogic import clock
 from lakelogic.contract.packs import PackChoice
 from lakelogic.driver.attempts import Engines, Retries
+from lakelogic.driver.calendar import Wish, windows
+from lakelogic.driver.halting import require_stop
 from lakelogic.driver.metrics import metrics_to
 from lakelogic.driver.outcome import Outcome
 from lakelogic.driver.outputs import Outputs, Wanted
@@ -16,8 +19,11 @@ from lakelogic.driver.passes import Pass, Settings, not_begun, run_pass
 from lakelogic.driver.schedule import Policy
 from lakelogic.driver.selection import Choice, Selection, choose
 from lakelogic.driver.summary_table import SummaryTable
+from lakelogic.driver.windows import Kind
 from lakelogic.engines.registry import names as engines
 from lakelogic.errors import LakeLogicError, UsageError
+from lakelogic.plan.days import Days
+from lakelogic.run.cuts import Asked
 from lakelogic.run.events import Sink
 
 WINDOWS = ("none", "last_success", "yesterday", "range")
@@ -45,7 +51,16 @@ class DriveRequest:
     retries: int = 0
     retry_base_seconds: float = 1.0
     retry_max_seconds: float = 60.0
+    entity_timeout: float | None = None  # seconds
     window: str = "none"
+    window_start_date: str | None = None
+    window_end_date: str | None = None
+    backfill_start_date: str | None = None
+    backfill_end_date: str | None = None
+    backfill_granularity: str | None = None
+    reprocess_date: str | None = None
+    reprocess_start_date: str | None = None
+    reprocess_end_date: str | None = None
     state_path: str | None = None
     resume: bool = False
     summary_path: str | None = None
@@ -84,6 +99,7 @@ class DrivePlan:
     datasets: tuple[Planned, ...]
     left_out: Mapping[str, str]
     warnings: tuple[str, ...]
+    windows: tuple[Days, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """As plain data."""
@@ -94,7 +110,9 @@ class DrivePlan:
             }
             for one in self.datasets
         ]  # fmt: skip
-        return {"dry_run": True, "datasets": listed, "left_out": dict(self.left_out), "warnings": list(self.warnings)}
+        windows = [days.as_dict() for days in self.windows]
+        told = {"left_out": dict(self.left_out), "warnings": list(self.warnings), "windows": windows}
+        return {"dry_run": True, "datasets": listed, **told}
 
 
 def plan(request: DriveRequest) -> DrivePlan:
@@ -110,7 +128,9 @@ def plan(request: DriveRequest) -> DrivePlan:
         )
         for dataset, member in chosen.members.items()
     ]  # fmt: skip
-    return DrivePlan(tuple(found), chosen.left_out, tuple(str(warning) for warning in chosen.warnings))
+    warnings = tuple(str(warning) for warning in chosen.warnings)
+    days = tuple(asked.days for asked in _windows(request))
+    return DrivePlan(tuple(found), chosen.left_out, warnings, days)
 
 
 def drive(
@@ -135,7 +155,7 @@ def drive(
 
         try:
             chosen = _choose(request)
-            outputs.began(len(chosen.members))
+            outputs.began(len(chosen.members) * max(1, len(settings.windows)))
             began(chosen)
             done = run_pass(chosen, settings, sinks, settled)
         except LakeLogicError as error:
@@ -169,8 +189,9 @@ def _settings(request: DriveRequest) -> Settings:
     return Settings(
         request.engine,
         Policy(request.max_workers, request.strict_layer_order, request.fail_fast, request.max_consecutive_failures),
-        Retries(request.retries, request.retry_base_seconds, request.retry_max_seconds),
-        request.window,  # type: ignore[arg-type]
+        Retries(request.retries, request.retry_base_seconds, request.retry_max_seconds, request.entity_timeout),
+        _kind(request),
+        _windows(request),
         request.state_path,
         request.resume,
         request.engine_settings,
@@ -203,19 +224,42 @@ class Driver:
 
 
 def _choose(request: DriveRequest) -> Selection:
-    return choose(
+    chosen = choose(
         Choice(
             request.registries, request.layers, request.entities, request.contracts, request.exclude, request.env,
             request.overrides, request.packs,
         )
     )  # fmt: skip
+    if request.entity_timeout is not None:
+        chooser = Engines(request.engine)
+        require_stop({chooser.name_for(member) for member in chosen.members.values()})
+    return chosen
+
+
+def _windows(request: DriveRequest) -> tuple[Asked, ...]:
+    """The days that are asked for, in the order in which they run."""
+    wish = Wish(
+        request.window, request.window_start_date, request.window_end_date, request.backfill_start_date,
+        request.backfill_end_date, request.backfill_granularity, request.reprocess_date,
+        request.reprocess_start_date, request.reprocess_end_date,
+    )  # fmt: skip
+    return windows(wish, clock.now().date())
+
+
+def _kind(request: DriveRequest) -> Kind:
+    if request.backfill_start_date:
+        return "backfill"
+    if request.reprocess_date or request.reprocess_start_date:
+        return "reprocess"
+    return request.window  # type: ignore[return-value]
 
 
 def _check(request: DriveRequest) -> None:
     """Refuse what cannot be done, before anything is read."""
     later = dict(request.later)
-    if request.window not in ("none", "last_success"):
-        later[f"--window {request.window}"] = True
+    if request.window not in WINDOWS:
+        raise UsageError(f"There is no window `{request.window}`.", hint=f"Choose among: {', '.join(WINDOWS)}.")
+    _windows(request)
     if later:
         named = ", ".join(f"`{flag}`" for flag in later)
         raise UsageError(f"Not available yet: {named}.", hint="Nothing ran. Leave it out.")

@@ -20,14 +20,12 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _WINDOWS = ("none", "last_success", "yesterday", "range")
 _SUMMARY_BACKENDS = ("duckdb", "sqlite", "delta", "spark", "postgres")
 _METRICS_BACKENDS = ("json", "statsd", "prometheus", "pushgateway", "otlp")
+_GRANULARITIES = ("day", "week", "month")
 _MOST_WORKERS = 8
 
 # Options that have their names and are refused until they have their effect.
 _LATER: dict[str, dict[str, Any]] = {
-    "--window-start-date": {}, "--window-end-date": {},
-    "--backfill-start-date": {}, "--backfill-end-date": {}, "--backfill-granularity": {},
-    "--reprocess-date": {}, "--reprocess-start-date": {}, "--reprocess-end-date": {},
-    "--entity-timeout": {}, "--approval-required": {"is_flag": True}, "--approval-file": {},
+    "--approval-required": {"is_flag": True}, "--approval-file": {},
     "--cache-references": {"is_flag": True},
 }  # fmt: skip
 
@@ -62,7 +60,21 @@ _ORDER = (
     click.option("--retries", type=click.IntRange(0), default=0, show_default=True, help="Try again so often."),
     click.option("--retry-base-seconds", type=click.FloatRange(0), default=1.0, show_default=True, help="First wait."),
     click.option("--retry-max-seconds", type=click.FloatRange(0), default=60.0, show_default=True, help="The longest."),
+    click.option("--entity-timeout", type=click.FloatRange(0), metavar="SECONDS", help="Stop a dataset after so long."),
     click.option("--window", type=click.Choice(_WINDOWS), default="none", show_default=True, help="How far back."),
+    *(
+        click.option(f"--{flag}", metavar="DATE", help=told)
+        for flag, told in (
+            ("window-start-date", "--window range: the first day."),
+            ("window-end-date", "--window range: the last day, which belongs to it."),
+            ("backfill-start-date", "Run windows one after another, from this day on."),
+            ("backfill-end-date", "The last day of the last window."),
+            ("reprocess-date", "Process this day again, and replace what it made."),
+            ("reprocess-start-date", "Process these days again: the first."),
+            ("reprocess-end-date", "The last day that is processed again."),
+        )
+    ),
+    click.option("--backfill-granularity", type=click.Choice(_GRANULARITIES), help="How long a window is; a day."),
     click.option("--state-path", metavar="FILE", help="Keep the state of the pass here."),
     click.option("--resume", is_flag=True, help="Run what failed, never ran, or changed since."),
 )  # fmt: skip
@@ -137,6 +149,8 @@ def _show_plan(console: Console, planned: Any) -> None:
         (str(one.wave), one.dataset, one.layer or "", one.engine, one.skipped or one.why) for one in planned.datasets
     ]
     console.print(grid(("wave", "dataset", "layer", "engine", "why"), rows, limit=200))
+    for days in planned.windows:
+        console.print(f"window: {days}")
     for dataset, why in planned.left_out.items():
         console.note(f"left out: {dataset} ({why})")
     for warning in planned.warnings:

@@ -6,7 +6,7 @@ import secrets
 import signal
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,12 +18,14 @@ from lakelogic.driver.attempts import Engines, Retries, Runner
 from lakelogic.driver.outcome import STATUSES, Outcome, exit_code, pass_status
 from lakelogic.driver.registry import Member
 from lakelogic.driver.resume import Resume
-from lakelogic.driver.schedule import Policy, Schedule
+from lakelogic.driver.schedule import Policy, Schedule, Settle
 from lakelogic.driver.selection import Selection
 from lakelogic.driver.windows import Kind, window
 from lakelogic.engines.base import Engine
 from lakelogic.errors import LakeLogicError
 from lakelogic.ledger.store import open_ledger
+from lakelogic.plan.days import Days
+from lakelogic.run.cuts import Asked
 from lakelogic.run.events import Sink, log
 from lakelogic.run.processor import DataProcessor
 from lakelogic.run.result import Result
@@ -40,10 +42,23 @@ class Settings:
     policy: Policy = field(default_factory=Policy)
     retries: Retries = field(default_factory=Retries)
     window: Kind = "none"
+    windows: tuple[Asked, ...] = ()  # one after another; none: one pass over whatever is new
     state_path: str | None = None
     resume: bool = False
     engine_settings: Mapping[str, Any] = field(default_factory=dict)
     asked: Mapping[str, Any] = field(default_factory=dict)  # what was chosen by, for the summary
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """One window of a pass: `done`, `partial` or `failed`, or `waiting` where the one before it was not done."""
+
+    days: Days
+    status: str
+
+    def as_dict(self) -> dict[str, str]:
+        """As plain data."""
+        return {**self.days.as_dict(), "status": self.status}
 
 
 @dataclass(frozen=True)
@@ -61,6 +76,7 @@ class Pass:
     warnings: tuple[str, ...] = ()
     interrupted: int | None = None
     error: LakeLogicError | None = None
+    windows: tuple[Passed, ...] = ()
 
     @property
     def status(self) -> str:
@@ -105,6 +121,7 @@ class Pass:
             "seconds": self.seconds,
             "engines": sorted({one.engine for one in self.outcomes if one.engine}),
             "window": self.settings.window,
+            "windows": [one.as_dict() for one in self.windows],
             "asked": dict(self.settings.asked),
             "max_workers": self.settings.policy.max_workers,
             "counts": self.counts,
@@ -135,34 +152,64 @@ def run_pass(
     resume = Resume(settings.state_path, identity, resuming=settings.resume) if settings.state_path else None
     catalog, engines, stop = LocalCatalog(), Engines(settings.engine, settings.engine_settings), threading.Event()
     warnings: list[str] = []
+    told = 0
     with open_ledger(catalog.ledger_url()) as ledger:
-        chosen = window(settings.window, selection.estate, ledger)
-        if chosen.warning:
-            warnings.append(f"{chosen.warning[0].upper()}{chosen.warning[1:]}: everything is read in full.")
         if settings.resume and resume is not None and resume.is_new:
             warnings.append(f"There is nothing to resume in {resume.path}: everything runs.")
-        for text in warnings:
-            log.warning(text)
-        runner = Runner(
-            identity, engines, catalog, ledger, stop, chosen, settings.retries, resume, selection.passed_by,
-            tuple(settings.asked.get("set", ())), sinks,
-        )  # fmt: skip
-
-        def settle(found: Outcome) -> Outcome:
-            told = runner.told(selection.members[found.dataset], found)
-            if resume is not None:
-                resume.tell(told)
-            listen(told)
-            return told
-
-        schedule = Schedule(selection.graph, selection.members, runner, settings.policy, stop, settle)
+        passed: list[Passed] = []
+        outcomes: list[Outcome] = []
         with _ends_in_order(stop) as signalled:
             try:
-                outcomes = tuple(schedule.run().values())
+                for asked in settings.windows or (None,):
+                    if asked is not None and passed and passed[-1].status != "done":
+                        passed.append(Passed(asked.days, "waiting"))  # windows build upon one another
+                        continue
+                    chosen = window(settings.window, selection.estate, ledger, asked)
+                    if chosen.warning:
+                        warnings.append(f"{chosen.warning[0].upper()}{chosen.warning[1:]}: everything is read in full.")
+                    if resume is not None and len(settings.windows) > 1 and asked is not None:
+                        resume.scope = str(asked.days)
+                    for text in warnings[told:]:
+                        log.warning(text)
+                    told = len(warnings)
+                    runner = Runner(
+                        identity, engines, catalog, ledger, stop, chosen, settings.retries, resume,
+                        selection.passed_by, tuple(settings.asked.get("set", ())), sinks,
+                    )  # fmt: skip
+                    settle = _settling(runner, selection, resume, listen)
+                    found = Schedule(selection.graph, selection.members, runner, settings.policy, stop, settle).run()
+                    outcomes += found.values()
+                    if asked is not None:
+                        passed.append(Passed(asked.days, _how(found.values())))
             finally:
                 engines.close()
+    if waiting := [one for one in passed if one.status == "waiting"]:
+        warnings.append(f"{len(waiting)} windows wait, from {waiting[0].days.first}: the one before was not done.")
+        log.warning(warnings[-1])
     interrupted = signalled[0] if signalled else None
-    return Pass(identity, started, clock.now(), settings, outcomes, tuple(warnings), interrupted)
+    finished = clock.now()
+    return Pass(
+        identity, started, finished, settings, tuple(outcomes), tuple(warnings), interrupted, windows=tuple(passed)
+    )
+
+
+def _settling(runner: Runner, selection: Selection, resume: Resume | None, listen: Listener) -> Settle:
+    """Tell whoever must know of every outcome: the ledger, the state file, the listener."""
+
+    def settle(found: Outcome) -> Outcome:
+        told = runner.told(selection.members[found.dataset], found)
+        if resume is not None:
+            resume.tell(told)
+        listen(told)
+        return told
+
+    return settle
+
+
+def _how(outcomes: Iterable[Outcome]) -> str:
+    """How a window came out: one that found nothing new is done."""
+    status = pass_status(outcomes)
+    return status if status in ("partial", "failed") else "done"
 
 
 @contextmanager

@@ -28,10 +28,14 @@ class Resume:
         # Read even where nothing is resumed: a pass over a part leaves the rest of the file as it is.
         self._datasets: dict[str, dict[str, Any]] = _read(self.path)
         self.is_new = not self._datasets
+        self.scope: str | None = None  # the window that is at hand, where there are several
+
+    def _key(self, dataset: str) -> str:
+        return f"{dataset}@{self.scope}" if self.scope else dataset
 
     def verdict(self, dataset: str, fingerprint: str, found: Mapping[str, Any] | None) -> tuple[bool, str]:
         """Whether a dataset is done already, and why (or why it runs again; nothing to say of one that never ran)."""
-        known = self._datasets.get(dataset)
+        known = self._datasets.get(self._key(dataset))
         if not self._resuming or known is None:
             return False, ""
         status, before = known["status"], known["pipeline_run_id"]
@@ -39,6 +43,8 @@ class Resume:
             return False, f"runs again: it was {status} in {before}"
         if known["fingerprint"] != fingerprint:
             return False, f"runs again: its contract has changed since {before}"
+        if self.scope is not None:  # later windows have moved its source on, and that is theirs
+            return True, f"done in {before}; its contract has not changed since"
         if changed := _changed(known.get("input"), found):
             return False, f"runs again: {changed}"
         return True, f"done in {before}; neither its contract nor its input has changed since"
@@ -47,7 +53,7 @@ class Resume:
         """Remember how a dataset came out, on the disk, before anything else happens."""
         if outcome.in_order:
             return  # what is known of it stands
-        self._datasets[outcome.dataset] = {
+        self._datasets[self._key(outcome.dataset)] = {
             "status": outcome.status,
             "done": outcome.status in DONE,
             "pipeline_run_id": self._id,

@@ -9,20 +9,23 @@ from typing import Literal
 from lakelogic.driver.estate import Estate
 from lakelogic.driver.registry import Member
 from lakelogic.ledger.store import Ledger
+from lakelogic.run.cuts import Asked
 
-Kind = Literal["none", "last_success"]
+Kind = Literal["none", "last_success", "yesterday", "range", "backfill", "reprocess"]
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
     """`none`: every contract by its own load mode. `last_success`: the same, and only over upstreams that were made.
 
-    Incremental contracts read on from what the ledger has; `warning` says that it has nothing at all.
+    The others ask for days, and every contract says what these mean for it. Incremental contracts read on from what the
+    ledger has; `warning` says that it has nothing at all.
     """
 
     kind: Kind = "none"
     needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     warning: str | None = None
+    asked: Asked | None = None
 
     def missing(self, dataset: str, ledger: Ledger) -> str | None:
         """Why a dataset cannot be made: an upstream that no run has ever published."""
@@ -36,6 +39,8 @@ class Window:
 
     def told(self, member: Member, ledger: Ledger) -> str | None:
         """What will be read, and why so much."""
+        if self.asked is not None:
+            return f"{self.kind}: {self.asked.days}"
         if self.kind != "last_success":
             return None
         if member.loaded.contract.source.load_mode == "full":
@@ -46,10 +51,10 @@ class Window:
         return f"incremental: what is new since {(last.finished_at or last.started_at).isoformat()}"
 
 
-def window(kind: Kind, estate: Estate, ledger: Ledger) -> Window:
+def window(kind: Kind, estate: Estate, ledger: Ledger, asked: Asked | None = None) -> Window:
     """The window of a pass, as the ledger is now."""
-    if kind == "none":
-        return Window()
+    if kind != "last_success":
+        return Window(kind, asked=asked)
     needs = {member.dataset: list(estate.graph.upstreams(member.dataset)) for member in estate}
     for one in estate.graph.unknown:
         needs[one.downstream].append(one.upstream)
