@@ -19,6 +19,7 @@
     ├── DataError                       rows that the contract says must stop the run
     ├── GateClosed                      the result exists, publication is withheld
     ├── Blocked            (later)      a lease is held or an upstream is stale
+    ├── TimedOut           (later)      a dataset had no more time and was stopped
     ├── LedgerError                     the ledger cannot be read or written
     ├── ReconcileError                  rows do not add up: always a defect, always loud
     └── Defect                          an error that nobody foresaw; keeps it as __cause__
@@ -259,6 +260,13 @@ class Blocked(LakeLogicError):
     code = "LL-E052"
     retry: ClassVar[Retry] = "later"
     exit_code = 5
+
+
+class TimedOut(LakeLogicError):
+    """A dataset took longer than it was given, and its work was stopped; running it again is safe."""
+
+    code = "LL-E053"
+    retry: ClassVar[Retry] = "later"
 
 
 class LedgerError(LakeLogicError):

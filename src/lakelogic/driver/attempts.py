@@ -11,6 +11,7 @@ from typing import Any, Final
 from lakelogic import clock, names
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.driver.admission import Admission
+from lakelogic.driver.halting import Deadline, Stopped, watched
 from lakelogic.driver.outcome import Outcome, PassStatus, outcome
 from lakelogic.driver.registry import Member
 from lakelogic.driver.resume import Resume, input_of
@@ -21,30 +22,26 @@ from lakelogic.errors import ContractError, Defect, LakeLogicError, LedgerError
 from lakelogic.ledger.records import RunRecord
 from lakelogic.ledger.store import Ledger
 from lakelogic.plan.fingerprint import fingerprint
-from lakelogic.run import faults
 from lakelogic.run.events import Sink, log
 from lakelogic.run.job import Job
 from lakelogic.run.result import Result
 from lakelogic.run.sequence import run
 from lakelogic.version import VERSION
 
-# Where a run can still be given up: nothing of it is visible before its first commit.
-_BEFORE_COMMIT: Final = frozenset(
-    {"after_lease", "after_intent", "after_stage", "after_quarantine_stage", "after_gates"}
-)
-
-
-class Stopped(KeyboardInterrupt):
-    """The pass was asked to end, and this run had not published anything yet."""
+_AGES: Final = 86_400.0  # longer than anybody waits before a retry
 
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How often to try again what may go better later, and how long to wait: twice as long each time, with jitter."""
+    """How often to try again what may go better later, and how long to wait: twice as long each time, with jitter.
+
+    `entity_seconds` is how long one dataset may take, all its tries and waits together.
+    """
 
     times: int = 0
     base_seconds: float = 1.0
     max_seconds: float = 60.0
+    entity_seconds: float | None = None
 
     def seconds(self, attempt: int) -> float:
         """How long to wait after an attempt (the first is 1): between half and all of the doubled time."""
@@ -161,30 +158,37 @@ class Runner:
                 return replace(admitted.kept, fingerprint=mark, input=read)
             notes += admitted.notes
         window = self.window.told(member, self.ledger)
-        attempts = 0
+        attempts, deadline = 0, Deadline(self.retries.entity_seconds)
         while True:
             attempts += 1
             try:
-                result = self._once(member, engine, window, notes)
+                result = self._once(member, engine, window, notes, deadline)
                 break
             except LakeLogicError as error:
-                if error.retry != "later" or attempts > self.retries.times:
+                if error.retry != "later" or attempts > self.retries.times or deadline.is_over:
                     return replace(_failed(member, error), attempts=attempts, engine=engine.name, window=window)
-                wait = self.retries.seconds(attempts)
+                wait = min(self.retries.seconds(attempts), _AGES if deadline.left is None else deadline.left)
                 log.warning("%s: %s Attempt %d of %d in %.1f s", member.dataset, error.message, attempts + 1,
                             self.retries.times + 1, wait)  # fmt: skip
                 if self.stop.wait(wait):
                     raise Stopped from error
+                if deadline.is_over:
+                    over = deadline.error("before it was tried again")
+                    return replace(_failed(member, over), attempts=attempts, engine=engine.name, window=window)
         status: PassStatus = result.status  # type: ignore[assignment]
         good = (result.report.get("targets") or {}).get("good") or {}
         return outcome(
-            member, status, *result.reasons, *notes, *again, run_id=result.run_id, attempts=attempts, engine=engine.name,
-            exit_code={"gated": self.gated_exit_code, "failed": 1}.get(status, 0), rows_source=result.counts.source,
-            rows_good=result.counts.good, rows_quarantined=result.counts.quarantined, target=good.get("name"),
-            target_version=good.get("version"), window=result.report.get("window") or window, fingerprint=mark, input=read,
+            member, status, *result.reasons, *notes, *again, run_id=result.run_id, attempts=attempts,
+            engine=engine.name, exit_code={"gated": self.gated_exit_code, "failed": 1}.get(status, 0),
+            rows_source=result.counts.source, rows_good=result.counts.good,
+            rows_quarantined=result.counts.quarantined, target=good.get("name"),
+            target_version=good.get("version"), window=result.report.get("window") or window, fingerprint=mark,
+            input=read,
         )  # fmt: skip
 
-    def _once(self, member: Member, engine: Engine, window: str | None, notes: Sequence[str]) -> Result:
+    def _once(
+        self, member: Member, engine: Engine, window: str | None, notes: Sequence[str], deadline: Deadline
+    ) -> Result:
         asked = self.window.asked  # what that means for the contract, its run says itself
         told = [
             *notes,
@@ -202,12 +206,8 @@ class Runner:
             asked=asked,
             **self.more,
         )
-        with faults.watched(self._come_to):
+        with watched(engine, member.dataset, self.stop, deadline) as job.halt:
             return self.run(job)
-
-    def _come_to(self, point: str) -> None:
-        if self.stop.is_set() and point in _BEFORE_COMMIT:
-            raise Stopped
 
 
 def _failed(member: Member, error: LakeLogicError) -> Outcome:

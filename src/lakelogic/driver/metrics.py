@@ -173,13 +173,17 @@ def _of_outcomes(outcomes: Iterable[Outcome]) -> Iterator[_Number]:
         yield "pass_datasets", counted[status], {"status": status}
     for side in ("source", "good", "quarantined"):
         yield "pass_rows", sum(getattr(one, f"rows_{side}") for one in found), {"side": side}
+    by_dataset: dict[str, list[Outcome]] = {}
     for one in found:
-        labels = {"dataset": one.dataset, "layer": one.layer or ""}
-        yield "dataset_done", int(one.is_done), {**labels, "status": one.status}
-        yield "dataset_duration_seconds", one.seconds, labels
-        yield "dataset_attempts", one.attempts, labels
+        by_dataset.setdefault(one.dataset, []).append(one)
+    for dataset, several in by_dataset.items():  # a pass over several windows settles a dataset in each
+        last = several[-1]
+        labels = {"dataset": dataset, "layer": last.layer or ""}
+        yield "dataset_done", int(last.is_done), {**labels, "status": last.status}
+        yield "dataset_duration_seconds", round(sum(one.seconds for one in several), 3), labels
+        yield "dataset_attempts", sum(one.attempts for one in several), labels
         for side in ("source", "good", "quarantined"):
-            yield "dataset_rows", getattr(one, f"rows_{side}"), {**labels, "side": side}
+            yield "dataset_rows", sum(getattr(one, f"rows_{side}") for one in several), {**labels, "side": side}
 
 
 def _named(numbers: Iterable[_Number], to: MetricsTo | None) -> list[Metric]:

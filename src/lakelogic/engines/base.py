@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Protocol, TypeAlias, runtime_checkable
@@ -173,6 +174,18 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Give back what the engine started itself; never a session somebody handed in."""
+        ...
+
+
+@runtime_checkable
+class CanStop(Protocol):
+    """An engine whose work for one run can be stopped from another thread, without harm to other runs."""
+
+    def work(self, label: str) -> AbstractContextManager[Callable[[], None]]:
+        """While the block lasts, what this thread asks for is one piece of work; what is handed out stops it.
+
+        Work that is stopped raises an `EngineError`, now and whenever it goes on.
+        """
         ...
 
 

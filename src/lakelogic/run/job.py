@@ -19,6 +19,7 @@ from lakelogic.privacy.keys import Keys
 from lakelogic.run import gates, quarantine, window
 from lakelogic.run.cuts import Asked, Cut, newest_day
 from lakelogic.run.events import Events, Sink
+from lakelogic.run.halting import NEVER, Halt
 from lakelogic.run.places import Places
 from lakelogic.run.reconcile import Counts
 
@@ -38,6 +39,7 @@ class Job:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     sinks: tuple[Sink, ...] = ()
     note: str | None = None  # why it reads as much as it does, where somebody else decided that
+    halt: Halt = NEVER  # who may give it up
     asked: Asked | None = None  # the days that it shall read; None for whatever is new
     judged: tuple[Run, Prepared] | None = None  # what was read, once a run has begun to judge it
 

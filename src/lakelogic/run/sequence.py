@@ -60,9 +60,12 @@ def run(job: Job) -> Result:
     try:
         with disk_told():
             return _run(run_)
-    except LakeLogicError as error:
+    except LakeLogicError as found:
+        error = job.halt.reason(found)
         run_.events.tell("failed", f"{contract.dataset_name}: {error.message}", code=error.code)
         record_failure(run_, error)
+        if error is not found:
+            raise error from found
         raise
 
 
@@ -88,6 +91,7 @@ def _run(run_: Run) -> Result:
     lease = leases.acquire(job.ledger, run_.places.target_location, run_.run_id)
     try:
         faults.reach("after_lease")
+        job.halt.safe_point()
         return _read(run_, leases.keeper(job.ledger, lease))
     finally:
         leases.release(job.ledger, lease)
@@ -248,9 +252,11 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
         folder = scratch_folder()
         place, bad_place, order = f"{folder}/good", f"{folder}/bad", AS_IT_COMES
     faults.reach("after_intent")
+    job.halt.safe_point()
     run_.events.tell("phase", "reading, shaping and judging rows", phase="stage")
     staged = engine.stage(prepared.frame, plan.columns, plan.masks, run_.keys, place, order)
     faults.reach("after_stage")
+    job.halt.safe_point()
     if keep_lease:
         keep_lease()
     run_.events.tell("phase", "counting and checking", phase="check")
@@ -266,6 +272,7 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
         stored=commit.quarantine_columns() if commit else None,
     )
     faults.reach("after_quarantine_stage")
+    job.halt.safe_point()
     counts = reconcile(plan, staged, bad.by_verdict, lambda: _recount(run_, prepared.read))
     _refuse_bad_rows(run_, counts)
     if commit is not None and run_.cut is not None:
@@ -282,6 +289,7 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
     measured, outcomes = measure(contract, prepared.compiled, engine, staged, run_.links, writes=commit is not None)
     closed = gates.closed(contract, counts, outcomes)
     faults.reach("after_gates")
+    job.halt.safe_point()
     if run_.slice and (changed := changes(run_.slice.files)):
         raise SourceError(
             f"The source changed while it was read: {changed[0]}.", hint="Nothing was published; run again."
@@ -342,6 +350,7 @@ def _refuse_bad_rows(run_: Run, counts: Counts) -> None:
 
 def _publish(run_: Run, commit: Commit, settled: Settled) -> Result:
     """Quarantine first, good rows next, ledger last."""
+    run_.job.halt.committing()
     contract, counts = run_.job.loaded.contract, settled.counts
     if counts.quarantined:
         run_.events.tell(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from itertools import count
 from typing import Any
@@ -17,6 +18,7 @@ from lakelogic.engines import text_reader
 from lakelogic.engines.base import AS_IT_COMES, Capabilities, Frame, Order, Pinned, Staged
 from lakelogic.engines.duckdb import aggregates, documents, exact, nodes, scan, windows
 from lakelogic.engines.duckdb import stage as staging
+from lakelogic.engines.duckdb.cursors import Cursors
 from lakelogic.engines.duckdb.expressions import BUILDERS, expression_sql
 from lakelogic.engines.duckdb.literals import quoted
 from lakelogic.engines.duckdb.query import Query
@@ -59,12 +61,13 @@ class DuckDBEngine:
             settings["threads"] = threads
         if memory_limit is not None:
             settings["memory_limit"] = memory_limit
-        self._connection: Any = duckdb.connect(":memory:", config=settings)
-        self._connection.execute("SET GLOBAL TimeZone = 'UTC'")
+        connection: Any = duckdb.connect(":memory:", config=settings)
+        connection.execute("SET GLOBAL TimeZone = 'UTC'")
         for function, method, gives in exact.REGISTERED:
-            self._connection.create_function(function, method, ["VARCHAR"] * 4, gives, null_handling="special")
+            connection.create_function(function, method, ["VARCHAR"] * 4, gives, null_handling="special")
         for function, method, takes in documents.FUNCTIONS:
-            self._connection.create_function(function, method, takes, "VARCHAR", null_handling="special")
+            connection.create_function(function, method, takes, "VARCHAR", null_handling="special")
+        self._connection: Any = Cursors(connection)
         self._adopted = count(1)
 
     @property
@@ -141,6 +144,11 @@ class DuckDBEngine:
     def collect(self, frame: Frame, limit: int | None = None) -> pa.Table:
         """The rows as an Arrow table."""
         return staging.collect(self._connection, self._query(frame), limit)
+
+    def work(self, label: str) -> AbstractContextManager[Callable[[], None]]:  # noqa: ARG002  only pools have names
+        """One piece of work, which another thread can interrupt."""
+        work: AbstractContextManager[Callable[[], None]] = self._connection.work()
+        return work
 
     def close(self) -> None:
         """Let the database go. Relations that were handed out keep it alive, so they still work in a user's hands."""

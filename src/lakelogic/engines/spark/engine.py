@@ -6,7 +6,8 @@ import contextlib
 import io
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +29,7 @@ from lakelogic.engines.spark.frames import (
     to_table,
 )
 from lakelogic.engines.spark.text import name
+from lakelogic.engines.spark.work import Work
 from lakelogic.errors import FeatureRefused, MissingExtra
 from lakelogic.plan.nodes import Account, Landed, Link, Mask, Measure, Published, Read
 from lakelogic.privacy.keys import Keys
@@ -77,6 +79,7 @@ class SparkEngine:
         self._session: Any = None
         self._small: Any = None
         self._own: SparkDelta | None = None
+        self._work: ContextVar[Work | None] = ContextVar("work", default=None)
         self._alone = threading.RLock()  # runs side by side share the engine, and one of them starts the session
 
     @property
@@ -95,7 +98,24 @@ class SparkEngine:
                     self._session = sessions.connect(self._remote, self._settings)
                 else:
                     self._session = sessions.start(self, self._master, self._fast_start, self._settings, self._delta)
-            return self._session
+            session = self._session
+        if (work := self._work.get()) is not None:
+            work.mark(session)
+        return session
+
+    @contextlib.contextmanager
+    def work(self, label: str) -> Iterator[Callable[[], None]]:
+        """Jobs of this thread, in a fair pool of their own where Spark has pools, under a tag that stops them.
+
+        Spark is not started for it: a run that finds nothing new needs none.
+        """
+        work = Work(label)
+        token = self._work.set(work)
+        try:
+            yield work.stop
+        finally:
+            self._work.reset(token)
+            work.end()
 
     def own_delta(self) -> SparkDelta:
         """The session's own Delta; raises where it has none. From then on all frames are made where Delta is."""

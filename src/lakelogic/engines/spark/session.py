@@ -319,6 +319,8 @@ def _settings(master: str, *, local: bool, fast: bool, settings: Mapping[str, st
         # Otherwise workers start the machine's `python3` and miss our packages.
         "spark.pyspark.python": sys.executable,
         "spark.pyspark.driver.python": sys.executable,
+        # Runs side by side have a pool each, and none waits until another is done.
+        "spark.scheduler.mode": "FAIR",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         **OURS,
