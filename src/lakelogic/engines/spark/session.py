@@ -39,6 +39,10 @@ OURS: dict[str, str] = {
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
     # HotSpot never compiles a method above 8,000 bytes; Spark's own limit is 65,535.
     "spark.sql.codegen.hugeMethodLimit": "8000",
+    # The parser remembers every turn it ever took, some 6 KB each, and forgets nothing by itself: a session that sees
+    # a thousand contracts would spend gigabytes on it, and its time on collecting garbage.
+    "spark.sql.parser.manageParserCaches": "true",
+    "spark.sql.parser.parserDfaCacheFlushThreshold": "50000",
     # Both sides are open at once, so no task sorts its rows before it writes them.
     "spark.sql.maxConcurrentOutputFileWriters": "8",
     # Exact sums hold a few odd values: groups with buffers of their own must not be sorted for that.
