@@ -6,6 +6,7 @@ import gc
 import logging
 import os
 import signal
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -161,25 +162,47 @@ def _run(console: Console, request: Any) -> int:
     from lakelogic.actions.drive import drive as run
 
     wide = [0]
+    view = _view(console)
 
     def began(selection: Any) -> None:
         wide[0] = max(len(dataset) for dataset in selection.members)
+        if view is not None:
+            by_layer = sorted(selection.members.values(), key=lambda member: member.rank)
+            view.began((member.dataset, member.layer or "") for member in by_layer)
         if not console.as_json:
             for warning in selection.warnings:
                 console.warn(f"warning: {warning}")
 
     def listen(found: Any) -> None:
+        if view is not None:
+            view.settled(found)
         if not console.as_json:
             console.print(f"{found.dataset:<{wide[0]}}  {found.status:<11}  {_told(found)}".rstrip())
 
     def ended(done: Any) -> None:
+        if view is not None:
+            view.stop()
         if console.as_json:
             console.json(done.as_dict())
             return
         counted = ", ".join(f"{count} {status}" for status, count in done.counts.items() if count)
         console.print(f"{done.pipeline_run_id}: {counted} in {done.seconds:.1f} s")
 
-    return int(run(request, console.sinks(), began, listen, ended).exit_code)
+    sinks = console.sinks() if view is None else (view.hear,)
+    try:
+        return int(run(request, sinks, began, listen, ended).exit_code)
+    finally:
+        if view is not None:
+            view.stop()
+
+
+def _view(console: Console) -> Any:
+    """The live view, where somebody looks at a terminal; elsewhere plain lines say the same."""
+    if console.as_json or not sys.stdout.isatty():
+        return None
+    from lakelogic.cli.live import LiveView, is_wanted
+
+    return LiveView() if is_wanted() else None
 
 
 def _told(found: Any) -> str:
