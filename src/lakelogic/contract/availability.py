@@ -31,8 +31,8 @@ _AVAILABLE: frozenset[str] = _declared(
     {
         "metadata": "policy_pack",
         "": "version dialect engine dataset primary_key environments tier layer target_layer lineage soft_deletes "
-        "upstream",
-        "upstream_sources[]": "dataset",
+        "upstream upstream_policy upstream_grace_hours",
+        "upstream_sources[]": "dataset max_age grace required",
         "info": "dataset table_name entity version title target_layer domain system",
         "source": "type path format pattern load_mode empty_behavior identity watermark_strategy "
         "watermark_field lookback "
@@ -111,9 +111,6 @@ _NOT_YET: dict[str, str] = {
     "service_levels.availability": "Leave it out.",
     "service_levels.anomaly": "Use `service_levels.row_count`.",
     "service_levels.schedule": "Use `service_levels.freshness`.",
-    "upstream_sources[].max_age": "Leave it out.",
-    "upstream_sources[].grace": "Leave it out.",
-    "upstream_sources[].required": "Leave it out.",
     "external_logic": "Write it as steps.",
     "extraction": "Land the extracted fields.",
     "schedule": "Call `lakelogic run` from your scheduler.",

@@ -1,10 +1,10 @@
 """The contract: the resolved document for one dataset, and the names that follow from it."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import ConfigDict, PrivateAttr
 
-from lakelogic.contract.base import Dialect, Free, Key, NamedList, Place, Section, Text, whole
+from lakelogic.contract.base import Dialect, Free, Key, NamedList, Number, Place, Section, Text, whole
 from lakelogic.contract.fields import Model
 from lakelogic.contract.governance import (
     LAYERS,
@@ -86,6 +86,10 @@ class Contract(Section):
     service_levels: ServiceLevels = whole(ServiceLevels, "What the dataset promises.")
     upstream: tuple[Text, ...] = Key((), description="Datasets this one is made of.")
     upstream_sources: tuple[UpstreamSource, ...] = Key((), description="The same, with more to say.")
+    upstream_policy: Literal["strict", "warn"] | None = Key(
+        None, description="What a stale upstream does: hold this dataset back, or be used and told within its grace."
+    )
+    upstream_grace_hours: Number | None = Key(None, description="How many hours more than promised are tolerated.")
     downstream: tuple[Downstream, ...] = Key((), description="Who uses the dataset.")
     schedule: Schedule | None = Key(None, description="When it runs.")
     compliance: dict[str, Free] = Key({}, description="Regulations that apply, in words of your own.")

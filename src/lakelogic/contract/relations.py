@@ -406,6 +406,13 @@ def _freshness(node: Branch, path: str) -> Iterator[Diagnostic]:
         yield _problem(codes.EXCLUSIVE, message, spot, child(path, "freshness_hours"), "Keep one of them.")
 
 
+def _upstreams(node: Branch, path: str) -> Iterator[Diagnostic]:
+    if "upstream_grace_hours" in node.entries and _text(node.get("upstream_policy")) == "strict":
+        message = "`upstream_policy: strict` knows no grace."
+        spot, hint = node.entries["upstream_grace_hours"].spot, "Write `upstream_policy: warn`, or remove it."
+        yield _problem(codes.NO_EFFECT, message, spot, child(path, "upstream_grace_hours"), hint)
+
+
 def _unique_order(node: Branch, path: str) -> Iterator[Diagnostic]:
     if "order_by" in node.entries and _text(node.get("keep")) != "first":
         message = "`order_by` has an effect only with `keep: first`."
@@ -432,7 +439,8 @@ def _keyed_by_layer(name: str, *others: str) -> Relation:
 
 
 _RELATIONS: dict[type[Section], tuple[Relation, ...]] = {
-    Contract: (_layers, _keys, _ratios, _datasets, _references, _implied, _unique_names("links"), _not_empty_lists),
+    Contract: (_layers, _keys, _ratios, _datasets, _references, _implied, _unique_names("links"), _not_empty_lists,
+               _upstreams, _not_negative("upstream_grace_hours")),
     Model: (_unique_names("fields"),),
     Field: (_masking_format, _protected, _accepted, _ordered("min", "max"), _ordered("min_length", "max_length"),
             _not_negative("min_length", "max_length")),

@@ -21,6 +21,8 @@ _WORDS_ONLY = {
     "extensions",
     "engine",
     "environments",
+    "upstream_policy",
+    "upstream_grace_hours",
 }
 
 
