@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lakelogic.actions.quarantine import ledger_here, person
 from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.driver.approvals import add_approval, of_held
 from lakelogic.engines import registry
 from lakelogic.engines.base import Engine
 from lakelogic.errors import UsageError
-from lakelogic.ledger.records import Held
+from lakelogic.ledger.records import Act, Held
 from lakelogic.plan.compile import load_checked
 from lakelogic.run.events import Sink
 from lakelogic.run.hold import Decision, give_up, release
@@ -29,6 +31,7 @@ class ApproveRequest:
     env: str | None = None
     overrides: tuple[str, ...] = ()
     engine: str | None = None
+    by: str | None = None  # who decides, where it is not whoever runs this process
 
 
 def waiting() -> list[dict[str, Any]]:
@@ -46,6 +49,34 @@ def _shown(held: Held) -> dict[str, Any]:
         "counts": facts["commit"]["counts"],
         "reasons": facts["reasons"],
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An approval that was written into a file for the next pass."""
+
+    run_id: str
+    dataset: str
+    batch_id: str
+    figures: Mapping[str, int]
+    file: str
+
+
+def write(run_id: str, file: str, why: str | None = None, by: str | None = None) -> Written:
+    """Approve of the batch of a run in a file: a pass that reads it publishes exactly that batch."""
+    with ledger_here(LocalCatalog()) as ledger:
+        record = ledger.run(run_id)
+        held = ledger.held(record.run_id)
+        if held is None or held.state != "waiting":
+            raise UsageError(
+                f"The run `{record.run_id}` has no rows that wait for a decision.",
+                hint="`lakelogic approve` without a run lists those that have.",
+            )
+        approval = of_held(held, by or person(), why)
+        add_approval(file, approval)
+        told = {"run_id": held.run_id, "batch_id": held.batch_id, "figures": dict(approval.figures), "file": file}
+        ledger.tell(Act("approve in a file", held.dataset, approval.person, why, told))
+    return Written(held.run_id, held.dataset, held.batch_id, approval.figures, file)
 
 
 def approve(request: ApproveRequest, sinks: tuple[Sink, ...] = ()) -> Decision:
@@ -66,7 +97,7 @@ def approve(request: ApproveRequest, sinks: tuple[Sink, ...] = ()) -> Decision:
         try:
             job = Job(loaded, engine, catalog, ledger, sinks=sinks)
             decide = give_up if request.discard else release
-            return decide(job, record.run_id, person=person(), why=request.why)
+            return decide(job, record.run_id, person=request.by or person(), why=request.why)
         finally:
             if engine is not None:
                 engine.close()

@@ -9,13 +9,14 @@ from typing import Any
 
 from lakelogic import clock
 from lakelogic.contract.packs import PackChoice
+from lakelogic.driver.approvals import read_approvals
 from lakelogic.driver.attempts import Engines, Retries
 from lakelogic.driver.calendar import Wish, windows
 from lakelogic.driver.halting import require_stop
 from lakelogic.driver.metrics import metrics_to
 from lakelogic.driver.outcome import Outcome
 from lakelogic.driver.outputs import Outputs, Wanted
-from lakelogic.driver.passes import Pass, Settings, not_begun, run_pass
+from lakelogic.driver.passes import Approving, Pass, Settings, not_begun, run_pass
 from lakelogic.driver.schedule import Policy
 from lakelogic.driver.selection import Choice, Selection, choose
 from lakelogic.driver.summary_table import SummaryTable
@@ -25,6 +26,7 @@ from lakelogic.errors import LakeLogicError, UsageError
 from lakelogic.plan.days import Days
 from lakelogic.run.cuts import Asked
 from lakelogic.run.events import Sink
+from lakelogic.run.gates import Approval
 
 WINDOWS = ("none", "last_success", "yesterday", "range")
 SUMMARY_BACKENDS = ("duckdb", "sqlite", "delta", "spark", "postgres")
@@ -33,7 +35,7 @@ METRICS_BACKENDS = ("json", "statsd", "prometheus", "pushgateway", "otlp")
 
 @dataclass(frozen=True, slots=True)
 class DriveRequest:
-    """What to run and how. `later` are options by their flags that are known and not available yet."""
+    """What to run and how; dates are `YYYY-MM-DD`."""
 
     registries: tuple[str, ...] = ()
     layers: tuple[str, ...] = ()
@@ -61,6 +63,10 @@ class DriveRequest:
     reprocess_date: str | None = None
     reprocess_start_date: str | None = None
     reprocess_end_date: str | None = None
+    cache_references: bool = False
+    approval_required: bool = False
+    approval_file: str | None = None
+    approval_quarantine_ratio: float | None = None
     state_path: str | None = None
     resume: bool = False
     summary_path: str | None = None
@@ -75,7 +81,6 @@ class DriveRequest:
     metrics_tags: tuple[str, ...] = ()
     metrics_linger: float | None = None
     runs_path: str | None = None
-    later: Mapping[str, Any] = field(default_factory=dict)
     engine_settings: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -192,6 +197,8 @@ def _settings(request: DriveRequest) -> Settings:
         Retries(request.retries, request.retry_base_seconds, request.retry_max_seconds, request.entity_timeout),
         _kind(request),
         _windows(request),
+        _approving(request),
+        request.cache_references,
         request.state_path,
         request.resume,
         request.engine_settings,
@@ -246,6 +253,17 @@ def _windows(request: DriveRequest) -> tuple[Asked, ...]:
     return windows(wish, clock.now().date())
 
 
+def _approving(request: DriveRequest) -> Approving | None:
+    """What a person must approve of; a file that is none is refused before anything runs."""
+    if request.approval_file:
+        read_approvals(request.approval_file)
+    if request.approval_required:
+        return Approving(Approval(request.approval_quarantine_ratio), request.approval_file)
+    if request.approval_file or request.approval_quarantine_ratio is not None:
+        raise UsageError("Approvals are only asked for with --approval-required.", hint="Add --approval-required.")
+    return None
+
+
 def _kind(request: DriveRequest) -> Kind:
     if request.backfill_start_date:
         return "backfill"
@@ -256,13 +274,10 @@ def _kind(request: DriveRequest) -> Kind:
 
 def _check(request: DriveRequest) -> None:
     """Refuse what cannot be done, before anything is read."""
-    later = dict(request.later)
     if request.window not in WINDOWS:
         raise UsageError(f"There is no window `{request.window}`.", hint=f"Choose among: {', '.join(WINDOWS)}.")
     _windows(request)
-    if later:
-        named = ", ".join(f"`{flag}`" for flag in later)
-        raise UsageError(f"Not available yet: {named}.", hint="Nothing ran. Leave it out.")
+    _approving(request)
     if request.engine is not None and request.engine not in engines():
         raise UsageError(f"There is no engine `{request.engine}`.", hint=f"Choose one of {', '.join(engines())}.")
     if request.resume and not request.state_path:

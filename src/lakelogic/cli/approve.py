@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import click
 
 from lakelogic.cli.console import Console, guarded
+from lakelogic.errors import UsageError
 
 
 @click.command()
 @click.argument("run", required=False)
 @click.option("--discard", is_flag=True, help="Give the rows up instead; their input can be read again.")
 @click.option("--why", help="Why; kept in the ledger and in the table's log.")
+@click.option("--approval-file", metavar="FILE", help="Only write the approval there, for the next pass to publish.")
 @click.option("--contract", type=click.Path(), help="The contract, where it is no longer where the run found it.")
 @click.option("--engine", help="spark, duckdb or polars; by default the one of the run.")
 @click.option("--env", help="Environment of the contract; by default the one of the run.")
@@ -19,7 +23,7 @@ from lakelogic.cli.console import Console, guarded
 @guarded
 def approve(
     run: str | None, discard: bool, why: str | None, contract: str | None, engine: str | None, env: str | None,
-    overrides: tuple[str, ...], as_json: bool,
+    overrides: tuple[str, ...], approval_file: str | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Release the good rows of a RUN whose gate was closed, exactly as they were judged; without RUN, list them."""
     from lakelogic.actions import approve as action
@@ -38,6 +42,15 @@ def approve(
                 figures = (str(counts["good"]), str(counts["quarantined"]))
                 rows.append((one["run_id"], one["dataset"], *figures, "; ".join(one["reasons"])))
             console.table(("run", "dataset", "good", "bad", "gate"), rows)
+        return 0
+    if approval_file is not None:
+        if discard:
+            raise UsageError("--discard is done at once, and not in a file.", hint="Leave --approval-file out.")
+        written = action.write(run, approval_file, why)
+        if as_json:
+            console.json(asdict(written))
+        else:
+            console.print(f"{written.figures['good']} rows of {written.run_id} are approved in {written.file}")
         return 0
     request = action.ApproveRequest(run, discard, why, contract, env, overrides, engine)
     done = action.approve(request, console.sinks())

@@ -24,12 +24,6 @@ _METRICS_BACKENDS = ("json", "statsd", "prometheus", "pushgateway", "otlp")
 _GRANULARITIES = ("day", "week", "month")
 _MOST_WORKERS = 8
 
-# Options that have their names and are refused until they have their effect.
-_LATER: dict[str, dict[str, Any]] = {
-    "--approval-required": {"is_flag": True}, "--approval-file": {},
-    "--cache-references": {"is_flag": True},
-}  # fmt: skip
-
 
 def _names(flag: str, help_: str) -> Callable[[F], F]:
     """An option that takes names, parted by commas or given several times."""
@@ -76,6 +70,13 @@ _ORDER = (
         )
     ),
     click.option("--backfill-granularity", type=click.Choice(_GRANULARITIES), help="How long a window is; a day."),
+    click.option("--cache-references", is_flag=True, help="Read a link that several contracts use once."),
+    click.option("--approval-required", is_flag=True, help="Rows behind a closed gate wait for approval (exit 5)."),
+    click.option("--approval-file", metavar="FILE", help="Publish what this file approves of."),
+    click.option(
+        "--approval-quarantine-ratio", type=click.FloatRange(0, 1), metavar="SHARE",
+        help="Ask above this share of bad rows, too.",
+    ),
     click.option("--state-path", metavar="FILE", help="Keep the state of the pass here."),
     click.option("--resume", is_flag=True, help="Run what failed, never ran, or changed since."),
 )  # fmt: skip
@@ -98,8 +99,7 @@ _OUTPUTS = (
 
 
 def _options(command: F) -> F:
-    later = [click.option(flag, **more, help="Not available yet.") for flag, more in _LATER.items()]
-    for option in reversed((*_CHOICE, *_ORDER, *_OUTPUTS, *later)):
+    for option in reversed((*_CHOICE, *_ORDER, *_OUTPUTS)):
         command = option(command)
     return command
 
@@ -121,7 +121,6 @@ def drive(
     if "LAKELOGIC_LOG_LEVEL" not in os.environ:
         # A pass tells one line a dataset; what its runs tell besides warnings would stand between them.
         logging.getLogger("lakelogic").setLevel(logging.WARNING)
-    later = {flag: more.pop(flag.removeprefix("--").replace("-", "_")) for flag in _LATER}
     request = DriveRequest(
         registries=(*registry, *reference_registry, *gold_registry),
         layers=_words(layers),
@@ -131,7 +130,6 @@ def drive(
         packs=PackChoice(packs, pack_dir),
         fail_fast=not go_on,
         max_workers=max_workers or min(os.cpu_count() or 1, _MOST_WORKERS),
-        later={flag: value for flag, value in later.items() if value},
         **more,
     )
     if dry_run:

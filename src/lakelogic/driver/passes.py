@@ -8,13 +8,15 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from lakelogic import clock
 from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.driver.approvals import Approvals
 from lakelogic.driver.attempts import Engines, Retries, Runner
+from lakelogic.driver.freshness import Freshness
 from lakelogic.driver.outcome import STATUSES, Outcome, exit_code, pass_status
 from lakelogic.driver.registry import Member
 from lakelogic.driver.resume import Resume
@@ -23,15 +25,25 @@ from lakelogic.driver.selection import Selection
 from lakelogic.driver.windows import Kind, window
 from lakelogic.engines.base import Engine
 from lakelogic.errors import LakeLogicError
-from lakelogic.ledger.store import open_ledger
+from lakelogic.ledger.store import Ledger, open_ledger
 from lakelogic.plan.days import Days
 from lakelogic.run.cuts import Asked
 from lakelogic.run.events import Sink, log
+from lakelogic.run.gates import Approval
 from lakelogic.run.processor import DataProcessor
+from lakelogic.run.references import References
 from lakelogic.run.result import Result
 from lakelogic.version import VERSION
 
 Listener = Callable[[Outcome], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Approving:
+    """That a person must approve of some batches, of which, and the file that approvals stand in."""
+
+    gate: Approval
+    file: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +55,8 @@ class Settings:
     retries: Retries = field(default_factory=Retries)
     window: Kind = "none"
     windows: tuple[Asked, ...] = ()  # one after another; none: one pass over whatever is new
+    approval: Approving | None = None
+    cache_references: bool = False
     state_path: str | None = None
     resume: bool = False
     engine_settings: Mapping[str, Any] = field(default_factory=dict)
@@ -77,6 +91,7 @@ class Pass:
     interrupted: int | None = None
     error: LakeLogicError | None = None
     windows: tuple[Passed, ...] = ()
+    references: Mapping[str, Any] | None = None  # how often links were read and used again, where that was asked for
 
     @property
     def status(self) -> str:
@@ -121,6 +136,7 @@ class Pass:
             "seconds": self.seconds,
             "engines": sorted({one.engine for one in self.outcomes if one.engine}),
             "window": self.settings.window,
+            "references": dict(self.references) if self.references is not None else None,
             "windows": [one.as_dict() for one in self.windows],
             "asked": dict(self.settings.asked),
             "max_workers": self.settings.policy.max_workers,
@@ -156,6 +172,7 @@ def run_pass(
     with open_ledger(catalog.ledger_url()) as ledger:
         if settings.resume and resume is not None and resume.is_new:
             warnings.append(f"There is nothing to resume in {resume.path}: everything runs.")
+        references = _references(settings, selection, catalog, identity)
         passed: list[Passed] = []
         outcomes: list[Outcome] = []
         with _ends_in_order(stop) as signalled:
@@ -175,28 +192,63 @@ def run_pass(
                     runner = Runner(
                         identity, engines, catalog, ledger, stop, chosen, settings.retries, resume,
                         selection.passed_by, tuple(settings.asked.get("set", ())), sinks,
+                        admissions=(Freshness(selection.estate, ledger), *_approvals(settings, catalog, ledger, sinks)),
+                        more={"references": references, "approval": settings.approval and settings.approval.gate},
+                        gated_exit_code=1 if settings.approval is None else 5,
                     )  # fmt: skip
-                    settle = _settling(runner, selection, resume, listen)
+                    settle = _settling(runner, selection, resume, listen, settings.approval)
                     found = Schedule(selection.graph, selection.members, runner, settings.policy, stop, settle).run()
                     outcomes += found.values()
                     if asked is not None:
                         passed.append(Passed(asked.days, _how(found.values())))
             finally:
                 engines.close()
+                if references is not None:
+                    references.close()
     if waiting := [one for one in passed if one.status == "waiting"]:
         warnings.append(f"{len(waiting)} windows wait, from {waiting[0].days.first}: the one before was not done.")
         log.warning(warnings[-1])
     interrupted = signalled[0] if signalled else None
     finished = clock.now()
     return Pass(
-        identity, started, finished, settings, tuple(outcomes), tuple(warnings), interrupted, windows=tuple(passed)
+        identity,
+        started,
+        finished,
+        settings,
+        tuple(outcomes),
+        tuple(warnings),
+        interrupted,
+        windows=tuple(passed),
+        references=references.as_dict() if references is not None else None,
     )
 
 
-def _settling(runner: Runner, selection: Selection, resume: Resume | None, listen: Listener) -> Settle:
+def _references(settings: Settings, selection: Selection, catalog: LocalCatalog, identity: str) -> References | None:
+    """A cache for the links that more than one of the chosen contracts names."""
+    if not settings.cache_references:
+        return None
+    contracts = (member.loaded.contract for member in selection.members.values())
+    named = Counter(place for contract in contracts for place in {link.table or link.path for link in contract.links})
+    shared = frozenset(place for place, times in named.items() if place and times > 1)
+    return References(f"{catalog.warehouse}/.lakelogic/references-{identity}", shared)
+
+
+def _approvals(
+    settings: Settings, catalog: LocalCatalog, ledger: Ledger, sinks: tuple[Sink, ...]
+) -> tuple[Approvals, ...]:
+    return () if settings.approval is None else (Approvals(settings.approval.file, catalog, ledger, sinks),)
+
+
+def _settling(
+    runner: Runner, selection: Selection, resume: Resume | None, listen: Listener, approval: Approving | None
+) -> Settle:
     """Tell whoever must know of every outcome: the ledger, the state file, the listener."""
 
     def settle(found: Outcome) -> Outcome:
+        if approval is not None and found.status == "gated":
+            file = f" --approval-file {approval.file}" if approval.file else ""
+            waits = f"waits for approval: lakelogic approve {found.run_id}{file}"
+            found = replace(found, reasons=(*found.reasons, waits))
         told = runner.told(selection.members[found.dataset], found)
         if resume is not None:
             resume.tell(told)

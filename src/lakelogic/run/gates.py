@@ -87,6 +87,28 @@ def closed(contract: Contract, counts: Counts, outcomes: Sequence[Outcome]) -> l
     return reasons
 
 
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """What is published only when a person has approved of it: more bad rows than this, and columns that differ."""
+
+    max_quarantine_ratio: float | None = None
+
+
+def unapproved(approval: Approval | None, counts: Counts, drift: Mapping[str, Any]) -> list[str]:
+    """Why a person must be asked; nothing where nobody wants to be."""
+    if approval is None:
+        return []
+    reasons, bound = [], approval.max_quarantine_ratio
+    if bound is not None and counts.quarantine_ratio > bound:
+        reasons.append(
+            f"{counts.quarantine_ratio:.1%} of the rows are quarantined, and above {bound:.1%} approval is needed"
+        )
+    if changed := drift.get("table"):
+        told = ", ".join(f"{kind}: {', '.join(sorted(names))}" for kind, names in changed.items())
+        reasons.append(f"the columns differ from the table's ({told}), and that needs approval")
+    return reasons
+
+
 def closed_by_rules(contract: Contract, outcomes: Sequence[Outcome]) -> list[str]:
     """Why dataset rules withhold publication."""
     if not contract.quality.fail_pipeline_on_dataset_error:

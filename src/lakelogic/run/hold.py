@@ -6,6 +6,7 @@ import hashlib
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,7 @@ class Decision:
     again: bool = False  # it had been decided so before, and the ledger was not told
 
 
-def release(job: Job, run_id: str, *, person: str, why: str | None) -> Decision:
+def release(job: Job, run_id: str, *, person: str, why: str | None, approved_at: datetime | None = None) -> Decision:
     """Publish the good rows of a held batch, as they were staged; refused where anything that matters has changed."""
     held, record = _waiting(job, run_id)
     facts: Any = held.facts
@@ -123,11 +124,12 @@ def release(job: Job, run_id: str, *, person: str, why: str | None) -> Decision:
             return replace(done, again=True)
         _same_files(facts)
         commit = _commit(job, held, where, person, why)
+        at = f" at {approved_at:%Y-%m-%d %H:%M} UTC" if approved_at is not None else ""
         finished = clock.now()
         told = replace(
             record,
             status="succeeded",
-            reason=f"approved by {person}" + (f": {why}" if why else ""),
+            reason=f"approved by {person}{at}" + (f": {why}" if why else ""),
             finished_at=finished,
             target_version=commit.good_version,
         )
@@ -234,8 +236,6 @@ def _rows(files: Sequence[Mapping[str, Any]]) -> int:
 
 def _commit(job: Job, held: Held, where: Places, person: str, why: str | None) -> Commit:
     """The good commit of the batch, under a new number, by the strategy of the contract."""
-    from datetime import datetime
-
     facts: Any = held.facts
     contract = _allowing(job.loaded.contract)
     started = datetime.fromisoformat(facts["started"])

@@ -22,6 +22,7 @@ from lakelogic.run.events import Events, Sink
 from lakelogic.run.halting import NEVER, Halt
 from lakelogic.run.places import Places
 from lakelogic.run.reconcile import Counts
+from lakelogic.run.references import References
 
 
 @dataclass(slots=True)
@@ -40,6 +41,8 @@ class Job:
     sinks: tuple[Sink, ...] = ()
     note: str | None = None  # why it reads as much as it does, where somebody else decided that
     halt: Halt = NEVER  # who may give it up
+    references: References | None = None  # links that the pass has read for all
+    approval: gates.Approval | None = None  # what a person must approve of
     asked: Asked | None = None  # the days that it shall read; None for whatever is new
     judged: tuple[Run, Prepared] | None = None  # what was read, once a run has begun to judge it
 

@@ -126,6 +126,8 @@ def _read(run_: Run, keep_lease: Callable[[], None] | None) -> Result:
     done = job.ledger is not None and is_there and job.ledger.batch_done(run_.batch_id)
     if job.materialize and job.ledger is not None and (empty or done):
         return nothing_new(run_, run_.cut.nothing() if run_.cut is not None else "nothing new to read")
+    if job.references is not None:
+        run_.links = job.references.kept(run_.links, job.engine)
     if empty and not job.materialize:
         run_.events.tell("note", f"There is nothing to read at {slice_.described}")
     return _evaluate_and_publish(run_, keep_lease)
@@ -287,7 +289,7 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
             hint="The contract says empty_behavior: fail.",
         )
     measured, outcomes = measure(contract, prepared.compiled, engine, staged, run_.links, writes=commit is not None)
-    closed = gates.closed(contract, counts, outcomes)
+    closed = [*gates.closed(contract, counts, outcomes), *gates.unapproved(job.approval, counts, run_.drift)]
     faults.reach("after_gates")
     job.halt.safe_point()
     if run_.slice and (changed := changes(run_.slice.files)):
