@@ -1,4 +1,4 @@
-"""Commands about what is remembered: `lakelogic state doctor`."""
+"""Commands about what is remembered: `lakelogic state doctor` and `lakelogic state gaps`."""
 
 from __future__ import annotations
 
@@ -34,4 +34,27 @@ def state_doctor(
     for one in found:
         console.print(one.dataset)
         console.table(("", "what", "found"), [(f.level, f.what, f.found) for f in one.findings])
+    return 0
+
+
+@state.command("gaps")
+@click.argument("datasets", nargs=-1)
+@click.option("--from", "first", metavar="DATE", help="Look from this day on; by default from the first processed.")
+@click.option("--until", "last", metavar="DATE", help="Look up to this day; by default to the last processed.")
+@json_flag
+@guarded
+def state_gaps(datasets: tuple[str, ...], first: str | None, last: str | None, as_json: bool) -> int:
+    """Days that no run has processed, of these DATASETS or of all."""
+    from lakelogic.actions.gaps import GapsRequest, gaps
+
+    console = Console(as_json)
+    found = gaps(GapsRequest(datasets, first, last))
+    if as_json:
+        console.json({"datasets": [one.as_dict() for one in found]})
+        return 0
+    rows = [
+        (one.dataset, str(one.days), str(one.processed), ", ".join(str(gap) for gap in one.gaps) or "none")
+        for one in found
+    ]
+    console.table(("dataset", "days", "processed", "gaps"), rows)
     return 0
