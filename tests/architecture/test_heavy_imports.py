@@ -23,11 +23,14 @@ HOMES = {
     "sqlalchemy": ("ledger/", "connectors/", "tables/iceberg_catalog.py"),
     "cryptography": ("privacy/",),
     "fastapi": ("api/",),
+    "starlette": ("api/",),
+    "uvicorn": ("api/",),
+    "jwt": ("api/",),
     "click": ("cli/",),
     "rich": ("cli/",),
 }
 
-HEAVY = ("pyspark", "polars", "duckdb", "deltalake", "pyiceberg", "fastapi", "sqlalchemy", "pandas", "numpy")
+HEAVY = ("pyspark", "polars", "duckdb", "deltalake", "pyiceberg", "fastapi", "uvicorn", "sqlalchemy", "pandas", "numpy")
 
 CONTRACT = """
 source:

@@ -63,7 +63,9 @@ def import_rules(file: str, newest_by: tuple[str, ...] = ()) -> ImportedRules:
 def _rule(written: Any, where: str, newest_by: tuple[str, ...]) -> dict[str, Any]:
     if not isinstance(written, dict):
         raise UsageError(f"{where} is not an object.", hint="Write name, field, condition and rejected_label.")
-    told = {word: next((written[key] for key in keys if key in written), None) for word, keys in _WORDS.items()}
+    told: dict[str, Any] = {}
+    for word, keys in _WORDS.items():
+        told[word] = next((written[key] for key in keys if key in written), None)
     for word in ("name", "field", "condition"):
         if not isinstance(told[word], str) or not told[word].strip():
             raise UsageError(f"{where} has no `{word}`.", hint="Write name, field, condition and rejected_label.")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.errors import LedgerError
+from lakelogic.ledger.ask import RUNS, SUBJECTS, Question, counts, page
 from lakelogic.ledger.publish import as_arrow, as_dict
 from lakelogic.ledger.store import open_ledger
+from lakelogic.ledger.work import Happening, Work, WorkQueue
 
 PUBLISHED_NAME = "lakelogic.ledger.runs"
 
@@ -24,6 +28,63 @@ def show_run(run_id: str) -> dict[str, Any]:
     """One run, by its id or a prefix of it that fits only one."""
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
         return as_dict(ledger.run(run_id))
+
+
+def ask(subject: str, question: Question) -> list[dict[str, Any]]:
+    """A page of runs, work or acts; one row more than its limit where there are more."""
+    with open_ledger(LocalCatalog().ledger_url()) as ledger:
+        return page(ledger.database, SUBJECTS[subject], question)
+
+
+def count_runs(question: Question) -> dict[str, dict[str, int]]:
+    """How many of the chosen runs have which status, dataset, layer, domain and engine."""
+    with open_ledger(LocalCatalog().ledger_url()) as ledger:
+        return counts(ledger.database, RUNS, question, ("status", "dataset", "layer", "domain", "engine"))
+
+
+def account_of(run: Mapping[str, Any]) -> dict[str, Any]:
+    """The account of a run with what is left over: rows that were read and that nothing accounts for."""
+    account = dict(run.get("account") or {})
+    read = account.get("read")
+    left = None
+    if read is not None:
+        gone = sum(sum((account.get(kind) or {}).values()) for kind in ("filtered", "deduplicated", "grouped"))
+        made = sum((account.get("expanded") or {}).values())
+        # What a step gathered is counted as gathered, and what came of it is good or bad again.
+        grouped = sum((account.get("grouped") or {}).values())
+        both = account.get("good", 0) + account.get("quarantined", 0)
+        left = None if grouped else read + made - both - gone
+    return {
+        "run_id": run["run_id"], "dataset": run["dataset"], "status": run["status"], "account": account,
+        "unaccounted": left, "rule_failures": run.get("rule_failures"), "dataset_rules": run.get("dataset_rules"),
+    }  # fmt: skip
+
+
+def job_of_run(run_id: str, dataset: str) -> Work | None:
+    """The piece of work that a run was, among the newest of its dataset; None where no worker was asked for it."""
+    with open_ledger(LocalCatalog().ledger_url()) as ledger:
+        queue = WorkQueue(ledger.database)
+        question = Question("created_at", filters={"dataset": [dataset]}, limit=200)
+        for row in page(ledger.database, SUBJECTS["work"], question):
+            if (row["outcome"] or {}).get("run_id") == run_id:
+                return queue.one(row["work_id"])
+    return None
+
+
+def happenings(after: int = 0, work_id: str | None = None, limit: int = 500) -> list[Happening]:
+    """What happened after a number, oldest first; to one piece of work, or to any."""
+    with open_ledger(LocalCatalog().ledger_url()) as ledger:
+        return WorkQueue(ledger.database).happenings(after, work_id, limit)
+
+
+def ledger_works() -> bool:
+    """Whether the ledger can be opened and asked."""
+    try:
+        with open_ledger(LocalCatalog().ledger_url()) as ledger:
+            ledger.runs(limit=1)
+    except LedgerError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -341,7 +341,7 @@ class Discarded:
     rows: tuple[str, ...]
 
 
-def discard_rows(request: Request, reason: str, *, everything: bool = False) -> Discarded:
+def discard_rows(request: Request, reason: str, *, everything: bool = False, by: str | None = None) -> Discarded:
     """Take rows out of the queue for good; the reason is kept with each row and in the ledger."""
     from lakelogic.run.discard import discard
 
@@ -356,7 +356,7 @@ def discard_rows(request: Request, reason: str, *, everything: bool = False) -> 
     if place.loaded is None:
         raise UsageError("To discard rows the contract is needed.", hint="Name the contract's file.")
     with ledger_here(catalog) as ledger:
-        found = discard(place.loaded, catalog, ledger, request.chosen, why=reason, person=person())
+        found = discard(place.loaded, catalog, ledger, request.chosen, why=reason, person=by or person())
     if not found and request.chosen.rows:
         raise UsageError(
             f"No row that waits in {place.name} begins with {', '.join(request.chosen.rows)}.",

@@ -132,3 +132,22 @@ def _one_of(column: str, chosen: Sequence[str], lead: str, values: dict[str, Any
     for number, value in enumerate(chosen):
         values[f"{lead}_{number}"] = value
     return f"{column} IN ({', '.join(f':{lead}_{number}' for number in range(len(chosen)))})"
+
+
+def newest_runs(database: Database, datasets: Sequence[str], each: int = 1) -> dict[str, list[dict[str, Any]]]:
+    """The newest runs of each dataset, newest first, in one look."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    if not datasets:
+        return found
+    values: dict[str, Any] = {}
+    wanted = _one_of("dataset", datasets, "is_dataset", values)
+    columns = ", ".join(RUN_LIST)
+    query = (
+        f"SELECT {columns} FROM (SELECT {columns}, row_number() OVER (PARTITION BY dataset "
+        f"ORDER BY started_at DESC, run_id DESC) AS place FROM runs WHERE {wanted}) AS ranked "
+        "WHERE place <= :place ORDER BY dataset, started_at DESC, run_id DESC"
+    )
+    with database.read() as connection:
+        for row in connection.rows(query, **values, place=each):
+            found.setdefault(row["dataset"], []).append(row)
+    return found

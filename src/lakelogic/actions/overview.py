@@ -1,0 +1,189 @@
+"""What an estate looks like in one glance: its layers, what was rejected and why, what could be exported."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from lakelogic.actions.preview import preview
+from lakelogic.actions.queue_pages import QueuePages, Wanted
+from lakelogic.actions.served import Served
+from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.contract.governance import LAYERS
+from lakelogic.driver.registry import Member
+from lakelogic.errors import NotFound, UsageError
+from lakelogic.ledger.ask import newest_runs
+from lakelogic.ledger.store import open_ledger
+from lakelogic.run.places import places
+from lakelogic.version import VERSION
+
+Domains = frozenset[str | None] | None  # None: all of them
+
+# Export → the variables without which it is off; one of several ways may be enough.
+EXPORTS: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "snowflake": (
+        ("SNOWFLAKE_ACCOUNT", "SNOWFLAKE_USER", "SNOWFLAKE_PASSWORD"),
+        ("SNOWFLAKE_ACCOUNT", "SNOWFLAKE_USER", "SNOWFLAKE_PRIVATE_KEY_PATH"),
+    ),
+    "databricks": (
+        ("DATABRICKS_HOST", "DATABRICKS_TOKEN"),
+        ("DATABRICKS_HOST", "DATABRICKS_CLIENT_ID", "DATABRICKS_CLIENT_SECRET"),
+        ("DATABRICKS_HOST", "DATABRICKS_CONFIG_PROFILE"),
+    ),
+    "s3": (("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "S3_ARTIFACT_BUCKET"),),
+}
+
+
+def visible(served: Served, domains: Domains) -> list[Member]:
+    """The datasets that somebody may see, in the order of a pass."""
+    return [member for member in served.members() if domains is None or member.domain in domains]
+
+
+def datasets(served: Served, domains: Domains) -> list[dict[str, Any]]:
+    """Every dataset with its newest run: two verdicts side by side, did it run and is the data good."""
+    members = visible(served, domains)
+    with open_ledger(LocalCatalog().ledger_url()) as ledger:
+        runs = newest_runs(ledger.database, [member.dataset for member in members])
+    return [{**described(member), "last_run": _glance(runs.get(member.dataset))} for member in members]
+
+
+def described(member: Member) -> dict[str, Any]:
+    """What a dataset is, out of its contract."""
+    contract = member.loaded.contract
+    return {
+        "dataset": member.dataset, "entity": member.entity, "layer": member.layer, "domain": member.domain,
+        "system": member.system, "data_product": contract.info.data_product, "owner": member.owner,
+        "title": contract.info.title, "description": contract.info.description, "enabled": member.enabled,
+        "contract_version": contract.contract_version, "file": member.file,
+        "strategy": contract.materialization.strategy, "target": contract.materialization.target_path,
+        "primary_key": list(contract.key or ()),
+    }  # fmt: skip
+
+
+def dataset(served: Served, name: str) -> dict[str, Any]:
+    """One dataset: its contract in short, its columns, its newest runs, its neighbours."""
+    member = served.member(name)
+    graph = served.report().estate.graph
+    contract = member.loaded.contract
+    with open_ledger(LocalCatalog().ledger_url()) as ledger:
+        runs = newest_runs(ledger.database, [name], each=14).get(name, [])
+    fields = [
+        {
+            "name": one.name, "type": one.type, "required": bool(one.required), "description": one.description,
+            "masking": one.masking, "personal": bool(one.pii or one.phi),
+        }
+        for one in contract.model.fields
+    ]  # fmt: skip
+    return {
+        **described(member),
+        "fields": fields,
+        "rules": [rule.name or rule.kind for rule in contract.quality.row_rules],
+        "upstreams": list(graph.upstreams(name)),
+        "downstreams": sorted({edge.downstream for edge in graph.edges if edge.upstream == name}),
+        "last_run": _glance(runs),
+        "runs": runs,
+    }
+
+
+def _glance(runs: list[dict[str, Any]] | None) -> dict[str, Any] | None:
+    return runs[0] if runs else None
+
+
+def service_levels(served: Served, domains: Domains) -> list[dict[str, Any]]:
+    """What each dataset promises and what its newest run found; a dataset without a promise says so."""
+    members = visible(served, domains)
+    with open_ledger(LocalCatalog().ledger_url()) as ledger:
+        found = []
+        for member in members:
+            run = next(iter(ledger.runs(member.dataset, limit=1)), None)
+            promised = member.loaded.contract.service_levels.model_dump(mode="json", exclude_defaults=True)
+            found.append({
+                "dataset": member.dataset, "domain": member.domain, "layer": member.layer, "promised": promised,
+                "run_id": run.run_id if run else None, "at": run.finished_at if run else None,
+                "levels": list(run.service_levels or []) if run else [],  # type: ignore[arg-type]
+            })  # fmt: skip
+    return found
+
+
+def quality_report(served: Served, pages: QueuePages, domains: Domains, limit: int = 20) -> dict[str, Any]:
+    """What the rules rejected, dataset by dataset, with the newest rejected rows, masked as they are kept."""
+    reports = []
+    for member in visible(served, domains):
+        facets = pages.facets(member, Wanted())
+        if facets.version is None:
+            continue
+        rows = [pages.row(member, row["row_id"]) for row in pages.page(member, Wanted(limit=limit)).rows]
+        rules = member.loaded.contract.quality.row_rules
+        reports.append({
+            "dataset": member.dataset, "layer": member.layer, "quarantine": facets.table, "rejected": facets.total,
+            "by_reason": facets.counts["rule"],
+            "rules": [{"name": rule.name, "label": rule.label, "severity": rule.severity} for rule in rules],
+            "rejected_rows": [{**row["values"], "rejection_reason": row["rejection_reason"]} for row in rows],
+        })  # fmt: skip
+    return {"rejected": sum(one["rejected"] for one in reports), "datasets": reports}
+
+
+def table_preview(served: Served, layer: str, domains: Domains, limit: int = 20) -> dict[str, Any]:
+    """The first rows of every table of a layer, masked as they are kept."""
+    wanted = LAYERS.get(layer)
+    if wanted is None:
+        raise NotFound(f"There is no layer `{layer}`.", hint=f"Layers are {', '.join(sorted(set(LAYERS.values())))}.")
+    tables = []
+    for member in visible(served, domains):
+        if member.layer == wanted:
+            tables.append(sample(member, limit))
+    return {"layer": wanted, "tables": tables}
+
+
+def sample(member: Member, limit: int = 20) -> dict[str, Any]:
+    """The first rows of a dataset's table, without stamps; none where it has never run."""
+    where = places(member.loaded.contract, LocalCatalog())
+    try:
+        found = preview(where.target_location, limit)
+    except UsageError:
+        return {
+            "dataset": member.dataset,
+            "table": where.target,
+            "version": None,
+            "total": 0,
+            "columns": [],
+            "rows": [],
+        }
+    columns = [name for name in found.columns if not name.startswith("_lakelogic_")]
+    return {
+        "dataset": member.dataset, "table": where.target, "version": found.version, "total": found.total,
+        "columns": columns, "rows": [{name: row[name] for name in columns} for row in found.rows],
+    }  # fmt: skip
+
+
+def pipeline_summary(served: Served, domains: Domains) -> dict[str, Any]:
+    """Rows in, good and quarantined, layer by layer, as the newest run of each dataset counted them."""
+    layers: dict[str, dict[str, Any]] = {}
+    for one in datasets(served, domains):
+        layer = layers.setdefault(
+            one["layer"] or "none", {"datasets": 0, "ran": 0, "source": 0, "good": 0, "quarantined": 0, "runs": []}
+        )
+        layer["datasets"] += 1
+        if (run := one["last_run"]) is not None:
+            layer["ran"] += 1
+            for name in ("source", "good", "quarantined"):
+                layer[name] += run[f"counts_{name}"] or 0
+            kept = ("run_id", "dataset", "status", "engine", "started_at", "duration_seconds", "quality_score")
+            layer["runs"].append({name: run[name] for name in kept})
+    return {"version": VERSION, "layers": layers}
+
+
+def export_status(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Which exports could run here: what their variables say, never what is in them."""
+    given = os.environ if environ is None else environ
+    found = {}
+    for name, ways in EXPORTS.items():
+        missing = [[variable for variable in way if not given.get(variable)] for way in ways]
+        ready = any(not one for one in missing)
+        found[name] = {
+            "configured": ready,
+            "status": "configured" if ready else "not configured",
+            "missing": [] if ready else min(missing, key=len),
+        }
+    return {"exports": found}

@@ -1,0 +1,84 @@
+"""Look at a contract that a stranger wrote: nothing of this machine is read for it, and nothing of it is run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from lakelogic.actions.contracts import Explained, Validation
+from lakelogic.contract.load import Loaded, examine
+from lakelogic.driver.registry import Member
+from lakelogic.errors import ContractError, LoadError, UsageError
+from lakelogic.plan.compile import compile_contract
+from lakelogic.plan.explain import as_data, as_text
+from lakelogic.plan.strategies.settings import strategy_of
+
+MOST_CHARACTERS = 262_144
+_MOST_NODES, _MOST_DEEP, _MOST_ALIASES = 20_000, 48, 20
+_NAME = "the posted contract"
+
+
+def validate_posted(text: str) -> Validation:
+    """Everything that is wrong with a posted contract; its source, its packs and the environment are not looked at."""
+    try:
+        compiled = compile_contract(read_posted(text))
+    except ContractError as error:
+        return Validation(_NAME, error.diagnostics)
+    return Validation(_NAME, compiled.warnings)
+
+
+def explain_posted(text: str) -> Explained:
+    """The plan of a posted contract, as far as it can be told without its source."""
+    loaded = read_posted(text)
+    compiled = compile_contract(loaded)
+    target = loaded.contract.materialization.target_path
+    shown = as_text(compiled.plan, compiled.checks, target, strategy_of(loaded.contract).kind)
+    return Explained(shown, as_data(compiled.plan, compiled.checks))
+
+
+def read_posted(text: str) -> Loaded:
+    """A posted contract; raises with every problem."""
+    _guard(text)
+    # With its end of line it is text and never the path of a file here.
+    loaded, problems = examine(f"{text}\n", environ={})
+    if problems or loaded is None:
+        raise LoadError(problems)
+    return loaded
+
+
+def _guard(text: str) -> None:
+    """Refuse what would take all memory, or all of the stack, before it is built: only its outline is read here."""
+    if len(text) > MOST_CHARACTERS:
+        raise UsageError("The contract is too long.", hint=f"At most {MOST_CHARACTERS:,} characters are read.")
+    depth = nodes = aliases = 0
+    try:
+        for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+            nodes += 1
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            aliases += isinstance(event, yaml.AliasEvent)
+            # Whatever stands around the word: rather one refusal too many than a file that is looked for.
+            if isinstance(event, yaml.ScalarEvent) and event.value == "policy_pack":
+                raise UsageError(
+                    "A posted contract cannot name policy packs: they would be read from this machine.",
+                    hint="Take `metadata.policy_pack` out, or put the contract into the estate.",
+                )
+            if nodes > _MOST_NODES or depth > _MOST_DEEP or aliases > _MOST_ALIASES:
+                raise UsageError(
+                    "The contract is too large or too deeply nested.",
+                    hint=f"At most {_MOST_DEEP} levels, {_MOST_NODES:,} values and {_MOST_ALIASES} aliases are read.",
+                )
+    except (yaml.YAMLError, ValueError):
+        return  # the reader tells what is wrong with it, and where
+
+
+def own_words(member: Member) -> Loaded:
+    """A contract of the estate as its own file says it, without what it inherits: what a posted one is held against."""
+    loaded, _ = examine(f"{member.path.read_text('utf-8')}\n", environ={})
+    return loaded or member.loaded
+
+
+def document_of(loaded: Loaded) -> dict[str, Any]:
+    """The resolved document as plain data; references to secrets stay references."""
+    found: dict[str, Any] = loaded.contract.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    return found

@@ -1,0 +1,242 @@
+"""Page through a quarantine: counts by facet, rows newest first, one row with its values as they are kept.
+
+What a choice looks at is read once per version of a table and kept, so that many readers cost one look. Values are
+read from the one file that holds the row, and stay masked: the landed row is never handed out.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from lakelogic import names
+from lakelogic.actions.quarantine import Place, Request, find
+from lakelogic.driver.registry import Member
+from lakelogic.errors import NotFound
+from lakelogic.run.queue import STATES
+from lakelogic.storage import parquet
+
+_KEPT = 4  # quarantines whose index is kept in memory
+_FILE, _ROW = "~file", "~row"
+_HIDDEN = frozenset({names.RAW, names.CLAIM})
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which rows; several values of one facet mean any of them. `after` is the last row of the page before."""
+
+    states: tuple[str, ...] = ("active",)
+    rules: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    run_id: str | None = None
+    source: str | None = None
+    after: tuple[datetime | None, str] | None = None
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePage:
+    """Some rows of a queue in short, how many there are of them, and of which version of the table."""
+
+    dataset: str
+    table: str
+    version: int | None
+    total: int
+    rows: tuple[dict[str, Any], ...]
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """How many of the chosen rows have which value."""
+
+    dataset: str
+    table: str
+    version: int | None
+    total: int
+    oldest: datetime | None
+    counts: dict[str, dict[str, int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    version: int
+    files: tuple[str, ...]
+    rows: pa.Table  # newest first
+
+
+class QueuePages:
+    """The quarantines of an estate, for many readers."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[str, _Index] = OrderedDict()
+
+    def page(self, member: Member, wanted: Wanted) -> QueuePage:
+        """The rows of one page, newest first."""
+        place, index = self._look(member)
+        if index is None:
+            return QueuePage(place.dataset, place.name, None, 0, ())
+        rows = _chosen(index.rows, wanted)
+        total = rows.num_rows
+        if wanted.after is not None:
+            rows = _after(rows, *wanted.after)
+        shown = tuple(_light(row) for row in rows.slice(0, wanted.limit).to_pylist())
+        return QueuePage(place.dataset, place.name, index.version, total, shown, rows.num_rows > wanted.limit)
+
+    def facets(self, member: Member, wanted: Wanted) -> Facets:
+        """Counts of the chosen rows by state, rule, category, run and source; states are counted over all states."""
+        place, index = self._look(member)
+        if index is None:
+            return Facets(place.dataset, place.name, None, 0, None, {"state": dict.fromkeys(STATES, 0)})
+        any_state = _chosen(index.rows, Wanted((), wanted.rules, wanted.categories, wanted.run_id, wanted.source))
+        rows = _chosen(any_state, Wanted(wanted.states))
+        counts = {
+            "state": {**dict.fromkeys(STATES, 0), **_counted(any_state.column("state"))},
+            "rule": _counted(pc.list_flatten(rows.column("rules"))),
+            "category": _counted(pc.list_flatten(rows.column("categories"))),
+            "run_id": _counted(rows.column("run_id")),
+            "source": _counted(rows.column("source")),
+        }
+        oldest = pc.min(rows.column("at")).as_py() if rows.num_rows else None
+        return Facets(place.dataset, place.name, index.version, rows.num_rows, oldest, counts)
+
+    def row(self, member: Member, row_id: str) -> dict[str, Any]:
+        """One row with its values, masked as they are kept."""
+        place, index = self._look(member)
+        found = None if index is None else index.rows.filter(pc.equal(index.rows.column("row_id"), row_id))
+        if index is None or found is None or not found.num_rows:
+            raise NotFound(f"There is no row `{row_id}` in {place.name}.", hint="The list of rows shows ids.")
+        light = found.slice(0, 1).to_pylist()[0]
+        values = _values(index.files[light[_FILE]], light[_ROW])
+        own = {name: value for name, value in values.items() if not name.startswith("_lakelogic_")}
+        own.pop(names.STATE, None)
+        original = dict(values.get(names.ORIGINAL) or {})
+        return {**_light(light), "table": place.name, "values": own, "original": original}
+
+    def _look(self, member: Member) -> tuple[Place, _Index | None]:
+        place = find(Request(str(member.path), env=member.loaded.env))
+        state = place.queue.state()
+        if state is None:
+            return place, None
+        with self._lock:
+            known = self._kept.get(state.location)
+            if known is not None and known.version == state.version:
+                self._kept.move_to_end(state.location)
+                return place, known
+        made = _Index(state.version, state.files, _read(place, state.files))
+        with self._lock:
+            self._kept[state.location] = made
+            self._kept.move_to_end(state.location)
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        return place, made
+
+
+def _read(place: Place, files: Sequence[str]) -> pa.Table:
+    """What a choice looks at, of every row, newest first."""
+    stamped, text = place.queue.stamped, pa.string()
+    few = pa.dictionary(pa.int32(), text)  # values that many rows share
+    columns: dict[str, tuple[str, pa.DataType]] = {
+        "row_id": (names.ROW_ID, text), "state": (names.STATE, few),
+        "at": (stamped.at, pa.timestamp("us", tz="UTC")), "run_id": (stamped.run_id, few),
+        "rules": (names.RULES, pa.list_(text)), "categories": (names.CATEGORIES, pa.list_(text)),
+        "source": (stamped.source, few), "line": (names.LINE, pa.int64()), "settled_by": (names.SETTLED_BY, few),
+        "settled_at": (names.SETTLED_AT, pa.timestamp("us", tz="UTC")), "settled_why": (names.SETTLED_WHY, few),
+    }  # fmt: skip
+    schema = pa.schema([(name, kind) for name, (_, kind) in columns.items()])
+    schema = schema.append(pa.field(_FILE, pa.int32())).append(pa.field(_ROW, pa.int64()))
+    tables = []
+    for number, path in enumerate(files):
+        at = 0
+        for batch in parquet.batches([path], [stored for stored, _ in columns.values()]):
+            there = set(batch.schema.names)
+            arrays = [
+                _typed(batch.column(stored), kind) if stored in there else pa.nulls(batch.num_rows, kind)
+                for stored, kind in columns.values()
+            ]
+            arrays += [pa.array([number] * batch.num_rows, pa.int32())]
+            arrays += [pa.array(range(at, at + batch.num_rows), pa.int64())]
+            tables.append(pa.Table.from_arrays(arrays, schema=schema))
+            at += batch.num_rows
+    whole = pa.concat_tables(tables) if tables else schema.empty_table()
+    return whole.sort_by([("at", "descending"), ("row_id", "descending")]).unify_dictionaries()
+
+
+def _typed(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    if pa.types.is_dictionary(kind):
+        return values.cast(pa.string()).dictionary_encode()
+    return values if values.type == kind else values.cast(kind)
+
+
+def _chosen(rows: pa.Table, wanted: Wanted) -> pa.Table:
+    for column, values in (("state", wanted.states), ("run_id", _one(wanted.run_id)), ("source", _one(wanted.source))):
+        if values:
+            rows = rows.filter(pc.is_in(rows.column(column).cast(pa.string()), pa.array(values, pa.string())))
+    for column, values in (("rules", wanted.rules), ("categories", wanted.categories)):
+        if values:
+            rows = rows.take(_holding(rows.column(column), values))
+    return rows
+
+
+def _one(value: str | None) -> tuple[str, ...]:
+    return () if value is None else (value,)
+
+
+def _holding(lists: pa.ChunkedArray, values: Sequence[str]) -> pa.Array:
+    """Which rows have one of the values in their list."""
+    parents, items = pc.list_parent_indices(lists), pc.list_flatten(lists)
+    if isinstance(parents, pa.ChunkedArray):
+        parents, items = parents.combine_chunks(), items.combine_chunks()
+    hit = pc.is_in(items, pa.array(values, pa.string()))
+    return pc.unique(parents.filter(hit))
+
+
+def _after(rows: pa.Table, at: datetime | None, row_id: str) -> pa.Table:
+    """The rows behind one, in the order of the list; those without a time come last."""
+    moments, ids = rows.column("at"), rows.column("row_id")
+    if at is None:
+        behind = pc.and_(pc.is_null(moments), pc.less(ids, row_id))
+    else:
+        moment = pa.scalar(at, pa.timestamp("us", tz="UTC"))
+        same = pc.and_(pc.equal(moments, moment), pc.less(ids, row_id))
+        behind = pc.or_kleene(pc.is_null(moments), pc.or_(pc.less(moments, moment), same))
+    return rows.filter(behind)
+
+
+def _counted(values: Any) -> dict[str, int]:
+    found = Counter[str]()
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(pa.string())
+    for one in pc.value_counts(values).to_pylist():
+        if one["values"] is not None:
+            found[one["values"]] += one["counts"]
+    return dict(found.most_common(200))
+
+
+def _light(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of the list; `rejection_reason` is the first of its reasons, as the lab calls it."""
+    rules = row["rules"] or []
+    shown = {name: value for name, value in row.items() if not name.startswith("~")}
+    return {**shown, "rules": rules, "categories": row["categories"] or [], "rejection_reason": next(iter(rules), None)}
+
+
+def _values(path: str, at: int) -> dict[str, Any]:
+    """The values of one row of a file, by its place in it; only its row group is read."""
+    with pq.ParquetFile(path) as file:
+        wanted = [name for name in file.schema_arrow.names if name not in _HIDDEN]
+        for group in range(file.num_row_groups):
+            rows = file.metadata.row_group(group).num_rows
+            if at < rows:
+                found: dict[str, Any] = file.read_row_group(group, columns=wanted).slice(at, 1).to_pylist()[0]
+                return found
+            at -= rows
+    raise NotFound("The file does not hold that row any more.", hint="Ask for the list again.")

@@ -1,0 +1,145 @@
+"""The estate that a service shows: loaded once, loaded again when one of its files changes."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from lakelogic.actions.estate import EstateReport, EstateRequest, graph_data, look_at, tree, tree_data
+from lakelogic.contract.surroundings import PACK_FOLDER, SUFFIXES
+from lakelogic.driver.estate import Estate
+from lakelogic.driver.registry import Member
+from lakelogic.errors import LoadError, NotFound
+
+_LOOK_AGAIN_SECONDS = 2.0
+
+
+class Served:
+    """The contracts of a service and where they lie; safe to ask from many threads."""
+
+    def __init__(self, request: EstateRequest) -> None:
+        self.request = request
+        self._lock = threading.Lock()
+        self._stamp: frozenset[tuple[str, int, int]] = frozenset()
+        self._looked = float("-inf")
+        self._report: EstateReport | None = None
+        self._version = 0
+
+    @property
+    def version(self) -> int:
+        """Another number whenever the estate was loaded again."""
+        self.report()
+        return self._version
+
+    def report(self) -> EstateReport:
+        """The estate as its files are now; a second-old answer is good enough."""
+        with self._lock:
+            now = time.monotonic()
+            if self._report is None or now - self._looked > _LOOK_AGAIN_SECONDS:
+                stamp = frozenset(_stamps(self.request.places))
+                if self._report is None or stamp != self._stamp:
+                    self._report, self._stamp = _loaded(self.request), stamp
+                    self._version += 1
+                self._looked = time.monotonic()
+            return self._report
+
+    def members(self) -> tuple[Member, ...]:
+        """Every dataset, in the order of a pass."""
+        return tuple(self.report().estate.graph.order())
+
+    def member(self, dataset: str) -> Member:
+        """One dataset by its name."""
+        found = self.report().estate.graph.members.get(dataset)
+        if found is None:
+            raise NotFound(f"There is no dataset `{dataset}` in this estate.", hint="GET /api/v1/datasets lists them.")
+        return found
+
+    def domain_of(self, dataset: str | None) -> str | None:
+        """The domain of a dataset; None where it is not known."""
+        found = self.report().estate.graph.members.get(dataset or "")
+        return found.domain if found else None
+
+
+def _loaded(request: EstateRequest) -> EstateReport:
+    try:
+        return look_at(request)
+    except LoadError as error:
+        # A service with a broken estate still tells what is wrong with it.
+        return EstateReport(Estate((), _no_graph(), error.diagnostics))
+
+
+def _no_graph() -> Any:
+    from lakelogic.driver.graph import build_graph
+
+    return build_graph(())
+
+
+def _stamps(places: tuple[str, ...]) -> Iterator[tuple[str, int, int]]:
+    """Path, size and time of change of every document that the estate may be made of."""
+    roots = [Path(place) for place in (*places, PACK_FOLDER)]
+    for root in roots:
+        folder = root if root.is_dir() else root.parent
+        for parent, folders, files in os.walk(folder):
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            for name in files:
+                if name.endswith(SUFFIXES):
+                    path = Path(parent) / name
+                    try:
+                        stat = path.stat()
+                    except OSError:
+                        continue  # it went while we looked: the next look sees the folder without it
+                    yield str(path), stat.st_size, stat.st_mtime_ns
+
+
+def estate_view(served: Served, domains: frozenset[str | None] | None = None) -> dict[str, Any]:
+    """Domains, systems and contracts with what is wrong; only these domains, where some are named."""
+    report = served.report()
+    data = report.as_dict()
+    kept = [one for one in data["datasets"] if domains is None or one["domain"] in domains]
+    files = {one["file"] for one in kept}
+    branches = tree_data(tree(report))
+    return {
+        "valid": data["valid"],
+        "summary": report.summary,
+        "registries": data["registries"],
+        "datasets": kept,
+        "tree": [one for one in branches if domains is None or one["name"] in domains],
+        "diagnostics": [one for one in data["diagnostics"] if domains is None or one["file"] in files],
+    }
+
+
+def graph_view(
+    served: Served, domains: frozenset[str | None] | None, focus: str | None = None, up: int = 1, down: int = 1
+) -> dict[str, Any]:
+    """The graph; with a focus, only what lies so many steps up and down of it, and how much is hidden there."""
+    graph = served.report().estate.graph
+    names = set(graph.members)
+    if focus is not None:
+        served.member(focus)
+        names = _reach(graph, focus, up, down=False) | _reach(graph, focus, down, down=True)
+    data = graph_data(graph.only(names))
+    visible = {m.dataset for m in graph.members.values() if domains is None or m.domain in domains}
+    for one in data["datasets"]:
+        name = one["dataset"]
+        hidden_up = [up_ for up_ in graph.upstreams(name) if up_ not in names]
+        hidden_down = [e.downstream for e in graph.edges if e.upstream == name and e.downstream not in names]
+        one["hidden"] = {"upstream": len(set(hidden_up)), "downstream": len(set(hidden_down))}
+    return {
+        "focus": focus,
+        "datasets": [one for one in data["datasets"] if one["dataset"] in visible],
+        "edges": [one for one in data["edges"] if {one["upstream"], one["downstream"]} <= visible],
+        "unknown": [one for one in data["unknown"] if one["downstream"] in visible],
+    }
+
+
+def _reach(graph: Any, start: str, steps: int, *, down: bool) -> set[str]:
+    edges = [(e.upstream, e.downstream) if down else (e.downstream, e.upstream) for e in graph.edges]
+    found, rim = {start}, {start}
+    for _ in range(steps):
+        rim = {to for source, to in edges if source in rim} - found
+        found |= rim
+    return found

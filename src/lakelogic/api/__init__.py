@@ -1,0 +1,1 @@
+"""The service: the same actions as the command line, over HTTP. `app.create_app` is the door."""

@@ -1,0 +1,132 @@
+"""Who asks, and what they may do: tokens of the ledger, tokens of an identity provider, or whoever sits here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import Depends, Request
+
+from lakelogic.actions.access import check_token, has_tokens
+from lakelogic.actions.quarantine import person
+from lakelogic.api.problems import Unknown
+from lakelogic.api.settings import Oidc, Settings
+from lakelogic.errors import MissingExtra, Refused
+from lakelogic.ledger.access import EVERYWHERE, ROLES
+
+_ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"]
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks, with a role in each domain; `*` stands for every domain."""
+
+    person: str
+    roles: Mapping[str, str]
+
+    def can(self, role: str, domain: str | None) -> bool:
+        """Whether they have at least this role there; what belongs to no domain needs it everywhere."""
+        held = [self.roles.get(EVERYWHERE), self.roles.get(domain) if domain is not None else None]
+        return any(one in ROLES and ROLES.index(one) >= ROLES.index(role) for one in held if one is not None)
+
+    def need(self, role: str, domain: str | None) -> None:
+        """Refuse what they may not do."""
+        if not self.can(role, domain):
+            where = f"in `{domain}`" if domain else "for what belongs to no domain"
+            raise Refused(f"This needs the role {role} {where}.", hint="Ask whoever gave you the token.")
+
+    @property
+    def domains(self) -> frozenset[str | None] | None:
+        """The domains they may look at; None for all."""
+        if self.roles.get(EVERYWHERE) in ROLES:
+            return None
+        return frozenset(domain for domain, role in self.roles.items() if role in ROLES)
+
+
+class Door:
+    """Lets people in."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._provider = _Provider(settings.oidc) if settings.oidc else None
+
+    def caller(self, authorization: str | None) -> Caller:
+        """Who asks; raises where nobody knows."""
+        if authorization is None:
+            if self._is_open():
+                return Caller(person(), {EVERYWHERE: "admin"})
+            raise Unknown("Who are you?", hint="Send `Authorization: Bearer <token>`.")
+        scheme, _, text = authorization.partition(" ")
+        if scheme.lower() != "bearer" or not text.strip():
+            raise Unknown("Only bearer tokens are taken.", hint="Send `Authorization: Bearer <token>`.")
+        text = text.strip()
+        token = check_token(text)
+        if token is not None:
+            return Caller(token.person, token.roles)
+        if self._provider is not None and text.count(".") == 2:
+            return self._provider.caller(text)
+        raise Unknown("The token is not known, has expired or was revoked.", hint="Ask for a new one.")
+
+    def _is_open(self) -> bool:
+        """On one's own machine, and nobody has said that tokens are asked for."""
+        settings = self._settings
+        return settings.is_loopback and settings.oidc is None and not settings.tokens_only and not has_tokens()
+
+
+class _Provider:
+    """An identity provider: signature, issuer, audience and time of its tokens are checked, never its say-so."""
+
+    def __init__(self, oidc: Oidc) -> None:
+        try:
+            import jwt
+        except ImportError as error:
+            raise MissingExtra("api", "OIDC") from error
+        self._jwt: Any = jwt
+        self._oidc = oidc
+        self._keys: Any = None
+
+    def caller(self, text: str) -> Caller:
+        jwt, oidc = self._jwt, self._oidc
+        try:
+            claims = jwt.decode(
+                text, self._key(text), algorithms=_ALGORITHMS, audience=oidc.audience, issuer=oidc.issuer,
+                options={"require": ["exp", "iss", "aud", "sub"]}, leeway=30,
+            )  # fmt: skip
+        except (jwt.PyJWTError, ValueError, OSError) as error:
+            # Which check failed is for our log, not for whoever tries.
+            raise Unknown("The token is not known, has expired or was revoked.", hint="Sign in again.") from error
+        roles = claims.get(oidc.roles_claim)
+        if isinstance(roles, str):
+            roles = {EVERYWHERE: roles}
+        found = (
+            {str(domain): role for domain, role in roles.items() if role in ROLES} if isinstance(roles, dict) else {}
+        )
+        return Caller(str(claims.get(oidc.person_claim) or claims["sub"]), found)
+
+    def _key(self, text: str) -> Any:
+        jwt, place = self._jwt, self._oidc.keys
+        if self._keys is None:
+            if "://" in place:
+                self._keys = jwt.PyJWKClient(place, timeout=5, lifespan=600)
+            else:
+                import json
+                from pathlib import Path
+
+                self._keys = jwt.PyJWKSet.from_dict(json.loads(Path(place).read_text("utf-8")))
+        if hasattr(self._keys, "get_signing_key_from_jwt"):
+            return self._keys.get_signing_key_from_jwt(text).key
+        wanted = jwt.get_unverified_header(text).get("kid")
+        for key in self._keys.keys:
+            if wanted is None or key.key_id == wanted:
+                return key.key
+        raise ValueError("no such key")
+
+
+def caller(request: Request) -> Caller:
+    """Who asks; found out before the route is reached."""
+    found: Caller = request.app.state.service.door.caller(request.headers.get("authorization"))
+    return found
+
+
+Asking = Annotated[Caller, Depends(caller)]

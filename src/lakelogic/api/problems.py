@@ -1,0 +1,100 @@
+"""Trouble over HTTP: problem+json (RFC 9457) with the codes that the command line has."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from lakelogic import errors
+
+log = logging.getLogger("lakelogic.api")
+MEDIA = "application/problem+json"
+
+# The most special class decides.
+_STATUS: tuple[tuple[type[errors.LakeLogicError], int], ...] = (
+    (errors.NotFound, 404),
+    (errors.Refused, 403),
+    (errors.ContractError, 422),
+    (errors.MissingExtra, 501),
+    (errors.UnsupportedError, 422),
+    (errors.UsageError, 400),
+    (errors.CredentialError, 502),
+    (errors.SourceError, 503),
+    (errors.CommitConflict, 409),
+    (errors.FeatureRefused, 409),
+    (errors.DataError, 409),
+    (errors.GateClosed, 409),
+    (errors.Blocked, 409),
+    (errors.LedgerError, 503),
+    (errors.ReconcileError, 500),
+    (errors.Defect, 500),
+    (errors.EngineError, 502),
+    (errors.TableError, 502),
+)
+
+
+class Unknown(errors.Refused):
+    """Nobody knows who asks."""
+
+
+def status_of(error: errors.LakeLogicError) -> int:
+    """The HTTP status of an error."""
+    if isinstance(error, Unknown):
+        return 401
+    return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+
+
+def problem(request: Request, status: int, title: str, *, code: str, **more: Any) -> JSONResponse:
+    """One problem; `detail` says more, `hint` what to do."""
+    request_id = request.scope.get("state", {}).get("request_id")
+    body = {"type": "about:blank", "title": title, "status": status, "code": code, "request_id": request_id, **more}
+    headers = {"WWW-Authenticate": 'Bearer realm="lakelogic"'} if status == 401 else {}
+    kept = {name: value for name, value in body.items() if value is not None}
+    return JSONResponse(kept, status, headers, media_type=MEDIA)
+
+
+def handle(app: FastAPI) -> None:
+    """Teach an app to tell its trouble so."""
+
+    @app.exception_handler(errors.LakeLogicError)
+    async def known(request: Request, error: errors.LakeLogicError) -> JSONResponse:
+        found = None
+        if isinstance(error, errors.ContractError):
+            found = [one.as_dict() for one in error.diagnostics]
+        return problem(
+            request, status_of(error), error.message, code=error.code, hint=error.hint, retry=error.retry,
+            diagnostics=found,
+        )  # fmt: skip
+
+    @app.exception_handler(RequestValidationError)
+    async def not_understood(request: Request, error: RequestValidationError) -> JSONResponse:
+        # What was sent stays out: it may hold what nobody should see in a log.
+        found = [
+            {"code": errors.UsageError.code, "message": one["msg"], "path": ".".join(str(part) for part in one["loc"])}
+            for one in error.errors()
+        ]
+        return problem(
+            request, 422, "The request is not understood.", code=errors.UsageError.code, diagnostics=found,
+            hint="See /openapi.json for what this route takes.",
+        )  # fmt: skip
+
+    @app.exception_handler(HTTPException)
+    async def plain(request: Request, error: HTTPException) -> JSONResponse:
+        code = errors.NotFound.code if error.status_code == 404 else errors.UsageError.code
+        answer = problem(request, error.status_code, str(error.detail), code=code)
+        answer.headers.update(error.headers or {})
+        return answer
+
+    @app.exception_handler(Exception)
+    async def unforeseen(request: Request, error: Exception) -> JSONResponse:
+        log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+        # Its own text may hold values of rows.
+        return problem(
+            request, 500, f"This is a defect in LakeLogic: {type(error).__name__}.", code=errors.Defect.code,
+            hint="Please report it with the request id.",
+        )  # fmt: skip

@@ -1,0 +1,66 @@
+"""Contracts: as they are resolved, what they will do, what another version would change."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from lakelogic.actions import contracts as action
+from lakelogic.actions.diff import difference
+from lakelogic.actions.posted import document_of, explain_posted, own_words, read_posted, validate_posted
+from lakelogic.api.answers import Word, answer, document
+from lakelogic.api.auth import Asking
+from lakelogic.api.models import Diff, Plan, PostedContract, Row, Validated
+from lakelogic.api.service import service_of, trouble
+
+router = APIRouter(prefix="/api/v1/contracts", tags=["contracts"])
+
+
+@router.post("/validate", response_model=Validated, responses=trouble(400))
+def validate(caller: Asking, body: PostedContract) -> Response:
+    """Everything that is wrong with a posted contract. Nothing of this machine is read for it."""
+    del caller
+    found = validate_posted(body.text)
+    return answer({"valid": found.is_valid, "diagnostics": [one.as_dict() for one in found.diagnostics]})
+
+
+@router.post("/explain", response_model=Plan, responses=trouble(400))
+def explain_text(caller: Asking, body: PostedContract) -> Response:
+    """The plan of a posted contract, as far as it can be told without its source."""
+    del caller
+    found = explain_posted(body.text)
+    return answer({"text": found.text, "plan": found.data})
+
+
+@router.get("/{dataset}", response_model=Row, responses=trouble(404))
+def contract(request: Request, caller: Asking, dataset: Word) -> Response:
+    """The contract as it is resolved, with the file and line of every value."""
+    member = service_of(request).member(dataset, caller)
+    origins = [{"path": path, "file": where.file, "line": where.line} for path, where in member.loaded.origins.items()]
+    return document(
+        request,
+        {
+            "dataset": member.dataset,
+            "file": member.file,
+            "version": member.loaded.contract.contract_version,
+            "document": document_of(member.loaded),
+            "origins": origins,
+            "packs": [pack.text("name") for pack in member.loaded.packs],
+        },
+    )
+
+
+@router.get("/{dataset}/explain", response_model=Plan, responses=trouble(404))
+def explain(request: Request, caller: Asking, dataset: Word) -> Response:
+    """What a run would do to rows."""
+    member = service_of(request).member(dataset, caller)
+    found = action.explain(str(member.path), env=member.loaded.env)
+    return document(request, {"text": found.text, "plan": found.data})
+
+
+@router.post("/{dataset}/diff", response_model=Diff, responses=trouble(400, 404))
+def diff(request: Request, caller: Asking, dataset: Word, body: PostedContract) -> Response:
+    """What a posted version of the contract would change: breaking, needs care or safe, the gravest first."""
+    member = service_of(request).member(dataset, caller)
+    found = difference(own_words(member), read_posted(body.text))
+    return answer({"verdict": found.verdict, "changes": [one.as_dict() for one in found.changes]})

@@ -1,0 +1,128 @@
+"""Jobs: work that was asked for, how far it is, and what happens meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, Query, Request
+from fastapi.responses import Response, StreamingResponse
+from starlette.concurrency import run_in_threadpool
+
+from lakelogic.actions import ledger as action
+from lakelogic.actions import work
+from lakelogic.api.answers import Word, answer, plain, read_cursor
+from lakelogic.api.asking import LOG_LINES, Cursor, Limit, log_data, pages_of
+from lakelogic.api.auth import Asking, Caller
+from lakelogic.api.models import Job, Log, Page, Reason
+from lakelogic.api.service import Service, job_data, service_of, trouble
+from lakelogic.errors import NotFound
+from lakelogic.ledger.ask import Question
+from lakelogic.ledger.work import ENDED, Happening, Work
+
+router = APIRouter(prefix="/api/v1", tags=["jobs"])
+State = Literal["waiting", "running", "done", "failed", "cancelled"]
+After = Annotated[int, Query(ge=0, le=2**53, description="The number of the last one that was seen.")]
+LastEventId = Annotated[str | None, Header(alias="Last-Event-ID", description="As a browser sends it.")]
+_HEARTBEAT_SECONDS = 20.0
+_NEEDED = {"run": "operator", "replay": "steward", "discard": "steward", "release": "operator", "give_up": "operator"}
+_SSE: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "A stream of hints."}
+}
+
+
+@router.get("/jobs", response_model=Page, responses=trouble(400))
+def jobs(
+    caller: Asking, state: State | None = None, dataset: Word | None = None, after: Cursor = None, limit: Limit = 50
+) -> Response:
+    """Jobs, newest first."""
+    filters = {name: [value] for name, value in (("state", state), ("dataset", dataset)) if value is not None}
+    among = None if caller.domains is None else ("domain", sorted(caller.domains, key=str))
+    question = Question("created_at", True, filters, None, None, read_cursor(after), limit, among)
+    page = pages_of(action.ask("work", question), limit, "created_at", "work_id")
+    return answer({**page, "items": [job_data(one) for one in page["items"]]})
+
+
+@router.get("/jobs/{job_id}", response_model=Job, responses=trouble(404))
+def job(caller: Asking, job_id: Word) -> Response:
+    """One job; when it has ended, its outcome is the receipt."""
+    return answer(job_data(_seen(caller, job_id)))
+
+
+@router.post("/jobs/{job_id}/cancel", response_model=Job, responses=trouble(400, 404, 409))
+def cancel(caller: Asking, job_id: Word, body: Reason) -> Response:
+    """Stop a job. What is committed stays; what is not is as if it had never begun."""
+    found = _seen(caller, job_id)
+    caller.need(_NEEDED[found.kind], found.domain)
+    return answer(job_data(work.cancel(job_id, caller.person, body.why)))
+
+
+@router.get("/jobs/{job_id}/log", response_model=Log, responses=trouble(404))
+def log(caller: Asking, job_id: Word, after: After = 0) -> Response:
+    """What a job said, from a line on."""
+    _seen(caller, job_id)
+    return answer(log_data(job_id, action.happenings(after, job_id, LOG_LINES)))
+
+
+@router.get("/jobs/{job_id}/events", response_class=StreamingResponse, responses={**trouble(404), **_SSE})
+def job_events(
+    request: Request, caller: Asking, job_id: Word, after: After = 0, last_event_id: LastEventId = None
+) -> Response:
+    """What happens to one job while it happens (server-sent events); ends with the job."""
+    _seen(caller, job_id)
+    return _streamed(service_of(request), caller, _position(last_event_id, after), job_id)
+
+
+@router.get("/events", response_class=StreamingResponse, responses={**trouble(), **_SSE})
+def events(request: Request, caller: Asking, after: After = 0, last_event_id: LastEventId = None) -> Response:
+    """Hints of what changed anywhere (topic, id, seq): ask for the thing itself again when one comes."""
+    return _streamed(service_of(request), caller, _position(last_event_id, after), None)
+
+
+def _seen(caller: Caller, job_id: str) -> Work:
+    found = work.job(job_id)
+    if not caller.can("viewer", found.domain):
+        raise NotFound(f"There is no job `{job_id}`.", hint="GET /api/v1/jobs lists them.")
+    return found
+
+
+def _position(last_event_id: str | None, after: int) -> int:
+    if last_event_id is not None and last_event_id.isascii() and last_event_id.isdigit() and len(last_event_id) < 16:
+        return int(last_event_id)
+    return after
+
+
+def _streamed(service: Service, caller: Caller, after: int, job_id: str | None) -> StreamingResponse:
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(_stream(service, caller, after, job_id), headers=headers, media_type="text/event-stream")
+
+
+async def _stream(service: Service, caller: Caller, after: int, job_id: str | None) -> AsyncIterator[str]:
+    ends = time.monotonic() + service.settings.stream_seconds
+    beat = time.monotonic()
+    yield "retry: 2000\n\n"
+    while True:
+        found = await run_in_threadpool(action.happenings, after, job_id)
+        for one in found:
+            after = one.seq
+            if job_id is not None or caller.can("viewer", service.served.domain_of(one.dataset)):
+                yield _event(one, whole=job_id is not None)
+                beat = time.monotonic()
+        if job_id is not None and any(one.topic == "work" and one.kind in ENDED for one in found):
+            return
+        if time.monotonic() >= ends:
+            return
+        if time.monotonic() - beat > _HEARTBEAT_SECONDS:
+            yield ": still here\n\n"
+            beat = time.monotonic()
+        await asyncio.sleep(1.0)
+
+
+def _event(one: Happening, *, whole: bool) -> str:
+    told = {"topic": one.topic, "id": one.work_id, "seq": one.seq, "kind": one.kind, "dataset": one.dataset}
+    if whole:
+        told |= {"at": plain(one.at), "text": one.body}
+    return f"id: {one.seq}\nevent: {one.topic}\ndata: {json.dumps(told)}\n\n"

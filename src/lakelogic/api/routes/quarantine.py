@@ -1,0 +1,127 @@
+"""The quarantine: which rows wait, why, and what becomes of them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+
+from lakelogic.actions import overview, work
+from lakelogic.actions.quarantine import Request as QueueRequest
+from lakelogic.actions.queue_pages import Wanted
+from lakelogic.actions.stories import explain_row
+from lakelogic.api.answers import Word, answer, cursor, document, read_cursor
+from lakelogic.api.asking import Cursor, Limit
+from lakelogic.api.auth import Asking, Caller
+from lakelogic.api.models import ChooseRows, CountedPage, Job, Page, QueueFacets, Row
+from lakelogic.api.routes.runs import IdempotencyKey, accepted
+from lakelogic.api.service import Service, service_of, trouble
+from lakelogic.errors import UsageError
+
+router = APIRouter(prefix="/api/v1/quarantine", tags=["quarantine"])
+State = Annotated[Literal["active", "replayed", "discarded", "all"], Query(description="In which state rows are.")]
+Several = Annotated[list[Word], Query(max_length=50, default_factory=list)]
+
+
+@router.get("", response_model=Page, responses=trouble())
+def queues(request: Request, caller: Asking) -> Response:
+    """Every quarantine with its counts."""
+    service = service_of(request)
+    found = [service.pages.facets(member, Wanted()) for member in overview.visible(service.served, caller.domains)]
+    items = [
+        {
+            "dataset": one.dataset, "table": one.table, "version": one.version, "oldest": one.oldest,
+            **one.counts["state"], "rules": one.counts.get("rule", {}),
+        }
+        for one in found
+        if one.version is not None
+    ]  # fmt: skip
+    return document(request, {"items": items, "next": None})
+
+
+@router.get("/{dataset}/facets", response_model=QueueFacets, responses=trouble(404))
+def facets(
+    request: Request, caller: Asking, dataset: Word, rule: Several, category: Several, state: State = "active",
+    run: Word | None = None, source: Word | None = None,
+) -> Response:  # fmt: skip
+    """How many of the chosen rows have which rule, category, run and source."""
+    service = service_of(request)
+    found = service.pages.facets(service.member(dataset, caller), _wanted(state, rule, category, run, source))
+    return document(
+        request,
+        {
+            "dataset": found.dataset, "table": found.table, "version": found.version, "total": found.total,
+            "oldest": found.oldest, "counts": found.counts,
+        },
+    )  # fmt: skip
+
+
+@router.get("/{dataset}/rows", response_model=CountedPage, responses=trouble(400, 404))
+def rows(
+    request: Request, caller: Asking, dataset: Word, rule: Several, category: Several, state: State = "active",
+    run: Word | None = None, source: Word | None = None, after: Cursor = None,
+    limit: Limit = 50,
+) -> Response:  # fmt: skip
+    """The chosen rows in short, newest first."""
+    service = service_of(request)
+    wanted = _wanted(state, rule, category, run, source, read_cursor(after), limit)
+    page = service.pages.page(service.member(dataset, caller), wanted)
+    last = page.rows[-1] if page.more else None
+    return answer({
+        "dataset": page.dataset, "table": page.table, "version": page.version, "total": page.total,
+        "items": list(page.rows), "next": cursor(last["at"], last["row_id"]) if last else None,
+    })  # fmt: skip
+
+
+@router.get("/{dataset}/rows/{row_id}", response_model=Row, responses=trouble(404))
+def row(request: Request, caller: Asking, dataset: Word, row_id: Word) -> Response:
+    """One row with its values, masked as they are kept."""
+    service = service_of(request)
+    return document(request, service.pages.row(service.member(dataset, caller), row_id))
+
+
+@router.get("/{dataset}/rows/{row_id}/explain", response_model=Row, responses=trouble(400, 404))
+def explain(request: Request, caller: Asking, dataset: Word, row_id: Word) -> Response:
+    """The story of one row: what each step made of it, how each rule saw it, where it came from."""
+    service = service_of(request)
+    member = service.member(dataset, caller)
+    service.pages.row(member, row_id)
+    told = explain_row(row_id, QueueRequest(str(member.path), env=member.loaded.env)).as_dict()
+    return answer(told)
+
+
+@router.post("/{dataset}/replay", response_model=Job, status_code=202, responses=trouble(400, 404, 409))
+def replay(
+    request: Request, caller: Asking, dataset: Word, body: ChooseRows, idempotency_key: IdempotencyKey = None
+) -> Response:
+    """Judge rows again, as they landed, by the contract as it is now; what passes is published. A worker does it."""
+    return _asked("replay", service_of(request), caller, dataset, body, idempotency_key)
+
+
+@router.post("/{dataset}/discard", response_model=Job, status_code=202, responses=trouble(400, 404, 409))
+def discard(
+    request: Request, caller: Asking, dataset: Word, body: ChooseRows, idempotency_key: IdempotencyKey = None
+) -> Response:
+    """Take rows out of the queue for good; they stay in the table with who, when and why. A worker does it."""
+    return _asked("discard", service_of(request), caller, dataset, body, idempotency_key)
+
+
+def _asked(kind: str, service: Service, caller: Caller, dataset: str, body: ChooseRows, key: str | None) -> Response:
+    member = service.member(dataset, caller, "steward")
+    if not (body.everything or body.rules or body.categories or body.run or body.rows):
+        raise UsageError(f"That would {kind} every row that waits.", hint='Choose rows, or say "everything": true.')
+    facts = body.model_dump(exclude={"why"}, exclude_none=True)
+    once = None if key is None else f"{caller.person}:{key}"
+    asked = work.Asked(
+        kind, member.dataset, str(member.path), caller.person, body.why, member.domain, member.loaded.env, facts, once
+    )  # fmt: skip
+    return accepted(work.ask(asked))
+
+
+def _wanted(
+    state: str, rules: list[str], categories: list[str], run: str | None, source: str | None,
+    after: tuple[object, str] | None = None, limit: int = 50,
+) -> Wanted:  # fmt: skip
+    states = () if state == "all" else (state,)
+    return Wanted(states, tuple(rules), tuple(categories), run, source, after, limit)  # type: ignore[arg-type]

@@ -1,0 +1,119 @@
+"""Runs: what ran, what it accounts for, and asking for one."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, Request
+from fastapi.responses import Response
+
+from lakelogic.actions import ledger as action
+from lakelogic.actions import work
+from lakelogic.actions.run import RunRequest, run_contract
+from lakelogic.api.answers import Word, answer, document, read_cursor
+from lakelogic.api.asking import Cursor, Limit, Since, log_data, pages_of
+from lakelogic.api.auth import Asking, Caller
+from lakelogic.api.models import FacetCounts, Job, Log, Page, Plan, PlanRun, Row, StartRun
+from lakelogic.api.service import job_data, service_of, trouble
+from lakelogic.errors import NotFound
+from lakelogic.ledger.ask import RUNS, Question
+
+router = APIRouter(prefix="/api/v1/runs", tags=["runs"])
+Sort = Literal["started_at", "finished_at", "dataset", "status", "duration_seconds"]
+_KINDS: dict[str, Literal["instant", "number", "text"]] = {
+    "started_at": "instant", "finished_at": "instant", "duration_seconds": "number", "dataset": "text",
+    "status": "text",
+}  # fmt: skip
+IdempotencyKey = Annotated[Word | None, Header(alias="Idempotency-Key", description="The same key, the same job.")]
+
+
+@router.get("", response_model=Page, responses=trouble(400))
+def runs(
+    caller: Asking, dataset: Word | None = None, status: Word | None = None,
+    layer: Word | None = None, domain: Word | None = None, system: Word | None = None, engine: Word | None = None,
+    since: Since = None, until: Since = None, sort: Sort = "started_at", descending: bool = True,
+    after: Cursor = None, limit: Limit = 50,
+) -> Response:  # fmt: skip
+    """Runs, newest first; `next` goes on behind the last one."""
+    filters = {
+        "dataset": dataset,
+        "status": status,
+        "layer": layer,
+        "domain": domain,
+        "system": system,
+        "engine": engine,
+    }
+    position = read_cursor(after, _KINDS[sort])
+    question = Question(
+        sort, descending, {name: [value] for name, value in filters.items() if value is not None}, since, until,
+        position, limit, _among(caller),
+    )  # fmt: skip
+    return answer(pages_of(action.ask("runs", question), limit, sort, RUNS.identity))
+
+
+@router.get("/facets", response_model=FacetCounts, responses=trouble())
+def facets(caller: Asking, since: Since = None, until: Since = None) -> Response:
+    """How many runs have which status, dataset, layer, domain and engine."""
+    question = Question("started_at", since=since, until=until, among=_among(caller))
+    return answer({"total": None, "counts": action.count_runs(question)})
+
+
+@router.post("", response_model=Job, status_code=202, responses=trouble(400, 404, 409))
+def start(request: Request, caller: Asking, body: StartRun, idempotency_key: IdempotencyKey = None) -> Response:
+    """Ask for a run of one contract; a worker does it. Follow the job, or its events."""
+    member = service_of(request).member(body.dataset, caller, "operator")
+    asked = work.Asked(
+        "run", member.dataset, str(member.path), caller.person, body.why, member.domain, member.loaded.env,
+        {"engine": body.engine}, _once(caller, idempotency_key),
+    )  # fmt: skip
+    return accepted(work.ask(asked))
+
+
+@router.post("/dry-run", response_model=Plan, responses=trouble(400, 404))
+def dry_run(request: Request, caller: Asking, body: PlanRun) -> Response:
+    """What a run would do; nothing is read or written."""
+    member = service_of(request).member(body.dataset, caller)
+    found = run_contract(RunRequest(str(member.path), body.engine, member.loaded.env, dry_run=True))
+    return answer({"text": found.text, "plan": found.report["plan"]})
+
+
+@router.get("/{run_id}", response_model=Row, responses=trouble(400, 404))
+def run(request: Request, caller: Asking, run_id: Word) -> Response:
+    """One run with everything the ledger knows of it."""
+    return document(request, _seen(caller, run_id))
+
+
+@router.get("/{run_id}/account", response_model=Row, responses=trouble(400, 404))
+def account(request: Request, caller: Asking, run_id: Word) -> Response:
+    """What was read and what became of every row; `unaccounted` is 0, or somebody must look."""
+    return document(request, action.account_of(_seen(caller, run_id)))
+
+
+@router.get("/{run_id}/log", response_model=Log, responses=trouble(400, 404))
+def log(caller: Asking, run_id: Word) -> Response:
+    """What its job said, where a worker of this service ran it."""
+    found = _seen(caller, run_id)
+    job = action.job_of_run(found["run_id"], found["dataset"])
+    if job is None:
+        return answer({"job_id": None, "lines": [], "next": None, "note": "No worker of this service ran it."})
+    return answer(log_data(job.work_id, action.happenings(0, job.work_id)))
+
+
+def _seen(caller: Caller, run_id: str) -> dict[str, Any]:
+    found = action.show_run(run_id)
+    if not caller.can("viewer", found["domain"]):
+        raise NotFound(f"There is no run `{run_id}`.", hint="GET /api/v1/runs lists them.")
+    return found
+
+
+def _among(caller: Caller) -> tuple[str, list[str | None]] | None:
+    return None if caller.domains is None else ("domain", sorted(caller.domains, key=str))
+
+
+def _once(caller: Caller, key: str | None) -> str | None:
+    return None if key is None else f"{caller.person}:{key}"
+
+
+def accepted(asked: Any) -> Response:
+    """A job that was put into the queue, and where to follow it."""
+    return answer(job_data(asked), 202, Location=f"/api/v1/jobs/{asked.work_id}")

@@ -1,0 +1,49 @@
+"""Listen: check that whoever can reach the service is asked who they are, start a worker beside it, and serve."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from lakelogic.actions.access import has_tokens
+from lakelogic.api.settings import Settings, check_bind
+from lakelogic.errors import MissingExtra
+
+_PATIENCE_SECONDS = 10
+
+
+def serve(settings: Settings, *, workers: int = 1) -> None:
+    """Serve until somebody ends it."""
+    try:
+        import uvicorn
+
+        from lakelogic.api.app import create_app
+    except ImportError as error:
+        raise MissingExtra("api", "The service") from error
+    check_bind(settings, has_tokens=has_tokens())
+    app = create_app(settings)
+    with _beside(workers):
+        uvicorn.run(
+            app, host=settings.host, port=settings.port, log_level="warning", server_header=False,
+            proxy_headers=False, timeout_keep_alive=10, limit_concurrency=1_000, h11_max_incomplete_event_size=65_536,
+        )  # fmt: skip
+
+
+@contextmanager
+def _beside(workers: int) -> Iterator[None]:
+    """Workers in processes of their own; each ends with this process, after the piece it is doing."""
+    command = [sys.executable, "-m", "lakelogic", "worker", "--with", str(os.getpid())]
+    started = [subprocess.Popen(command) for _ in range(workers)]
+    try:
+        yield
+    finally:
+        for process in started:
+            process.terminate()
+        for process in started:
+            try:
+                process.wait(_PATIENCE_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()

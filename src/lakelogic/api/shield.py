@@ -1,0 +1,169 @@
+"""What every request passes first and every answer wears: ids, headers, and limits on size, rate and time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import secrets
+import time
+from collections import OrderedDict
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from lakelogic.api.settings import Settings, host_names
+from lakelogic.errors import Refused, UsageError
+
+CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; base-uri 'self'; frame-ancestors 'none'; form-action 'self'"
+)
+HEADERS = (
+    (b"content-security-policy", CSP.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+)
+_CHANGES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
+_MOST_CALLERS = 10_000
+
+
+class _TooLarge(Exception):
+    """The body goes on after it should have ended."""
+
+
+class _Body:
+    """A body that says nothing of its length, counted while it comes."""
+
+    def __init__(self, receive: Receive, most: int) -> None:
+        self._receive = receive
+        self._left = most
+        self.is_too_large = False
+
+    async def __call__(self) -> Message:
+        """The next part of it."""
+        message = await self._receive()
+        if message["type"] == "http.request":
+            self._left -= len(message.get("body", b""))
+            if self._left < 0:
+                self.is_too_large = True
+                raise _TooLarge
+        return message
+
+
+class Shield:
+    """Around the whole app: refuses before anything is read, and lets no answer out without its headers."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app = app
+        self._settings = settings
+        self._hosts = host_names(settings)
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        given = headers.get("x-request-id", "")
+        request_id = given if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
+        scope.setdefault("state", {})["request_id"] = request_id
+        started = False
+        body = _Body(receive, self._settings.most_body_bytes)
+
+        async def dressed(message: Message) -> None:
+            nonlocal started
+            if body.is_too_large:
+                return  # whatever the app makes of a body that broke off
+            if message["type"] == "http.response.start":
+                started = True
+                own = [(b"x-request-id", request_id.encode()), *HEADERS]
+                there = {name.lower() for name, _ in message["headers"]}
+                if b"cache-control" not in there:
+                    own.append((b"cache-control", b"no-store"))
+                message = {**message, "headers": [*message["headers"], *(h for h in own if h[0] not in there)]}
+            await send(message)
+
+        refusal = self._refusal(scope, headers)
+        if refusal is not None:
+            await self._say(dressed, request_id, *refusal)
+            return
+        try:
+            # A thread that goes on after that has nobody to answer.
+            await asyncio.wait_for(self._app(scope, body, dressed), self._seconds(scope))
+        except _TooLarge:
+            pass
+        except TimeoutError:
+            if not started:
+                await self._say(dressed, request_id, 504, "It took too long.", UsageError.code, None)
+        if body.is_too_large and not started:
+            body.is_too_large = False
+            await self._say(dressed, request_id, 413, "The body is too large.", UsageError.code, None)
+
+    def _seconds(self, scope: Scope) -> float:
+        settings = self._settings
+        is_stream = scope["path"].rstrip("/").endswith("/events")
+        return settings.seconds_per_request + (settings.stream_seconds if is_stream else 0)
+
+    def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str, str, int | None] | None:
+        """Status, words, code and seconds to wait; None for a request that may go on."""
+        settings = self._settings
+        if _bare(headers.get("host", "")) not in self._hosts:
+            return 421, "This service does not answer to that name.", Refused.code, None
+        if self._is_foreign(scope, headers):
+            return 403, "Another site's page cannot ask here.", Refused.code, None
+        length = headers.get("content-length", "0")
+        if not length.isdigit() or int(length) > settings.most_body_bytes:
+            return 413, f"A body has at most {settings.most_body_bytes:,} bytes.", UsageError.code, None
+        client = (scope.get("client") or ("?",))[0]
+        wait = self._wait(f"{client} {headers.get('authorization', '')[:24]}")
+        if wait is not None:
+            return 429, "Too many requests.", UsageError.code, wait
+        return None
+
+    def _is_foreign(self, scope: Scope, headers: dict[str, str]) -> bool:
+        """A browser says whose page asks. Reading is kept from others by the lack of CORS; changing is refused here."""
+        origin = headers.get("origin")
+        if origin is not None and origin in self._settings.cors_origins:
+            return False
+        if headers.get("sec-fetch-site", "none") in ("cross-site", "same-site"):
+            return scope["method"] != "GET" or headers.get("sec-fetch-mode") != "navigate"
+        if origin is None or scope["method"] not in _CHANGES:
+            return False
+        return _bare(origin.partition("://")[2]) != _bare(headers.get("host", ""))
+
+    def _wait(self, who: str) -> int | None:
+        """Seconds until they may ask again; None for now."""
+        rate, burst, now = self._settings.requests_per_second, float(self._settings.burst), time.monotonic()
+        left, at = self._buckets.get(who, (burst, now))
+        left = min(burst, left + (now - at) * rate)
+        allowed = left >= 1
+        self._buckets[who] = (left - 1 if allowed else left, now)
+        self._buckets.move_to_end(who)
+        if len(self._buckets) > _MOST_CALLERS:
+            self._buckets.popitem(last=False)
+        return None if allowed else max(1, round((1 - left) / rate))
+
+    @staticmethod
+    async def _say(send: Any, request_id: str, status: int, title: str, code: str, wait: int | None) -> None:
+        told = {"type": "about:blank", "title": title, "status": status, "code": code, "request_id": request_id}
+        body = json.dumps(told).encode()
+        headers = [(b"content-type", b"application/problem+json"), (b"content-length", str(len(body)).encode())]
+        if wait is not None:
+            headers.append((b"retry-after", str(wait).encode()))
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+
+def _bare(host: str) -> str:
+    """A host without its port, in small letters."""
+    host = host.strip().lower()
+    if host.startswith("["):
+        return host.partition("]")[0] + "]"
+    return host.rpartition(":")[0] if host.count(":") == 1 else host

@@ -1,0 +1,212 @@
+"""Closed by default: who gets in, what each role may do, and what strangers are refused."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from lakelogic.actions.access import list_tokens, revoke_token
+from lakelogic.api.settings import Oidc, Settings, check_bind, from_environment
+from lakelogic.errors import UsageError
+
+READ = "/api/v1/datasets"
+
+
+def test_other_machines_are_served_only_where_somebody_is_asked_who_they_are():
+    check_bind(Settings(), has_tokens=False)
+    for host in ("0.0.0.0", "::", "10.0.0.7", "lake.example.com"):
+        with pytest.raises(UsageError, match="Nobody would be asked"):
+            check_bind(Settings(host=host), has_tokens=False)
+        check_bind(Settings(host=host), has_tokens=True)
+        check_bind(Settings(host=host, oidc=Oidc("i", "a", "k")), has_tokens=False)
+    with pytest.raises(UsageError, match="no origin"):
+        check_bind(Settings(cors_origins=("*",)), has_tokens=True)
+    with pytest.raises(UsageError, match="LAKELOGIC_OIDC_KEYS is not set"):
+        from_environment({"LAKELOGIC_OIDC_ISSUER": "i", "LAKELOGIC_OIDC_AUDIENCE": "a"})
+
+
+def test_once_there_are_tokens_everybody_needs_one(serve, token):
+    assert serve().get(READ).status_code == 200
+    assert serve(tokens_only=True).get(READ).status_code == 401
+    good = token("ada", everywhere="viewer")
+    answer = serve().get(READ)
+    assert (answer.status_code, answer.json()["code"]) == (401, "LL-E003")
+    assert answer.headers["www-authenticate"].startswith("Bearer")
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert serve(good).get(READ).status_code == 200
+    for wrong in ("x", good[:-2], good + "x", "ll_000000000000_abc", "a.b.c"):
+        assert serve(wrong).get(READ).status_code == 401
+    assert serve().get(READ, headers={"Authorization": f"Basic {good}"}).status_code == 401
+    assert serve().get("/health").status_code == 200
+    revoke_token(list_tokens()[0].token_id)
+    token("bob", everywhere="viewer")
+    assert serve(good).get(READ).status_code == 401
+
+
+def test_a_role_reaches_as_far_as_its_domain(serve, token):
+    viewer = serve(token("vera", lab="viewer"))
+    steward = serve(token("stan", lab="steward"))
+    operator = serve(token("olga", people="operator"))
+    assert {one["domain"] for one in viewer.get(READ).json()["items"]} == {"lab"}
+    assert {one["domain"] for one in viewer.get("/api/v1/runs").json()["items"]} == {"lab"}
+    assert [one["name"] for one in viewer.get("/api/v1/estate").json()["tree"]] == ["lab"]
+    assert [one["dataset"] for one in viewer.get("/api/v1/quarantine").json()["items"]] == ["silver_orders"]
+    people_run = operator.get("/api/v1/runs").json()["items"][0]["run_id"]
+    for hidden in ("/api/v1/datasets/silver_people", "/api/v1/quarantine/silver_people/rows", f"/api/v1/runs/{people_run}",
+                   "/api/v1/contracts/silver_people", "/api/v1/lineage?focus=silver_people"):  # fmt: skip
+        assert viewer.get(hidden).status_code == 404, hidden
+    discard = ("/api/v1/quarantine/silver_orders/discard", {"why": "w", "rules": ["stale_duplicate"]})
+    run = ("/api/v1/runs", {"dataset": "silver_orders"})
+    assert [viewer.post(url, json=body).status_code for url, body in (discard, run)] == [403, 403]
+    assert [steward.post(url, json=body).status_code for url, body in (discard, run)] == [202, 403]
+    assert [operator.post(url, json=body).status_code for url, body in (discard, run)] == [404, 404]
+    started = operator.post("/api/v1/runs", json={"dataset": "silver_people"})
+    assert (started.status_code, started.json()["person"]) == (202, "olga")
+    assert steward.get(started.headers["location"]).status_code == 404
+    assert steward.get("/api/v1/events").text.count("silver_people") == 0
+    assert operator.get("/api/v1/events").text.count("silver_people") == 1
+    assert [act["person"] for act in steward.get("/api/v1/ledger/acts").json()["items"]] == ["stan"]
+
+
+def test_an_identity_provider_is_believed_only_what_it_signed(serve, lab: Path):
+    jwt = pytest.importorskip("jwt")
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    private, stranger = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+    key = json.loads(jwt.algorithms.ECAlgorithm.to_jwk(private.public_key())) | {
+        "kid": "k1",
+        "use": "sig",
+        "alg": "ES256",
+    }
+    (lab / "keys.json").write_text(json.dumps({"keys": [key]}))
+    oidc = Oidc("https://id.example.com", "lakelogic", str(lab / "keys.json"))
+    right = {
+        "iss": oidc.issuer, "aud": oidc.audience, "sub": "u1", "email": "ada@example.com", "exp": time.time() + 60,
+        "lakelogic_roles": {"lab": "operator", "people": "emperor"},
+    }  # fmt: skip
+
+    def status(claims, signed_by=private, algorithm="ES256"):
+        text = jwt.encode(claims, signed_by, algorithm, headers={"kid": "k1"})
+        return serve(text, oidc=oidc).post("/api/v1/runs", json={"dataset": "silver_orders"}).status_code
+
+    assert status(right) == 202
+    assert serve(oidc=oidc).get(READ).status_code == 401
+    for wrong in ({"iss": "https://evil.example.com"}, {"aud": "other"}, {"exp": time.time() - 3600}):
+        assert status(right | wrong) == 401
+    assert status({name: value for name, value in right.items() if name != "exp"}) == 401
+    assert status(right, stranger) == 401
+    assert status(right, "secret" * 8, "HS256") == 401
+    assert status(right, None, "none") == 401
+    assert status(right | {"lakelogic_roles": {"lab": "viewer"}}) == 403
+    assert status(right | {"lakelogic_roles": None}) == 404
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 202),
+        ({"Host": "evil.example.com"}, 421),  # a name that was pointed here
+        ({"Origin": "https://evil.example.com"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Origin": "http://127.0.0.1:8096", "Sec-Fetch-Site": "same-origin"}, 202),
+        ({"Content-Type": "text/plain"}, 422),  # what a form of another page could send
+        ({"Content-Type": "application/x-www-form-urlencoded"}, 422),
+    ],
+)
+def test_the_page_of_another_site_cannot_make_a_browser_change_anything(client, headers, status):
+    answer = client.post(
+        "/api/v1/runs", content=b'{"dataset": "bronze_orders"}', headers={"Content-Type": "application/json"} | headers
+    )
+    assert answer.status_code == status
+
+
+def test_no_other_origin_is_let_in_unless_it_was_named(serve):
+    asked = {"Origin": "https://board.example.com"}
+    assert "access-control-allow-origin" not in serve().get(READ, headers=asked).headers
+    named = serve(cors_origins=("https://board.example.com",))
+    assert named.get(READ, headers=asked).headers["access-control-allow-origin"] == "https://board.example.com"
+    other = named.get(READ, headers={"Origin": "https://evil.example.com"})
+    assert "access-control-allow-origin" not in other.headers
+
+
+def test_every_answer_wears_its_headers_and_its_request_id(client):
+    for path in ("/health", READ, "/docs", "/nothing", "/api/v1/runs/run-0"):
+        headers = client.get(path, headers={"X-Request-ID": "abc-12345678"}).headers
+        assert "unsafe" not in headers["content-security-policy"]
+        assert "default-src 'none'" in headers["content-security-policy"]
+        assert (headers["x-content-type-options"], headers["x-frame-options"]) == ("nosniff", "DENY")
+        assert headers["x-request-id"] == "abc-12345678"
+    assert client.get("/nothing", headers={"X-Request-ID": "<script>"}).json()["request_id"].isalnum()
+
+
+def test_sizes_and_rates_have_limits(serve):
+    small = serve(most_body_bytes=200)
+    body = {"text": "x" * 300}
+    assert small.post("/api/v1/contracts/validate", json=body).status_code == 413
+    streamed = small.post(
+        "/api/v1/contracts/validate",
+        content=iter([b'{"text": "', b"x" * 300, b'"}']),
+        headers={"Content-Type": "application/json"},
+    )
+    assert streamed.status_code == 413
+    slow = serve(requests_per_second=0.5, burst=2)
+    statuses = [slow.get("/health") for _ in range(3)]
+    assert [one.status_code for one in statuses] == [200, 200, 429]
+    assert int(statuses[-1].headers["retry-after"]) >= 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[" * 100_000, "deeply nested"),
+        ("- " * 100_000, "deeply nested"),
+        ("a: &a [" + "x," * 30_000 + "]", "too large"),
+        ("x: &x 1\ny: [" + "*x, " * 30 + "]", "too large"),
+        ("metadata: {policy_pack: ../../secrets}", "policy packs"),
+        ('metadata: {"policy\\x5fpack": [/etc/passwd]}', "policy packs"),
+        ("x" * 300_000, "not understood"),
+    ],
+)
+def test_a_posted_contract_that_is_an_attack_is_refused_before_it_is_built(client, text, said):
+    answer = client.post("/api/v1/contracts/validate", json={"text": text})
+    assert answer.status_code in (400, 422)
+    assert said in answer.json()["title"]
+
+
+def test_a_posted_contract_reads_nothing_of_this_machine(client, lab: Path, monkeypatch):
+    monkeypatch.setenv("A_SECRET", "swordfish")
+    (lab / "other.yaml").write_text("dataset: hidden\nowner: swordfish\n")
+    target = "materialization: {target_path: a.b.c}"
+    for text in (
+        f"source: {{path: '${{A_SECRET}}.csv'}}\n{target}",
+        f"source: {{path: 'env:A_SECRET'}}\n{target}",
+        "other.yaml",
+        str(lab / "other.yaml"),
+        f"source: {{path: {lab}/data/people.csv}}\n{target}",
+        "!!python/object/apply:os.system ['touch pwned']",
+    ):
+        for route in ("validate", "explain"):
+            answer = client.post(f"/api/v1/contracts/{route}", json={"text": text})
+            assert answer.status_code in (200, 422)
+            assert "swordfish" not in answer.text
+            assert "email" not in answer.text
+    assert not (lab / "pwned").exists()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/v1/datasets/..%2f..%2fetc%2fpasswd", "/api/v1/quarantine/..%2f..%2f/rows", "/api/v1/runs/%00",
+        "/api/v1/contracts/%2e%2e%2fsecrets", "/api/runtime/table-preview/..%2f..", "/api/v1/jobs/'; DROP TABLE runs; --",
+        "/api/v1/runs?dataset=' OR 1=1 --", "/api/v1/runs?since=0001-01-01T00:00:00%2B14:00",
+        "/api/v1/quarantine/silver_orders/rows?after=WyJOYU4iLCAiXHVkODAwIl0",
+    ],
+)  # fmt: skip
+def test_paths_and_parameters_of_an_attacker_find_nothing(client, path):
+    answer = client.get(path)
+    assert answer.status_code in (200, 400, 404, 422), answer.text
+    assert answer.status_code != 200 or answer.json()["items"] == []
