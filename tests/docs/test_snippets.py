@@ -21,6 +21,7 @@ EXECUTED: tuple[str, ...] = (
     "docs/concepts/strategies.md",
     "docs/concepts/tables.md",
     "docs/how-to/approve.md",
+    "docs/how-to/bootstrap.md",
     "docs/how-to/drive.md",
     "docs/how-to/find-bad-rows.md",
     "docs/concepts/nothing-lost.md",

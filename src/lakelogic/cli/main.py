@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from lakelogic.cli.approve import approve
+from lakelogic.cli.bootstrap import bootstrap
 from lakelogic.cli.console import Console, end_in_order, guarded
 from lakelogic.cli.drive import drive
 from lakelogic.cli.estate import estate
@@ -31,7 +32,7 @@ def cli() -> None:
     """Run data contracts: every row accounted for, on Spark, Polars or DuckDB."""
 
 
-for command in (quarantine, approve, drive, estate, state, import_, *COMMANDS):
+for command in (quarantine, approve, bootstrap, drive, estate, state, import_, *COMMANDS):
     cli.add_command(command)
 
 

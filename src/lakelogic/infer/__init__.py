@@ -1,0 +1,1 @@
+"""Drafts of contracts from data that has landed."""
