@@ -18,6 +18,7 @@ from lakelogic.cli.estate import estate
 from lakelogic.cli.imports import import_
 from lakelogic.cli.options import env_option, json_flag, pack_dir_option, pack_option, set_option
 from lakelogic.cli.quarantine import quarantine
+from lakelogic.cli.serve import serve, token, worker
 from lakelogic.cli.state import state
 from lakelogic.cli.tables import COMMANDS
 from lakelogic.version import VERSION
@@ -32,7 +33,7 @@ def cli() -> None:
     """Run data contracts: every row accounted for, on Spark, Polars or DuckDB."""
 
 
-for command in (quarantine, approve, bootstrap, drive, estate, state, import_, *COMMANDS):
+for command in (quarantine, approve, bootstrap, drive, estate, state, import_, serve, worker, token, *COMMANDS):
     cli.add_command(command)
 
 
