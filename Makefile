@@ -12,6 +12,9 @@ SEED ?= 1
 ENGINES ?= duckdb,polars,spark
 ARGS ?=
 
+LAB := examples/orders_lab
+LAB_WAREHOUSE := $(CURDIR)/lakelogic_warehouse/lab
+
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
@@ -23,7 +26,7 @@ SPARK_READY := $(STAMPS)/spark
 # Spark needs Java; DuckDB and Polars do not.
 DEMO_NEEDS := $(if $(filter spark,$(ENGINE)),setup,$(PROJECT_READY))
 
-.PHONY: help setup demo test test-memory test-faults parity lint types docs reference pictures bench bench-full pins java clean
+.PHONY: help setup demo test test-memory test-faults test-page test-api install build pipeline verify serve parity lint types docs reference pictures bench bench-full pins java clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -50,8 +53,27 @@ test-faults: setup ## Disturbed runs at every point of the protocol, on every en
 	$(BIN)/python scripts/walk_cluster.py
 	LAKELOGIC_ALL_FAULTS=1 $(BIN)/python -m pytest tests/faults tests/run tests/engines/spark/test_delta_own.py
 
+test-page: setup ## The driver page's commands on every engine, one after another (slow)
+	LAKELOGIC_PAGE_ENGINES=duckdb,polars,spark $(BIN)/python -m pytest tests/surfaces/test_drive_windows.py $(ARGS)
+
+test-api: $(PROJECT_READY) ## 20,000 made-up requests to the service, by its own OpenAPI document and beyond it (slow; N=… for another number)
+	$(BIN)/python scripts/walk_api.py $(if $(filter file,$(origin N)),20000,$(N)) --seed $(SEED)
+
 parity: setup ## Made-up contracts through all engines (N=5000 SEED=1 ENGINES=duckdb,polars,spark); prints what differed
 	$(BIN)/python -m lakelogic.parity $(N) --seed $(SEED) --engines $(ENGINES) $(ARGS)
+
+install: setup ## The same as setup
+
+build: $(DEMO_NEEDS) ## Run the orders lab, bronze to gold, into lakelogic_warehouse/lab (ENGINE=spark, duckdb or polars)
+	cd $(LAB) && LAKELOGIC_WAREHOUSE=$(LAB_WAREHOUSE) $(CURDIR)/$(BIN)/lakelogic drive --registry contracts/_registry.yaml --engine $(ENGINE)
+
+pipeline: lint test build ## Style, all tests, the lab
+
+verify: pipeline ## All of that, and the lab's service is started, asked and ended
+	$(BIN)/python scripts/smoke_api.py --warehouse $(LAB_WAREHOUSE)
+
+serve: $(PROJECT_READY) ## Serve the orders lab at http://127.0.0.1:8096; contracts that change are seen at once
+	cd $(LAB) && LAKELOGIC_WAREHOUSE=$(LAB_WAREHOUSE) LAKELOGIC_ENGINE=$(ENGINE) $(CURDIR)/$(BIN)/lakelogic serve contracts $(ARGS)
 
 lint: $(PROJECT_READY) ## Style, formatting, layers of the architecture, generated pages up to date
 	$(BIN)/ruff check .

@@ -332,7 +332,7 @@ def test_the_plan_tells_order_and_reasons_and_runs_nothing(estate: Path) -> None
         ({"entities": ("returns",)}, "Nothing is left to run", "its registry says enabled: false"),
         ({"registries": ()}, "needs a registry", "--registry"),
         ({"engine": "duckbd"}, "There is no engine `duckbd`", "duckdb"),
-        ({"window": "range"}, "Not available yet: `--window range`", "Nothing ran"),
+        ({"window": "range"}, "--window-start-date is missing", "Add --window-start-date 2026-02-01"),
         ({"summary_table": "a.b.c", "summary_database": "x"}, "`a.b.c` is not the name", "schema.table"),
         ({"summary_table": "runs"}, "needs a database", "--summary-database"),
     ],

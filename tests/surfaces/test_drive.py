@@ -73,15 +73,6 @@ PROMETHEUS = """lakelogic-driver \\
 --metrics-backend prometheus \\
 --metrics-host 0.0.0.0 \\
 --metrics-port 9100"""
-# Known, and refused until they do what they say.
-LATER = [
-    "--window range --window-start-date 2026-02-01 --window-end-date 2026-02-05",
-    "--backfill-start-date 2026-02-01 --backfill-end-date 2026-02-07 --backfill-granularity day",
-    "--reprocess-start-date 2026-02-01 --reprocess-end-date 2026-02-05",
-    "--approval-required --approval-file approvals/2026-02-06.ok",
-    "--cache-references",
-]
-
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -204,14 +195,6 @@ def test_the_pass_of_the_page_can_be_scraped(home: Path) -> None:
     assert {one["lakelogic_pass_running"] for one in seen} >= {1.0}
     assert max(one["lakelogic_pass_datasets_left"] for one in seen) == 17
     assert len(rows("insurance.gold.fact_claims", "claim_id")) == 6
-
-
-@pytest.mark.parametrize("words", LATER)
-def test_what_is_not_available_yet_is_refused_and_nothing_runs(home: Path, words: str) -> None:
-    result = call(f"lakelogic-driver --registry examples/insurance_elt/contracts/insurance/_registry.yaml {words}")
-    assert result.exit_code == 2
-    assert result.stderr.startswith("LL-E001  Not available yet: `--")
-    assert not (home / "lakelogic_warehouse").exists()
 
 
 def test_the_plan_is_shown_and_both_names_are_one_command(home: Path) -> None:

@@ -118,7 +118,9 @@ def _read(run_: Run, keep_lease: Callable[[], None] | None) -> Result:
     if run_.cut is not None:
         run_.identity |= run_.cut.identity(run_.run_id)
     run_.batch_id = window.batch_id(contract.dataset_name, run_.fingerprint, run_.identity)
-    empty = not slice_.pinned.files and slice_.pinned.table is None
+    # A table whose parts all lie in other days has nothing either, unless its days are to be emptied.
+    none_of_it = run_.cut is not None and run_.cut.column is None
+    empty = not slice_.pinned.files and (slice_.pinned.table is None or none_of_it)
     if empty and contract.source.empty_behavior == "fail":
         raise SourceError(
             f"There is nothing to read at `{slice_.described}`.", hint="The contract says empty_behavior: fail."
