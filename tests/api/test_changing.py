@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 from lakelogic.actions.quarantine import person
@@ -108,12 +106,3 @@ def test_a_dry_run_tells_the_plan_and_leaves_no_trace(client):
     assert "latest_order_record" in plan["text"]
     assert client.get("/api/v1/jobs").json()["items"] == []
     assert len(client.get("/api/v1/runs").json()["items"]) == 4
-
-
-def test_a_worker_process_does_what_waits_and_says_how_much(client, lab: Path):
-    asked = {"why": "overtaken", "rules": ["stale_duplicate"]}
-    job = job_of(client.post("/api/v1/quarantine/silver_orders/discard", json=asked))
-    command = [sys.executable, "-m", "lakelogic", "worker", "--until-idle"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=lab)
-    assert done.stdout.splitlines()[-1] == "1 done"
-    assert client.get(f"/api/v1/jobs/{job}").json()["state"] == "done"

@@ -30,6 +30,7 @@ EXECUTED: tuple[str, ...] = (
     "docs/how-to/profile.md",
     "docs/how-to/quarantine.md",
     "docs/how-to/use-from-python.md",
+    "docs/how-to/serve.md",
     "docs/how-to/share-rules.md",
     "docs/how-to/verify.md",
 )
