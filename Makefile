@@ -26,7 +26,7 @@ SPARK_READY := $(STAMPS)/spark
 # Spark needs Java; DuckDB and Polars do not.
 DEMO_NEEDS := $(if $(filter spark,$(ENGINE)),setup,$(PROJECT_READY))
 
-.PHONY: help setup demo test test-memory test-faults test-page test-api install build pipeline verify serve parity lint types docs reference pictures bench bench-full pins java clean
+.PHONY: help setup demo test test-memory test-faults test-orchestrators test-page test-api install build pipeline verify serve parity lint types docs reference pictures bench bench-full pins java clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -58,6 +58,9 @@ test-page: setup ## The driver page's commands on every engine, one after anothe
 
 test-api: $(PROJECT_READY) ## 20,000 made-up requests to the service, by its own OpenAPI document and beyond it (slow; N=… for another number)
 	$(BIN)/python scripts/walk_api.py $(if $(filter file,$(origin N)),20000,$(N)) --seed $(SEED)
+
+test-orchestrators: $(PROJECT_READY) ## Templates for Airflow, Prefect and Dagster with the real libraries, each in its own environment (slow)
+	$(BIN)/python scripts/walk_orchestrators.py $(VENV)/orchestrators $(ARGS)
 
 parity: setup ## Made-up contracts through all engines (N=5000 SEED=1 ENGINES=duckdb,polars,spark); prints what differed
 	$(BIN)/python -m lakelogic.parity $(N) --seed $(SEED) --engines $(ENGINES) $(ARGS)
