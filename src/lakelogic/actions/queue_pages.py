@@ -18,11 +18,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lakelogic import names
-from lakelogic.actions.quarantine import Place, Request, find
+from lakelogic.actions.quarantine import Place
+from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.driver.registry import Member
 from lakelogic.errors import NotFound
-from lakelogic.run.queue import STATES
+from lakelogic.run.places import QUARANTINE_FORMAT, places
+from lakelogic.run.queue import STATES, Queue, Stamped
 from lakelogic.storage import parquet
+from lakelogic.tables.registry import load as load_tables
 
 _KEPT = 4  # quarantines whose index is kept in memory
 _FILE, _ROW = "~file", "~row"
@@ -123,17 +126,20 @@ class QueuePages:
         return {**_light(light), "table": place.name, "values": own, "original": original}
 
     def _look(self, member: Member) -> tuple[Place, _Index | None]:
-        place = find(Request(str(member.path), env=member.loaded.env))
+        contract = member.loaded.contract
+        where = places(contract, LocalCatalog())
+        queue = Queue(load_tables(QUARANTINE_FORMAT), where.quarantine_location, Stamped.by(contract))
+        place = Place(contract.dataset_name, where.quarantine, queue, member.loaded)
         state = place.queue.state()
         if state is None:
             return place, None
+        # Whoever comes while one is being made waits for it, instead of making it too.
         with self._lock:
             known = self._kept.get(state.location)
             if known is not None and known.version == state.version:
                 self._kept.move_to_end(state.location)
                 return place, known
-        made = _Index(state.version, state.files, _read(place, state.files))
-        with self._lock:
+            made = _Index(state.version, state.files, _read(place, state.files))
             self._kept[state.location] = made
             self._kept.move_to_end(state.location)
             while len(self._kept) > _KEPT:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -12,7 +11,6 @@ from starlette.exceptions import HTTPException
 
 from lakelogic import errors
 
-log = logging.getLogger("lakelogic.api")
 MEDIA = "application/problem+json"
 
 # The most special class decides.
@@ -89,12 +87,3 @@ def handle(app: FastAPI) -> None:
         answer = problem(request, error.status_code, str(error.detail), code=code)
         answer.headers.update(error.headers or {})
         return answer
-
-    @app.exception_handler(Exception)
-    async def unforeseen(request: Request, error: Exception) -> JSONResponse:
-        log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-        # Its own text may hold values of rows.
-        return problem(
-            request, 500, f"This is a defect in LakeLogic: {type(error).__name__}.", code=errors.Defect.code,
-            hint="Please report it with the request id.",
-        )  # fmt: skip

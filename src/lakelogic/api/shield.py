@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import re
 import secrets
 import time
@@ -13,7 +14,9 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lakelogic.api.settings import Settings, host_names
-from lakelogic.errors import Refused, UsageError
+from lakelogic.errors import Defect, Refused, UsageError
+
+log = logging.getLogger("lakelogic.api")
 
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -74,13 +77,15 @@ class Shield:
         given = headers.get("x-request-id", "")
         request_id = given if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
         scope.setdefault("state", {})["request_id"] = request_id
-        started = False
+        started = is_over = False
         body = _Body(receive, self._settings.most_body_bytes)
 
         async def dressed(message: Message) -> None:
+            if not (body.is_too_large or is_over):  # nobody hears what the app makes of that
+                await plainly(message)
+
+        async def plainly(message: Message) -> None:
             nonlocal started
-            if body.is_too_large:
-                return  # whatever the app makes of a body that broke off
             if message["type"] == "http.response.start":
                 started = True
                 own = [(b"x-request-id", request_id.encode()), *HEADERS]
@@ -94,17 +99,28 @@ class Shield:
         if refusal is not None:
             await self._say(dressed, request_id, *refusal)
             return
+        # Not wait_for: it would wait for a thread that goes on, and so would whoever asked.
+        task = asyncio.ensure_future(self._app(scope, body, dressed))
         try:
-            # A thread that goes on after that has nobody to answer.
-            await asyncio.wait_for(self._app(scope, body, dressed), self._seconds(scope))
-        except _TooLarge:
-            pass
-        except TimeoutError:
-            if not started:
-                await self._say(dressed, request_id, 504, "It took too long.", UsageError.code, None)
-        if body.is_too_large and not started:
-            body.is_too_large = False
-            await self._say(dressed, request_id, 413, "The body is too large.", UsageError.code, None)
+            done, _ = await asyncio.wait({task}, timeout=self._seconds(scope))
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+        refused: tuple[int, str, str, int | None] | None = None
+        if not done:
+            task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+            refused = (504, "It took too long.", UsageError.code, None)
+            is_over = True
+            task.cancel()
+        elif body.is_too_large:
+            task.exception()
+            refused = (413, "The body is too large.", UsageError.code, None)
+        elif (error := task.exception()) is not None:
+            log.error("%s %s (%s) failed", scope["method"], scope["path"], request_id, exc_info=error)
+            # Its own text may hold values of rows.
+            refused = (500, f"This is a defect in LakeLogic: {type(error).__name__}.", Defect.code, None)
+        if refused is not None and not started:
+            await self._say(plainly, request_id, *refused)
 
     def _seconds(self, scope: Scope) -> float:
         settings = self._settings
