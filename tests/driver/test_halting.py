@@ -139,5 +139,11 @@ def test_jobs_of_spark_that_take_too_long_are_cancelled_by_their_tag(
         started["spark"] = registry.load("spark")
     assert started["spark"].session is not None  # so that Spark outlives the pass, for all tests
     assert_was_stopped(go("spark", entity_timeout=1.0, contracts=("silver_endless",)))
-    tracker = started["spark"].session._sc.statusTracker()
-    assert tracker.getActiveJobsIds() == []
+    context = started["spark"].session._sc
+    assert context.statusTracker().getActiveJobsIds() == []
+    assert context.getConf().get("spark.scheduler.mode") == "FAIR"
+    with started["spark"].work("silver_quick"):
+        assert started["spark"].session is not None
+        assert context.getLocalProperty("spark.scheduler.pool") == "silver_quick"
+        assert len(context.getJobTags()) == 1
+    assert (context.getLocalProperty("spark.scheduler.pool"), context.getJobTags()) == (None, set())
