@@ -26,7 +26,7 @@ SPARK_READY := $(STAMPS)/spark
 # Spark needs Java; DuckDB and Polars do not.
 DEMO_NEEDS := $(if $(filter spark,$(ENGINE)),setup,$(PROJECT_READY))
 
-.PHONY: help setup demo test test-memory test-faults test-orchestrators test-page test-api install build pipeline verify serve parity lint types docs reference pictures bench bench-full pins java clean
+.PHONY: help setup demo test test-memory test-faults test-orchestrators test-page test-api install build pipeline verify serve docker-run parity lint types docs reference pictures bench bench-full pins java clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -77,6 +77,12 @@ verify: pipeline ## All of that, and the lab's service is started, asked and end
 
 serve: $(PROJECT_READY) ## Serve the orders lab at http://127.0.0.1:8096; contracts that change are seen at once
 	cd $(LAB) && LAKELOGIC_WAREHOUSE=$(LAB_WAREHOUSE) LAKELOGIC_ENGINE=$(ENGINE) $(CURDIR)/$(BIN)/lakelogic serve contracts $(ARGS)
+
+docker-run: ## The lab with Docker Compose: PostgreSQL, service and worker at http://127.0.0.1:8096 (prints a token; needs .env, see .env.example)
+	docker compose build
+	docker compose run --rm lab
+	docker compose run --rm --no-deps service token new --person $(or $(USER),operator) --role admin
+	docker compose up
 
 lint: $(PROJECT_READY) ## Style, formatting, layers of the architecture, generated pages up to date
 	$(BIN)/ruff check .
