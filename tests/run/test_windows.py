@@ -24,8 +24,10 @@ from lakelogic.run.sequence import run
 from lakelogic.storage.dates import day_of_file
 
 Go = Callable[..., Result]
-# The other formats take the same way and much longer; `make test-faults` sets the variable.
-FORMATS = ["delta", "iceberg", "parquet"] if os.environ.get("LAKELOGIC_ALL_FAULTS") else ["delta"]
+# Other formats and engines take the same way and much longer; `make test-faults` sets the variable.
+_ALL = bool(os.environ.get("LAKELOGIC_ALL_FAULTS"))
+FORMATS = ["delta", "iceberg", "parquet"] if _ALL else ["delta"]
+ENGINES = ["duckdb", "polars", "spark"] if _ALL else ["duckdb"]
 
 
 def february(first: int, last: int | None = None, **more: bool) -> Asked:
@@ -53,9 +55,9 @@ def silver(name: str, **settings: Any) -> dict[str, Any]:
     }
 
 
-@pytest.fixture(scope="module")
-def engine() -> Iterator[Any]:
-    started = registry.load("duckdb")
+@pytest.fixture(scope="module", params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> Iterator[Any]:
+    started = registry.load(request.param)
     yield started
     started.close()
 

@@ -184,8 +184,8 @@ def run_pass(
                     chosen = window(settings.window, selection.estate, ledger, asked)
                     if chosen.warning:
                         warnings.append(f"{chosen.warning[0].upper()}{chosen.warning[1:]}: everything is read in full.")
-                    if resume is not None and len(settings.windows) > 1 and asked is not None:
-                        resume.scope = str(asked.days)
+                    if resume is not None and asked is not None:
+                        resume.scope = f"{settings.window} {asked.days}"
                     for text in warnings[told:]:
                         log.warning(text)
                     told = len(warnings)
@@ -245,7 +245,8 @@ def _settling(
     """Tell whoever must know of every outcome: the ledger, the state file, the listener."""
 
     def settle(found: Outcome) -> Outcome:
-        if approval is not None and found.status == "gated":
+        is_held = approval is not None and found.run_id is not None and runner.ledger.held(found.run_id) is not None
+        if approval is not None and found.status == "gated" and is_held:
             file = f" --approval-file {approval.file}" if approval.file else ""
             waits = f"waits for approval: lakelogic approve {found.run_id}{file}"
             found = replace(found, reasons=(*found.reasons, waits))
