@@ -5,15 +5,15 @@ WORKDIR /src
 COPY pyproject.toml README.md LICENSE ./
 COPY src src
 COPY examples examples
-RUN python -m venv /opt/lakelogic \
-    && /opt/lakelogic/bin/pip install --no-cache-dir ".[api,duckdb,polars,postgres]"
+RUN python -m venv /venv \
+    && /venv/bin/pip install --no-cache-dir ".[api,duckdb,polars,postgres]"
 
 FROM python:3.13-slim
 # A number, so that whoever runs it can see that it is not root.
 RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin lakelogic \
     && install --directory --owner=10001 --group=10001 /data
-COPY --from=build /opt/lakelogic /opt/lakelogic
-ENV PATH="/opt/lakelogic/bin:$PATH" \
+COPY --from=build /venv /venv
+ENV PATH="/venv/bin:$PATH" \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
     LAKELOGIC_ENGINE=duckdb \
