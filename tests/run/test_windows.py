@@ -124,6 +124,17 @@ def test_a_late_file_within_the_lookback_comes_with_a_later_window(go: Go) -> No
     assert go(bronze(source=source), february(3, late=False)).status == "no_new_data"
 
 
+def test_days_that_are_overwritten_are_made_of_all_their_files(go: Go) -> None:
+    written = bronze(
+        materialization={"target_path": "s.bronze.o", "strategy": "overwrite", "reprocess_date_column": "day"}
+    )
+    go(written, february(2, 3))
+    land(2, "22,2026-02-02,22", more="_late")
+    assert go(written, february(2)).counts.source == 3
+    assert ids("s.bronze.o") == [2, 3, 12, 13, 22]
+    assert go(written, february(2)).status == "no_new_data"
+
+
 def test_rows_of_a_table_are_appended_once_however_often_their_days_are_asked_for(go: Go) -> None:
     go(bronze())
     assert go(silver("a"), february(1, 2)).counts.source == 3

@@ -107,8 +107,8 @@ def _read(run_: Run, keep_lease: Callable[[], None] | None) -> Result:
     if job.ledger is not None and run_.places is not None:
         known = recover(job, run_.places, run_.progress, run_.events)
         seen, is_there = known.seen, known.table_exists
-    if run_.cut is not None and run_.cut.again:
-        seen = set()
+    if run_.cut is not None and (run_.cut.again or run_.cut.column is not None):
+        seen = set()  # days that are replaced are replaced by all of their files
     slice_ = window.pin_source(contract, job.catalog, seen, job.engine)
     if run_.cut is not None:
         slice_ = cuts.narrowed(slice_, run_.cut)
