@@ -74,6 +74,7 @@ PROMETHEUS = """lakelogic-driver \\
 --metrics-host 0.0.0.0 \\
 --metrics-port 9100"""
 
+
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that looks like the repository's root, with nothing made yet."""
