@@ -7,11 +7,12 @@ read from the one file that holds the row, and stay masked: the landed row is ne
 from __future__ import annotations
 
 import threading
+from bisect import bisect_left
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,7 +28,10 @@ from lakelogic.run.queue import STATES, Queue, Stamped
 from lakelogic.storage import parquet
 from lakelogic.tables.registry import load as load_tables
 
+T = TypeVar("T")
 _KEPT = 4  # quarantines whose index is kept in memory
+_CHOICES = 64  # answers to choices that are kept beside an index
+_STRIDE = 4_096
 _FILE, _ROW = "~file", "~row"
 _HIDDEN = frozenset({names.RAW, names.CLAIM})
 
@@ -69,11 +73,90 @@ class Facets:
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
 class _Index:
-    version: int
-    files: tuple[str, ...]
-    rows: pa.Table  # newest first
+    """What a choice looks at, of one version of a table, newest first; answers to choices are kept beside it."""
+
+    def __init__(self, version: int, files: tuple[str, ...], rows: pa.Table) -> None:
+        self.version = version
+        self.files = files
+        self.rows = rows
+        self._lock = threading.Lock()
+        self._columns = {name: rows.column(name).combine_chunks() for name in rows.column_names}
+        self._numbers = pa.array(range(rows.num_rows), pa.int64())
+        self._masks: OrderedDict[Wanted, tuple[pa.BooleanArray, int]] = OrderedDict()
+        self._counted: OrderedDict[Wanted, tuple[int, datetime | None, dict[str, dict[str, int]]]] = OrderedDict()
+
+    def mask(self, wanted: Wanted) -> tuple[pa.BooleanArray, int]:
+        """Which rows are meant, and how many these are."""
+        wanted = replace(wanted, after=None, limit=0)
+        known = self._masks.get(wanted)
+        if known is not None:
+            return known
+        found = pc.is_valid(self._numbers)
+        for part in self._parts(wanted):
+            found = pc.and_(found, part)
+        return self._remember(self._masks, wanted, (found, pc.sum(found).as_py() or 0))
+
+    def counted(self, wanted: Wanted) -> tuple[int, datetime | None, dict[str, dict[str, int]]]:
+        """How many rows are meant, since when the oldest waits, and counts by facet; states over all states."""
+        wanted = replace(wanted, after=None, limit=0)
+        known = self._counted.get(wanted)
+        if known is not None:
+            return known
+        any_state = self.rows.filter(self.mask(replace(wanted, states=()))[0])
+        rows = self.rows.filter(self.mask(wanted)[0])
+        counts = {
+            "state": {**dict.fromkeys(STATES, 0), **_counted(any_state.column("state"))},
+            "rule": _counted(pc.list_flatten(rows.column("rules"))),
+            "category": _counted(pc.list_flatten(rows.column("categories"))),
+            "run_id": _counted(rows.column("run_id")),
+            "source": _counted(rows.column("source")),
+        }
+        oldest = pc.min(rows.column("at")).as_py() if rows.num_rows else None
+        return self._remember(self._counted, wanted, (rows.num_rows, oldest, counts))
+
+    def _remember(self, kept: OrderedDict[Wanted, T], wanted: Wanted, found: T) -> T:
+        with self._lock:
+            kept[wanted] = found
+            while len(kept) > _CHOICES:
+                kept.popitem(last=False)
+        return found
+
+    def page(self, wanted: Wanted) -> tuple[list[dict[str, Any]], int, bool]:
+        """The rows of one page, how many there are in all, and whether more come."""
+        mask, total = self.mask(wanted)
+        start = 0 if wanted.after is None else self._behind(*wanted.after)
+        step = _STRIDE
+        found: list[int] = []
+        while start < len(mask) and len(found) <= wanted.limit:
+            hits = pc.indices_nonzero(mask.slice(start, step)).slice(0, wanted.limit + 1 - len(found))
+            found += [start + hit for hit in hits.to_pylist()]
+            start, step = start + step, step * 4
+        rows = self.rows.take(pa.array(found[: wanted.limit], pa.int64())).to_pylist()
+        return rows, total, len(found) > wanted.limit
+
+    def _parts(self, wanted: Wanted) -> Iterator[pa.BooleanArray]:
+        shared = {"state": wanted.states, "run_id": _one(wanted.run_id), "source": _one(wanted.source)}
+        for name, values in shared.items():
+            if values:
+                column = self._columns[name]
+                codes = [at for at, value in enumerate(column.dictionary.to_pylist()) if value in values]
+                yield pc.is_in(column.indices, pa.array(codes, column.indices.type))
+        for name, values in (("rules", wanted.rules), ("categories", wanted.categories)):
+            if values:
+                yield pc.is_in(self._numbers, _holding(self._columns[name], values))
+
+    def _behind(self, at: datetime | None, row_id: str) -> int:
+        """The place of the first row behind one, in the order of the list; rows without a time come last."""
+        moments, ids = self._columns["at"], self._columns["row_id"]
+
+        def is_behind(place: int) -> bool:
+            moment = moments[place].as_py()
+            if at is None or moment is None:
+                return moment is None and (at is not None or ids[place].as_py() < row_id)
+            return bool(moment < at or (moment == at and ids[place].as_py() < row_id))
+
+        return bisect_left(range(len(ids)), True, key=is_behind)
 
 
 class QueuePages:
@@ -88,29 +171,17 @@ class QueuePages:
         place, index = self._look(member)
         if index is None:
             return QueuePage(place.dataset, place.name, None, 0, ())
-        rows = _chosen(index.rows, wanted)
-        total = rows.num_rows
-        if wanted.after is not None:
-            rows = _after(rows, *wanted.after)
-        shown = tuple(_light(row) for row in rows.slice(0, wanted.limit).to_pylist())
-        return QueuePage(place.dataset, place.name, index.version, total, shown, rows.num_rows > wanted.limit)
+        rows, total, more = index.page(wanted)
+        shown = tuple(_light(row) for row in rows)
+        return QueuePage(place.dataset, place.name, index.version, total, shown, more)
 
     def facets(self, member: Member, wanted: Wanted) -> Facets:
         """Counts of the chosen rows by state, rule, category, run and source; states are counted over all states."""
         place, index = self._look(member)
         if index is None:
             return Facets(place.dataset, place.name, None, 0, None, {"state": dict.fromkeys(STATES, 0)})
-        any_state = _chosen(index.rows, Wanted((), wanted.rules, wanted.categories, wanted.run_id, wanted.source))
-        rows = _chosen(any_state, Wanted(wanted.states))
-        counts = {
-            "state": {**dict.fromkeys(STATES, 0), **_counted(any_state.column("state"))},
-            "rule": _counted(pc.list_flatten(rows.column("rules"))),
-            "category": _counted(pc.list_flatten(rows.column("categories"))),
-            "run_id": _counted(rows.column("run_id")),
-            "source": _counted(rows.column("source")),
-        }
-        oldest = pc.min(rows.column("at")).as_py() if rows.num_rows else None
-        return Facets(place.dataset, place.name, index.version, rows.num_rows, oldest, counts)
+        total, oldest, counts = index.counted(wanted)
+        return Facets(place.dataset, place.name, index.version, total, oldest, counts)
 
     def row(self, member: Member, row_id: str) -> dict[str, Any]:
         """One row with its values, masked as they are kept."""
@@ -174,7 +245,8 @@ def _read(place: Place, files: Sequence[str]) -> pa.Table:
             tables.append(pa.Table.from_arrays(arrays, schema=schema))
             at += batch.num_rows
     whole = pa.concat_tables(tables) if tables else schema.empty_table()
-    return whole.sort_by([("at", "descending"), ("row_id", "descending")]).unify_dictionaries()
+    in_order = whole.unify_dictionaries().sort_by([("at", "descending"), ("row_id", "descending")])
+    return in_order.combine_chunks()
 
 
 def _typed(values: pa.Array, kind: pa.DataType) -> pa.Array:
@@ -183,39 +255,14 @@ def _typed(values: pa.Array, kind: pa.DataType) -> pa.Array:
     return values if values.type == kind else values.cast(kind)
 
 
-def _chosen(rows: pa.Table, wanted: Wanted) -> pa.Table:
-    for column, values in (("state", wanted.states), ("run_id", _one(wanted.run_id)), ("source", _one(wanted.source))):
-        if values:
-            rows = rows.filter(pc.is_in(rows.column(column).cast(pa.string()), pa.array(values, pa.string())))
-    for column, values in (("rules", wanted.rules), ("categories", wanted.categories)):
-        if values:
-            rows = rows.take(_holding(rows.column(column), values))
-    return rows
-
-
 def _one(value: str | None) -> tuple[str, ...]:
     return () if value is None else (value,)
 
 
-def _holding(lists: pa.ChunkedArray, values: Sequence[str]) -> pa.Array:
-    """Which rows have one of the values in their list."""
-    parents, items = pc.list_parent_indices(lists), pc.list_flatten(lists)
-    if isinstance(parents, pa.ChunkedArray):
-        parents, items = parents.combine_chunks(), items.combine_chunks()
-    hit = pc.is_in(items, pa.array(values, pa.string()))
-    return pc.unique(parents.filter(hit))
-
-
-def _after(rows: pa.Table, at: datetime | None, row_id: str) -> pa.Table:
-    """The rows behind one, in the order of the list; those without a time come last."""
-    moments, ids = rows.column("at"), rows.column("row_id")
-    if at is None:
-        behind = pc.and_(pc.is_null(moments), pc.less(ids, row_id))
-    else:
-        moment = pa.scalar(at, pa.timestamp("us", tz="UTC"))
-        same = pc.and_(pc.equal(moments, moment), pc.less(ids, row_id))
-        behind = pc.or_kleene(pc.is_null(moments), pc.or_(pc.less(moments, moment), same))
-    return rows.filter(behind)
+def _holding(lists: pa.ListArray, values: Sequence[str]) -> pa.Array:
+    """The places of rows that have one of the values in their list."""
+    hit = pc.is_in(pc.list_flatten(lists), pa.array(values, pa.string()))
+    return pc.unique(pc.list_parent_indices(lists).filter(hit)).cast(pa.int64())
 
 
 def _counted(values: Any) -> dict[str, int]:
