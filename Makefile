@@ -38,7 +38,7 @@ demo: $(DEMO_NEEDS) ## Run the retail example end to end (ENGINE=spark, duckdb o
 
 test: setup ## All tests, Spark's included (ARGS="-k name" goes to pytest)
 ifeq ($(strip $(ARGS)),)
-	$(BIN)/python scripts/run_tests.py
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --durations=20
 else
 	$(BIN)/python -m pytest $(ARGS)
 endif
