@@ -146,4 +146,5 @@ def test_jobs_of_spark_that_take_too_long_are_cancelled_by_their_tag(
         assert started["spark"].session is not None
         assert context.getLocalProperty("spark.scheduler.pool") == "silver_quick"
         assert len(context.getJobTags()) == 1
-    assert (context.getLocalProperty("spark.scheduler.pool"), context.getJobTags()) == (None, set())
+    assert context.getLocalProperty("spark.scheduler.pool") is None
+    assert list(context.getJobTags()) == []
