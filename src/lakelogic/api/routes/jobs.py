@@ -29,8 +29,10 @@ After = Annotated[int, Query(ge=0, le=2**53, description="The number of the last
 LastEventId = Annotated[str | None, Header(alias="Last-Event-ID", description="As a browser sends it.")]
 _HEARTBEAT_SECONDS = 20.0
 _NEEDED = {"run": "operator", "replay": "steward", "discard": "steward", "release": "operator", "give_up": "operator"}
+# The shape of one event, as browsers read it.
+_EVENT = {"type": "object", "properties": {name: {"type": "string"} for name in ("id", "event", "data")}}
 _SSE: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "A stream of hints."}
+    200: {"content": {"text/event-stream": {"schema": _EVENT}}, "description": "A stream of hints."}
 }
 
 
