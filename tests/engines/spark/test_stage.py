@@ -104,6 +104,15 @@ def test_both_sides_are_written_once_and_counted(spark_engine: SparkEngine, tmp_
     assert {parts[0] for parts in left} == {"ll_side=good", "ll_side=bad"}
 
 
+def test_rows_are_counted_again_where_the_counter_answers_with_nothing(
+    spark_engine: SparkEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lakelogic.engines.spark.counting.read", lambda *_: {})
+    staged = stage_rows(spark_engine, ROWS, tmp_path / "b")
+    assert dict(staged.fates) == {1: 2}
+    assert staged.scanned is None
+
+
 def test_leftovers_of_a_crashed_attempt_are_not_taken_for_rows(spark_engine: SparkEngine, tmp_path: Path) -> None:
     stage_rows(spark_engine, ROWS, tmp_path / "b")
     staged = stage_rows(spark_engine, ROWS[:1], tmp_path / "b")

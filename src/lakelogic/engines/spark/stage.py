@@ -94,7 +94,8 @@ def _marks(frame: Frame, notes: counting.Notes, counter: Any) -> tuple[Mapping[i
     if notes.empty or notes.scan == 0:
         return {}, {}
     seen = counting.read(counter)
-    if seen is not None and not seen.get(_OTHER):
+    # An answer that lacks a count is none: a server under load has been seen to send an empty one.
+    if seen is not None and seen.get(_OTHER) == 0:
         found = {key: int(value or 0) for key, value in seen.items() if value}
         return (
             {number: found[f"fate{number}"] for number in notes.fates if f"fate{number}" in found},
