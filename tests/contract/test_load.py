@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from lakelogic.contract.document import Contract
 from lakelogic.contract.load import Loaded, load
 from lakelogic.contract.steps import Rename, Rollup, SqlStep
+from lakelogic.contract.tree import parse, plain
 from lakelogic.errors import LoadError, UsageError
 
 SEEDS = Path(__file__).parent / "seeds"
@@ -209,6 +210,27 @@ def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
     file = tmp_path / "bom.yaml"
     file.write_bytes(b"\xef\xbb\xbfsource: {path: a.csv}\n")
     assert load(file).contract.source.path == "a.csv"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 100_000, "a: " + "{b: " * 5_000 + "1" + "}" * 5_000, "- " * 100_000 + "1", "? " * 50_000 + "1"],
+    ids=["brackets", "braces", "dashes", "question marks"],
+)
+def test_what_is_nested_without_end_is_refused_before_it_takes_the_stack(text: str) -> None:
+    node, (problem,) = parse(text, "deep.yaml")
+    assert node is None
+    assert problem.message == "Values are nested more than 100 levels deep."
+    assert problem.where.line == 1
+
+
+def test_a_hundred_levels_are_read() -> None:
+    node, problems = parse("[" * 100 + "1" + "]" * 100, None)
+    assert problems == []
+    expected: object = 1
+    for _ in range(100):
+        expected = [expected]
+    assert plain(node) == expected
 
 
 def test_aliases_that_unfold_without_end_are_refused() -> None:

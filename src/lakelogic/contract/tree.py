@@ -12,6 +12,7 @@ import yaml
 from lakelogic.contract import codes
 from lakelogic.errors import Diagnostic, Where
 
+MOST_DEEP = 100
 MOST_VALUES = 200_000  # a document that unfolds to more is refused: nested aliases can explode
 
 
@@ -168,9 +169,30 @@ def _composed(text: str) -> yaml.Node | None:
     return found
 
 
+# Text that may be nested without end: many brackets, or much before the first word of a line.
+_MAYBE_DEEP = re.compile(r"^[ \t]{128}|(?:[-?:][ \t]+){32}", re.MULTILINE)
+
+
+def _too_deep(text: str, file: str | None) -> Diagnostic | None:
+    """What is nested too deeply: building it would take all of the stack, so its outline is read first."""
+    if text.count("[") + text.count("{") <= MOST_DEEP and not _MAYBE_DEEP.search(text):
+        return None
+    depth = 0
+    for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MOST_DEEP:
+            where = Where(file, event.start_mark.line + 1, event.start_mark.column + 1)
+            return Diagnostic(
+                codes.SYNTAX, f"Values are nested more than {MOST_DEEP} levels deep.", where, "Write it flatter."
+            )
+    return None
+
+
 def parse(text: str, file: str | None) -> tuple[Node | None, list[Diagnostic]]:
     """Read YAML text; None when nothing can be read at all, with every problem found."""
     try:
+        if (deep := _too_deep(text, file)) is not None:
+            return None, [deep]
         root = _composed(text)
     except yaml.YAMLError as error:
         return None, [_syntax(error, text, file)]
