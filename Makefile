@@ -51,7 +51,7 @@ test-faults: setup ## Disturbed runs at every point of the protocol, on every en
 	$(BIN)/python scripts/walk_two_runs.py $(filter --whole,$(ARGS))
 	$(BIN)/python scripts/walk_states.py 200
 	$(BIN)/python scripts/walk_cluster.py
-	LAKELOGIC_ALL_FAULTS=1 $(BIN)/python -m pytest tests/faults tests/run tests/engines/spark/test_delta_own.py
+	LAKELOGIC_ALL_FAULTS=1 $(BIN)/python -m pytest tests/faults tests/run tests/engines/spark/test_delta_own.py tests/engines/spark/test_servers.py
 
 test-page: setup ## The driver page's commands on every engine, one after another (slow)
 	LAKELOGIC_PAGE_ENGINES=duckdb,polars,spark $(BIN)/python -m pytest tests/surfaces/test_drive_windows.py $(ARGS)

@@ -111,7 +111,7 @@ def test_a_replay_after_a_fix_equals_a_clean_run(
     started: Any, strategy: str, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @settings(
-        max_examples=12,
+        max_examples=8,
         deadline=None,
         derandomize=True,
         phases=[Phase.generate],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -117,6 +118,7 @@ def test_a_server_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> 
         SparkEngine(remote=f"sc://127.0.0.1:{port}/;token=secret").session  # noqa: B018
 
 
+@pytest.mark.skipif("LAKELOGIC_ALL_FAULTS" not in os.environ, reason="tried by make test-faults")
 def test_the_home_page_and_a_plan_on_a_cluster(home: Path) -> None:
     program = """
 import importlib.util, json, sys
