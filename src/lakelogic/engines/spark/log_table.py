@@ -37,4 +37,7 @@ def add_rows(engine: SparkEngine, table: Sequence[str], rows: pa.Table, folder: 
         arrow_frame(session, rows).write.mode("append").saveAsTable(".".join(name(part) for part in table))
     except Exception as error:
         first = str(error).strip().partition("\n")[0]
-        raise TableError(f"The summary cannot be written to {'.'.join(table)} by Spark: {first}") from error
+        raise TableError(
+            f"The summary cannot be written to {folder or '.'.join(table)} by Spark: {first}",
+            hint="Check that the session may write there, or name another --summary-table or --summary-backend.",
+        ) from error
