@@ -136,9 +136,10 @@ def test_a_pass_can_be_scraped_while_it_goes_on_and_is_left_for_the_last_scrape(
         seen.append(scraped(port))
 
     done: list[Pass] = []
+    scraper = threading.Thread(target=lambda: seen.append(scraped(port)))
 
     def ended(found: Pass) -> None:
-        threading.Thread(target=lambda: seen.append(scraped(port))).start()
+        scraper.start()
         done.append(found)
 
     request = DriveRequest(
@@ -146,6 +147,7 @@ def test_a_pass_can_be_scraped_while_it_goes_on_and_is_left_for_the_last_scrape(
         metrics_prefix="shop", metrics_tags=("env=test",), metrics_linger=60, metrics_path="metrics.prom",
     )  # fmt: skip
     drive(request, listen=look, ended=ended)
+    scraper.join()  # it may still be reading what it was given
     first, second, last = seen
     assert first["shop_pass_running/test"] == 1
     assert first["shop_pass_datasets_left/test"] == 1
