@@ -122,6 +122,8 @@ class Monitor:
         """The pass is done, whatever came of it."""
         with self._alone:
             self._done = done
+        if self.endpoint is not None:
+            self.endpoint.final()
         try:
             self._send(done)
         except LakeLogicError as error:

@@ -63,9 +63,13 @@ class Endpoint:
         self.port: int = self._server.server_address[1]
         threading.Thread(target=self._server.serve_forever, name="metrics", args=(0.1,), daemon=True).start()
 
-    def linger(self, seconds: float) -> bool:
-        """Stay until somebody has scraped what is final now, or for so many seconds; whether somebody has."""
+    def final(self) -> None:
+        """What is read from now on does not change any more."""
         self._ended.set()
+
+    def linger(self, seconds: float) -> bool:
+        """Stay until somebody has scraped what is final, or for so many seconds; whether somebody has."""
+        self.final()
         return self._seen.wait(seconds)
 
     def close(self) -> None:
