@@ -176,6 +176,17 @@ def test_a_pass_that_shall_end_lets_what_runs_come_to_its_end(estate: Estate) ->
     assert exit_code(found.values()) == 3
 
 
+def test_what_waits_for_a_run_that_was_given_up_with_the_pass_is_skipped_with_the_pass(estate: Estate) -> None:
+    stop = threading.Event()
+
+    def work(member: Member) -> Outcome:
+        stop.set()
+        return outcome(member, "failed", "it was asked to end", exit_code=143)
+
+    found = run(estate, work, Policy(), stop)
+    assert [one.status for one in found.values()] == ["failed"] + ["skipped"] * (len(found) - 1)
+
+
 def test_work_that_dies_is_a_failure_and_not_a_pass_without_end(estate: Estate) -> None:
     def work(member: Member) -> Outcome:
         raise SystemExit(0)

@@ -66,14 +66,15 @@ class Schedule:
 
     def _begin(self, *, by_layer: bool) -> None:
         """Settle what can never run, and begin what may."""
-        if self._stop.is_set() and self._closed is None:
-            self._closed = "the pass was interrupted before its turn"
+        ends = self._stop.is_set()
+        if ends:
+            self._closed = self._closed or "the pass was interrupted before its turn"
         for dataset in list(self._waiting):
             blocker = self._blocker(dataset)
-            if blocker is not None and not (self._closed and blocker.status == "skipped"):
+            if blocker is not None and not ends and not (self._closed and blocker.status == "skipped"):
                 self._waiting.remove(dataset)
                 self._settle(self._held_back(dataset, blocker))
-            elif self._closed is not None:  # what needs nothing that failed is not held back by it
+            elif self._closed is not None:  # nothing that failed holds it back, or what it needs was interrupted too
                 self._waiting.remove(dataset)
                 self._settle(outcome(self._members[dataset], "skipped", self._closed, exit_code=5))
             elif len(self._running) < self._policy.max_workers and self._is_ready(dataset, by_layer=by_layer):
