@@ -16,6 +16,8 @@
     ├── TableError                      a table cannot be read or written
     │   ├── CommitConflict (later)      somebody else committed first
     │   └── FeatureRefused (never)      the table uses something we would damage
+    ├── ExportError                     rows cannot be sent elsewhere
+    │   └── ExportInterrupted (later)   the other side does not answer now, or is busy
     ├── DataError                       rows that the contract says must stop the run
     ├── GateClosed                      the result exists, publication is withheld
     ├── Blocked            (later)      a lease is held or an upstream is stale
@@ -238,6 +240,19 @@ class FeatureRefused(TableError):
 
     code = "LL-E042"
     exit_code = 2
+
+
+class ExportError(LakeLogicError):
+    """The other side took the request and refused it, or rows do not fit what the export asks."""
+
+    code = "LL-E045"
+
+
+class ExportInterrupted(ExportError):
+    """The other side does not answer now, or is busy; sending the same batch again is safe."""
+
+    code = "LL-E046"
+    retry: ClassVar[Retry] = "later"
 
 
 class DataError(LakeLogicError):

@@ -132,6 +132,22 @@ MIGRATIONS: tuple[Migration, ...] = (
             "CREATE INDEX runs_by_start_and_id ON runs (started_at, run_id)",
         ),
     ),
+    Migration(
+        5,
+        "what was sent elsewhere",
+        (
+            """
+            CREATE TABLE exports (
+                export_id TEXT NOT NULL PRIMARY KEY, dataset TEXT NOT NULL, export TEXT NOT NULL, kind TEXT NOT NULL,
+                destination TEXT NOT NULL, batch_id TEXT NOT NULL, table_version BIGINT NOT NULL,
+                state TEXT NOT NULL CHECK (state IN ('done', 'failed')), started_at {instant} NOT NULL,
+                finished_at {instant} NOT NULL, rows_sent BIGINT, bytes_sent BIGINT, attempts BIGINT NOT NULL,
+                known_there BIGINT NOT NULL, error_code TEXT, error_message TEXT, run_id TEXT, facts {json}
+            )
+            """,
+            "CREATE INDEX exports_by_dataset ON exports (dataset, export, finished_at)",
+        ),
+    ),
 )
 
 NEWEST = MIGRATIONS[-1].number
