@@ -19,6 +19,10 @@ from lakelogic.run.places import places
 from lakelogic.version import VERSION
 
 Domains = frozenset[str | None] | None  # None: all of them
+_IN_SHORT = (
+    "run_id", "status", "started_at", "finished_at", "duration_seconds", "counts_source", "counts_good",
+    "counts_quarantined", "quality_score", "target_version",
+)  # fmt: skip
 
 # Export → the variables without which it is off; one of several ways may be enough.
 EXPORTS: Mapping[str, tuple[tuple[str, ...], ...]] = {
@@ -40,12 +44,19 @@ def visible(served: Served, domains: Domains) -> list[Member]:
     return [member for member in served.members() if domains is None or member.domain in domains]
 
 
-def datasets(served: Served, domains: Domains) -> list[dict[str, Any]]:
-    """Every dataset with its newest run: two verdicts side by side, did it run and is the data good."""
+def datasets(served: Served, domains: Domains, runs: int = 1) -> list[dict[str, Any]]:
+    """Every dataset with its newest run: two verdicts side by side, did it run and is the data good.
+
+    With more runs than one, the newest of them come along in short.
+    """
     members = visible(served, domains)
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        runs = newest_runs(ledger.database, [member.dataset for member in members])
-    return [{**described(member), "last_run": _glance(runs.get(member.dataset))} for member in members]
+        found = newest_runs(ledger.database, [member.dataset for member in members], runs)
+    items = [{**described(member), "last_run": _glance(found.get(member.dataset))} for member in members]
+    if runs > 1:
+        for item in items:
+            item["recent"] = [{name: run[name] for name in _IN_SHORT} for run in found.get(item["dataset"], [])]
+    return items
 
 
 def described(member: Member) -> dict[str, Any]:

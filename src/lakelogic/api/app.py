@@ -45,6 +45,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     problems.handle(app)
     for module in (runtime, estate, contracts, runs, jobs, quarantine, decisions):
         app.include_router(module.router)
+    if settings.has_page:
+        from lakelogic.api.page import page_router
+
+        app.include_router(page_router())
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app
 

@@ -57,6 +57,7 @@ class Settings:
     seconds_per_request: float = 30.0
     stream_seconds: float = 300.0
     root_path: str = ""
+    has_page: bool = True
 
     @property
     def is_loopback(self) -> bool:

@@ -25,9 +25,14 @@ from lakelogic.errors import MissingExtra, UsageError
     "--workers", default=1, show_default=True, type=click.IntRange(0, 16), help="Workers beside it; 0 where others run."
 )
 @click.option("--tokens-only", is_flag=True, help="Ask for a token even on this machine.")
+@click.option("--no-ui", is_flag=True, help="Routes only, no page.")
+@click.option("--root-path", default="", help="Where a proxy in front has it: /lake.")
 @env_option
 @guarded
-def serve(places: tuple[str, ...], host: str, port: int, workers: int, tokens_only: bool, env: str | None) -> int:
+def serve(
+    places: tuple[str, ...], host: str, port: int, workers: int, tokens_only: bool, no_ui: bool, root_path: str,
+    env: str | None,
+) -> int:  # fmt: skip
     """Serve the estate at PLACES (registries, folders, contracts) over HTTP; by default that of this folder."""
     from lakelogic.actions.estate import EstateRequest
 
@@ -37,7 +42,10 @@ def serve(places: tuple[str, ...], host: str, port: int, workers: int, tokens_on
     except ImportError as error:
         raise MissingExtra("api", "The service") from error
     said: dict[str, object] = from_environment()
-    settings = Settings(EstateRequest(places or (".",), env), host, port, tokens_only=tokens_only, **said)  # type: ignore[arg-type]
+    settings = Settings(
+        EstateRequest(places or (".",), env), host, port, tokens_only=tokens_only, has_page=not no_ui,
+        root_path=root_path.rstrip("/"), **said,  # type: ignore[arg-type]
+    )  # fmt: skip
     click.echo(f"LakeLogic at http://{host}:{port} (routes: /docs, document: /openapi.json)", err=True)
     listen(settings, workers=workers)
     return 0

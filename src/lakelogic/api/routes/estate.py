@@ -15,10 +15,17 @@ from lakelogic.api.auth import Asking
 from lakelogic.api.models import Page, Row
 from lakelogic.api.service import service_of, trouble
 from lakelogic.errors import UsageError
+from lakelogic.version import VERSION
 
 router = APIRouter(prefix="/api/v1", tags=["estate"])
 Steps = Annotated[int, Query(ge=0, le=50)]
 _MOST_ROWS = 1_000_000  # a table through which a key is looked for while somebody waits
+
+
+@router.get("/me", response_model=Row, responses=trouble())
+def me(request: Request, caller: Asking) -> Response:
+    """Who asks, and their role in each domain; `*` stands for every domain."""
+    return document(request, {"person": caller.person, "roles": dict(caller.roles), "version": VERSION})
 
 
 @router.get("/estate", response_model=Row, responses=trouble())
@@ -28,9 +35,12 @@ def estate(request: Request, caller: Asking) -> Response:
 
 
 @router.get("/datasets", response_model=Page, responses=trouble())
-def datasets(request: Request, caller: Asking) -> Response:
-    """Every dataset with its newest run, in the order of a pass; one call for the state of the whole estate."""
-    found = overview.datasets(service_of(request).served, caller.domains)
+def datasets(request: Request, caller: Asking, runs: Annotated[int, Query(ge=1, le=30)] = 1) -> Response:
+    """Every dataset with its newest run, in the order of a pass; one call for the state of the whole estate.
+
+    `runs=14` brings the newest fourteen of each along, in short.
+    """
+    found = overview.datasets(service_of(request).served, caller.domains, runs)
     return document(request, {"items": found, "next": None})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Header, Request
+from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import Response
 
 from lakelogic.actions import ledger as action
@@ -19,6 +19,7 @@ from lakelogic.errors import NotFound
 from lakelogic.ledger.ask import RUNS, Question
 
 router = APIRouter(prefix="/api/v1/runs", tags=["runs"])
+Several = Annotated[list[Word], Query(max_length=20, default_factory=list)]
 Sort = Literal["started_at", "finished_at", "dataset", "status", "duration_seconds"]
 _KINDS: dict[str, Literal["instant", "number", "text"]] = {
     "started_at": "instant", "finished_at": "instant", "duration_seconds": "number", "dataset": "text",
@@ -29,24 +30,22 @@ IdempotencyKey = Annotated[Word | None, Header(alias="Idempotency-Key", descript
 
 @router.get("", response_model=Page, responses=trouble(400))
 def runs(
-    caller: Asking, dataset: Word | None = None, status: Word | None = None,
+    caller: Asking, status: Several, dataset: Word | None = None, pipeline: Word | None = None,
     layer: Word | None = None, domain: Word | None = None, system: Word | None = None, engine: Word | None = None,
     since: Since = None, until: Since = None, sort: Sort = "started_at", descending: bool = True,
     after: Cursor = None, limit: Limit = 50,
 ) -> Response:  # fmt: skip
-    """Runs, newest first; `next` goes on behind the last one."""
-    filters = {
-        "dataset": dataset,
-        "status": status,
-        "layer": layer,
-        "domain": domain,
-        "system": system,
-        "engine": engine,
-    }
+    """Runs, newest first; `next` goes on behind the last one. Several statuses may be asked for, or one pass."""
+    chosen = {
+        "dataset": dataset, "layer": layer, "domain": domain, "system": system, "engine": engine,
+        "pipeline_run_id": pipeline,
+    }  # fmt: skip
+    filters = {name: [value] for name, value in chosen.items() if value is not None} | (
+        {"status": status} if status else {}
+    )
     position = read_cursor(after, _KINDS[sort])
     question = Question(
-        sort, descending, {name: [value] for name, value in filters.items() if value is not None}, since, until,
-        position, limit, _among(caller),
+        sort, descending, filters, since, until, position, limit, _among(caller),
     )  # fmt: skip
     return answer(pages_of(action.ask("runs", question), limit, sort, RUNS.identity))
 
