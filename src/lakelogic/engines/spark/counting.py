@@ -24,6 +24,7 @@ class Notes:
     copies: tuple[int, ...] = ()
     empty: bool = False  # the scan had no files
     small: bool = False  # a few rows, on the session for small inputs
+    size: int | None = None  # bytes of the Parquet files that it reads, where it does little else
 
 
 def noted(frame: Frame, notes: Notes) -> Frame:

@@ -161,8 +161,11 @@ class SparkEngine:
         """The landed columns and where each row came from."""
         if pinned.own:
             self.own_delta()
-        session, small = self._for(scan.size_of(pinned.files))
+        size = scan.size_of(pinned.files)
+        session, small = self._for(size)
         frame = scan.scan(session, read, pinned)
+        if read.format in ("parquet", "delta"):
+            frame = noted(frame, replace(notes_of(frame), size=size))
         # One task for a few rows: nothing has to be moved between tasks then.
         return noted(frame.coalesce(1), replace(notes_of(frame), small=True)) if small else frame
 

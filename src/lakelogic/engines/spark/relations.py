@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lakelogic.engines.base import Frame
+from lakelogic.engines.spark.counting import notes_of
 from lakelogic.engines.spark.expressions import sql
 from lakelogic.engines.spark.session import functions_of
 from lakelogic.engines.spark.text import name
@@ -13,6 +14,7 @@ from lakelogic.plan.nodes import Expand, Join, Pairs, Stack
 from lakelogic.sql.expressions import Expression
 
 _LEFT, _RIGHT = "~left", "~right"
+FEW_BYTES = 32 * 2**20  # of Parquet, which may be ten times as much where it is looked up
 
 
 def join(frame: Frame, node: Join, links: Mapping[str, Frame]) -> Frame:
@@ -66,12 +68,42 @@ def pairs(frame: Frame, node: Pairs, links: Mapping[str, Frame]) -> Frame:
     keyed, link, matched = _sides(frame.where(sql(node.where)), links[node.link], node.on, node.take, more)
     keyed = keyed.selectExpr("*", f"TRUE AS {name(_LEFT)}")
     link = link.selectExpr("*", f"TRUE AS {name(_RIGHT)}")
-    return keyed.join(link, matched, node.kind).selectExpr(
+    if node.kind == "full" and node.condition is None and _is_few_beside_many(links[node.link], frame):
+        joined = _few_beside_many(keyed, link, matched, len(node.on))
+    else:
+        joined = keyed.join(link, matched, node.kind)
+    return joined.selectExpr(
         *(name(column) for column in frame.columns),
         *(name(new) for _, new in node.take),
         f"({name(_LEFT)} IS NOT NULL) AS {name(node.has_left)}",
         f"({name(_RIGHT)} IS NOT NULL) AS {name(node.has_right)}",
     )
+
+
+def _is_few_beside_many(link: Frame, frame: Frame) -> bool:
+    """Whether the rows of a link fit beside every task, and the frame is files that may be read twice."""
+    few, many = notes_of(link), notes_of(frame)
+    if few.size is None or many.size is None or many.small:
+        return False
+    return few.size <= FEW_BYTES and few.size * 4 <= many.size
+
+
+def _few_beside_many(keyed: Frame, link: Frame, matched: Any, keys: int) -> Frame:
+    """A full join that moves none of the many rows: they look up the few, and the few without a match come after.
+
+    Spark itself moves and sorts both sides of a full join. The keys alone are read once more for those without one.
+    """
+    functions = functions_of(keyed)
+    theirs, seen = ([f"~{word}{i}" for i in range(keys)] for word in ("key", "seen"))
+    own = keyed.selectExpr(*(name(f"~own{i}") for i in range(keys)))
+    few = functions.broadcast(link.selectExpr(*map(name, theirs)))
+    found = own.join(few, matched, "inner").selectExpr(
+        *(f"{name(key)} AS {name(new)}" for key, new in zip(theirs, seen, strict=True))
+    )
+    same = " AND ".join(f"{name(key)} = {name(new)}" for key, new in zip(theirs, seen, strict=True))
+    rest = link.join(functions.broadcast(found.distinct()), functions.expr(same), "left_anti")
+    beside = keyed.join(functions.broadcast(link), matched, "left")
+    return beside.unionByName(rest, allowMissingColumns=True)
 
 
 def stack(frame: Frame, node: Stack, links: Mapping[str, Frame]) -> Frame:
