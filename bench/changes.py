@@ -110,6 +110,9 @@ def merge(wanted: Wanted) -> None:
             Case("delta-rs-by-hand", "delta-rs", "merges", job={"by": "delta-rs"}),
             *([Case("delta-merge-by-hand", "spark", "merges", job={"by": "spark"})] if _has_delta(wanted) else []),
         ]
+        if strategy == "merge" and _has_delta(wanted):
+            job = {"by": "spark", "stamped": True}
+            cases.append(Case("delta-merge-by-hand-with-lineage", "spark", "merges", job=job))
         for turn in range(wanted.rounds):
             for case in cases:
                 key = f"merge/{rows}-{strategy}-{share:.0%}/{case.name}/{turn}"

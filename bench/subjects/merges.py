@@ -13,6 +13,13 @@ from typing import Any
 FIELDS = {"id": "bigint", "customer": "string", "amount": "decimal(12,2)", "seen": "timestamp"}
 FIRST, LAST = "1900-01-01 00:00:00", "9999-12-31 00:00:00"
 TABLE = "lakelogic_warehouse/bench/silver/orders"
+# What LakeLogic's table has beside the contract's columns, for a merge by hand that writes as much.
+STAMPS = {
+    "_lakelogic_source": "'changes.parquet'", "_lakelogic_processed_at": "current_timestamp()",
+    "_lakelogic_run_id": "'run'", "_lakelogic_contract_name": "'orders'", "_lakelogic_domain": "CAST(NULL AS STRING)",
+    "_lakelogic_system": "CAST(NULL AS STRING)", "_lakelogic_created_at": "current_timestamp()",
+    "_lakelogic_created_by": "'lakelogic'",
+}  # fmt: skip
 
 
 def versions() -> dict[str, str]:
@@ -98,6 +105,11 @@ def _make(started: Any, job: dict[str, Any], work: Path) -> None:
                 instant = pc.assume_timezone(pa.scalar(text).cast(pa.timestamp("us")), "UTC").cast(kind)
                 rows = rows.append_column(name, pa.repeat(instant, rows.num_rows))
             rows = rows.append_column("is_current", pa.repeat(pa.scalar(value=True), rows.num_rows))
+        if job.get("stamped"):
+            import duckdb
+
+            stamps = ", ".join(f"{value} AS {name}" for name, value in STAMPS.items())
+            rows = duckdb.sql(f"SELECT *, {stamps} FROM rows".replace("STRING", "VARCHAR")).to_arrow_table()
         write_deltalake(str(work / TABLE), rows, mode="append")
 
 
@@ -160,8 +172,9 @@ def _by_delta_rs(_: Any, job: dict[str, Any], work: Path) -> None:
 def _by_spark(spark: Any, job: dict[str, Any], work: Path) -> None:
     table, changes = f"delta.`{work / TABLE}`", f"parquet.`{work / 'landing' / 'changes.parquet'}`"
     if job["strategy"] == "merge":
+        stamps = [f"{value} AS {name}" for name, value in STAMPS.items()] if job.get("stamped") else []
         spark.sql(
-            f"MERGE INTO {table} t USING {changes} s ON t.id = s.id "
+            f"MERGE INTO {table} t USING (SELECT {', '.join(['*', *stamps])} FROM {changes}) s ON t.id = s.id "
             "WHEN MATCHED AND s.seen >= t.seen THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
         )
         return
