@@ -103,7 +103,7 @@ def _judged_again(
 ) -> RowStory:
     contract = loaded.contract
     keys = load_keys((), os.environ)
-    engine = registry.load(engine_name or _quick())
+    engine = registry.load(engine_name or quick_engine())
     try:
         queue = Queue(place.queue.tables, place.queue.location, place.queue.stamped)
         landed = landed_rows(contract, queue, application(contract.dataset_name, "bad"), [kept], keys, engine)
@@ -166,7 +166,7 @@ def _contract_of(run: Mapping[str, Any]) -> Loaded | None:
         return None
 
 
-def _quick() -> str:
+def quick_engine() -> str:
     """One row needs no cluster."""
     return os.environ.get("LAKELOGIC_ENGINE") or next(
         (name for name in ("duckdb", "polars") if find_spec(name)), registry.default_name()
@@ -279,7 +279,7 @@ def _read_again(told: RowStory, loaded: Loaded, key: Mapping[str, str], engine_n
     stat = Path(source).stat()
     file = FileInfo(source, stat.st_size, stat.st_mtime_ns)
     pinned = window.pin_files((file,), window.source_format(contract), source)
-    engine = registry.load(engine_name or _quick())
+    engine = registry.load(engine_name or quick_engine())
     try:
         plan, links = _plan(loaded, window.look(contract, pinned, engine), engine)
         frame = engine.scan(plan.read, pinned.pinned)

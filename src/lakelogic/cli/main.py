@@ -16,6 +16,7 @@ from lakelogic.cli.console import Console, end_in_order, guarded
 from lakelogic.cli.drive import drive
 from lakelogic.cli.estate import estate
 from lakelogic.cli.imports import import_
+from lakelogic.cli.lineage import lineage
 from lakelogic.cli.options import env_option, json_flag, pack_dir_option, pack_option, set_option
 from lakelogic.cli.quarantine import quarantine
 from lakelogic.cli.serve import serve, token, worker
@@ -33,7 +34,20 @@ def cli() -> None:
     """Run data contracts: every row accounted for, on Spark, Polars or DuckDB."""
 
 
-for command in (quarantine, approve, bootstrap, drive, estate, state, import_, serve, worker, token, *COMMANDS):
+for command in (
+    quarantine,
+    approve,
+    bootstrap,
+    drive,
+    estate,
+    state,
+    import_,
+    lineage,
+    serve,
+    worker,
+    token,
+    *COMMANDS,
+):
     cli.add_command(command)
 
 

@@ -25,6 +25,7 @@ from lakelogic.tables.registry import load as load_tables
 _TEXT = ("csv", "tsv")
 _JSON = ("json", "ndjson")
 _TABLES = ("delta", "iceberg")
+_NO_ENGINE: Engine = None  # type: ignore[assignment]  # only keys of JSON are found by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +204,13 @@ def pin_links(contract: Contract, catalog: LocalCatalog, engine: Engine | None =
             found = pin_files(files, file_format, place)
         slices[link.name] = found
     return slices
+
+
+def glimpse(contract: Contract | None, slice_: Slice) -> SourceColumns:
+    """The columns of a slice that is no JSON, for which no engine is needed; of a link without a contract."""
+    if contract is None:
+        return _look(slice_, _NO_ENGINE, {})
+    return look(contract, slice_, _NO_ENGINE)
 
 
 def look_at_links(slices: Mapping[str, Slice], engine: Engine) -> dict[str, SourceColumns]:

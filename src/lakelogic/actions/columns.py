@@ -1,0 +1,261 @@
+"""Which column came from which, through which steps, over all datasets of an estate; up and down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from lakelogic.actions.served import Served
+from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.driver.registry import Member
+from lakelogic.errors import CompileError, LakeLogicError, NotFound
+from lakelogic.plan.compile import SourceColumns, compile_contract
+from lakelogic.plan.lineage import EVERY_COLUMN, Origin, column_origins
+from lakelogic.plan.nodes import Landed, Plan
+from lakelogic.run import window
+from lakelogic.run.places import places
+from lakelogic.sql.types import Type
+
+Domains = frozenset[str | None] | None
+_STAMPS = "_lakelogic_"
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One column flows into another. `dataset` is None where no contract of the estate makes the upper one."""
+
+    dataset: str | None
+    name: str  # of the table or the files
+    column: str
+    below: str
+    below_column: str
+    origin: Origin
+
+    @property
+    def above_id(self) -> str:
+        """The upper column in the whole graph."""
+        return f"{self.dataset or self.name}.{self.column}"
+
+    @property
+    def below_id(self) -> str:
+        """The lower one."""
+        return f"{self.below}.{self.below_column}"
+
+
+@dataclass(slots=True)
+class ColumnGraph:
+    """All columns of an estate. `unknown` are datasets whose plan cannot be made without their source."""
+
+    types: dict[str, dict[str, Type]] = field(default_factory=dict)
+    masks: dict[str, dict[str, str]] = field(default_factory=dict)
+    edges: list[Edge] = field(default_factory=list)
+    unknown: dict[str, str] = field(default_factory=dict)
+
+    def above(self, dataset: str, column: str) -> list[Edge]:
+        """What a column is made of."""
+        return [one for one in self.edges if one.below == dataset and one.below_column == column]
+
+    def below(self, dataset: str, column: str) -> list[Edge]:
+        """What is made of a column."""
+        return [one for one in self.edges if one.dataset == dataset and one.column == column]
+
+    def concealed(self, dataset: str) -> frozenset[str]:
+        """Columns that are in clear here and masked somewhere further down: who looks up from there sees them not."""
+        hidden: dict[tuple[str, str], None] = {
+            (name, column): None for name, masks in self.masks.items() for column in masks
+        }
+        waiting = list(hidden)
+        while waiting:
+            at = waiting.pop()
+            for edge in self.above(*at):
+                known = (edge.dataset or edge.name, edge.column)
+                if edge.column != EVERY_COLUMN and known not in hidden:
+                    hidden[known] = None
+                    waiting.append(known)
+        own = self.masks.get(dataset, {})
+        return frozenset(column for name, column in hidden if name == dataset and column not in own)
+
+
+@lru_cache(maxsize=4)
+def _graph(served: Served, version: int) -> ColumnGraph:
+    del version  # it only says for how long the answer holds
+    graph, catalog = ColumnGraph(), LocalCatalog()
+    members = served.members()
+    made_at = {where: member.dataset for member in members if (where := _target(member, catalog)) is not None}
+    for member in members:
+        contract = member.loaded.contract
+        source = contract.source.path or (contract.server.path if contract.server else None)
+        above = {Plan.SOURCE: (_maker(source, made_at, catalog), str(source or Plan.SOURCE))}
+        for link in contract.links:
+            place = link.table or link.path
+            above[link.name] = (_maker(place, made_at, catalog), str(place or link.name))
+        plan = _planned(member, above, graph)
+        if plan is None:
+            continue
+        graph.types[member.dataset] = {
+            column.name: column.type
+            for column in plan.columns
+            if column.on_good and not column.name.startswith(("~", _STAMPS))
+        }
+        graph.masks[member.dataset] = {mask.column: mask.strategy for mask in plan.masks if "~" not in mask.column}
+        for column, origins in column_origins(plan).items():
+            if column not in graph.types[member.dataset]:
+                continue
+            for origin in origins:
+                dataset, name = above.get(origin.place, (None, origin.place))
+                graph.edges.append(Edge(dataset, name, origin.column, member.dataset, column, origin))
+    return graph
+
+
+def column_graph(served: Served) -> ColumnGraph:
+    """The columns of an estate; made once for each state of its contracts."""
+    return _graph(served, served.version)
+
+
+def _target(member: Member, catalog: LocalCatalog) -> str | None:
+    try:
+        return places(member.loaded.contract, catalog).target_location
+    except LakeLogicError:
+        return None
+
+
+def _maker(place: Any, made_at: Mapping[str, str], catalog: LocalCatalog) -> str | None:
+    if not place:
+        return None
+    try:
+        return made_at.get(catalog.resolve(str(place)))
+    except LakeLogicError:
+        return None
+
+
+def _planned(member: Member, above: Mapping[str, tuple[str | None, str]], graph: ColumnGraph) -> Plan | None:
+    """The plan of a dataset over what the plans before it make, and over files as they lie there now."""
+    looked = _glimpse(member)
+
+    def landed(name: str) -> SourceColumns | None:
+        known = graph.types.get(above[name][0] or "")
+        if known is None:
+            return looked.get(name)
+        return SourceColumns("delta", tuple(Landed(column, type_) for column, type_ in known.items()))
+
+    links = {name: found for name in above if name != Plan.SOURCE and (found := landed(name)) is not None}
+    for source in (landed(Plan.SOURCE), None):
+        try:
+            return compile_contract(member.loaded, source, links or None).plan
+        except CompileError as error:
+            graph.unknown[member.dataset] = error.message
+    return None
+
+
+def _glimpse(member: Member) -> dict[str, SourceColumns]:
+    """The columns of a source and of links that can be told without an engine: the header of one file, a schema."""
+    contract, catalog = member.loaded.contract, LocalCatalog()
+    slices: dict[str, window.Slice] = {}
+    with suppress(LakeLogicError, OSError):  # not there yet: then the contract alone tells its columns
+        found = window.pin_source(contract, catalog, set())
+        newest = max(found.files, key=lambda file: file.mtime_ns, default=None)
+        if newest is not None:
+            found = window.pin_files((newest,), found.format, found.described)
+        if newest is not None or found.pinned.table is not None:
+            slices[Plan.SOURCE] = found
+    with suppress(LakeLogicError, OSError):  # what is looked up in a link that is not there has no origin
+        slices |= window.pin_links(contract, catalog)
+    told: dict[str, SourceColumns] = {}
+    for name, slice_ in slices.items():
+        if slice_.format not in ("json", "ndjson"):
+            try:
+                told[name] = window.glimpse(contract if name == Plan.SOURCE else None, slice_)
+            except (LakeLogicError, OSError):
+                continue
+    return told
+
+
+def columns_of(
+    served: Served, dataset: str, column: str | None = None, depth: int = 10, domains: Domains = None
+) -> dict[str, Any]:
+    """The columns of a dataset (or one of them): what each is made of, what is made of it, and the way as a graph."""
+    member, graph = served.member(dataset), column_graph(served)
+    known = graph.types.get(dataset, {})
+    if column is not None:
+        match = next((name for name in known if name.lower() == column.lower()), None)
+        if match is None:
+            raise NotFound(
+                f"`{dataset}` has no column `{column}`.", hint=f"It has {', '.join(list(known)[:20]) or 'none known'}."
+            )
+        known = {match: known[match]}
+    seen = {one.dataset for one in served.members() if domains is None or one.domain in domains}
+
+    def is_seen(edge: Edge) -> bool:
+        return edge.below in seen and (edge.dataset is None or edge.dataset in seen)
+
+    told = []
+    for name, type_ in known.items():
+        up = [edge for edge in graph.above(dataset, name) if is_seen(edge)]
+        down = [edge for edge in graph.below(dataset, name) if is_seen(edge)]
+        strongest = max((edge.origin.kind for edge in up), key=_KINDS.index, default="constant")
+        told.append({
+            "column": name, "type": str(type_), "masked": graph.masks.get(dataset, {}).get(name), "kind": strongest,
+            "upstream": [_up(edge) for edge in up],
+            "downstream": [
+                {"dataset": edge.below, "column": edge.below_column, "kind": edge.origin.kind} for edge in down
+            ],
+        })  # fmt: skip
+    edges = _reach(graph, dataset, known, depth if column is not None else 1, is_seen)
+    note = graph.unknown.get(dataset)
+    return {
+        "dataset": member.dataset,
+        "columns": told,
+        "nodes": _nodes(served, graph, edges, dataset, known),
+        "edges": [{"from": edge.above_id, "to": edge.below_id, "kind": edge.origin.kind} for edge in edges],
+        "notes": [note] if note and not known else [],
+    }
+
+
+_KINDS = ("constant", "copied", "joined", "derived", "masked", "aggregated")
+
+
+def _up(edge: Edge) -> dict[str, Any]:
+    return {
+        "dataset": edge.dataset, "name": edge.name, "column": edge.column, "kind": edge.origin.kind,
+        "steps": [{"label": step.label, "expression": step.expression} for step in edge.origin.steps],
+    }  # fmt: skip
+
+
+def _reach(graph: ColumnGraph, dataset: str, columns: Iterable[str], depth: int, is_seen: Any) -> list[Edge]:
+    """The edges that lie so many steps up and down of the columns."""
+    found: dict[Edge, None] = {}
+    for upward in (True, False):
+        rim, known = {(dataset, column) for column in columns}, set[tuple[str, str]]()
+        for _ in range(depth):
+            nearer = [
+                edge
+                for edge in graph.edges
+                if is_seen(edge) and ((edge.below, edge.below_column) if upward else (edge.dataset, edge.column)) in rim
+            ]
+            found.update(dict.fromkeys(nearer))
+            known |= rim
+            ends = {(e.dataset or "", e.column) if upward else (e.below, e.below_column) for e in nearer}
+            rim = ends - known
+            if not rim:
+                break
+    return list(found)
+
+
+def _nodes(
+    served: Served, graph: ColumnGraph, edges: Iterable[Edge], dataset: str, columns: Iterable[str]
+) -> list[dict[str, Any]]:
+    found: dict[str, tuple[str | None, str, str]] = {f"{dataset}.{name}": (dataset, dataset, name) for name in columns}
+    for edge in edges:
+        found.setdefault(edge.above_id, (edge.dataset, edge.name, edge.column))
+        found.setdefault(edge.below_id, (edge.below, edge.below, edge.below_column))
+    layers = {member.dataset: member.layer for member in served.members()}
+    return [
+        {
+            "id": key, "dataset": owner, "name": name, "column": column,
+            "layer": layers.get(owner) if owner else None, "masked": graph.masks.get(owner or "", {}).get(column),
+        }
+        for key, (owner, name, column) in found.items()
+    ]  # fmt: skip
