@@ -106,3 +106,24 @@ def test_a_dry_run_tells_the_plan_and_leaves_no_trace(client):
     assert "latest_order_record" in plan["text"]
     assert client.get("/api/v1/jobs").json()["items"] == []
     assert len(client.get("/api/v1/runs").json()["items"]) == 4
+
+
+def test_an_export_is_a_job_that_is_done_by_a_worker_and_told_with_its_history(client, lab, work):
+    contract = lab / "contracts/gold/region_kpis.yaml"
+    contract.write_text(contract.read_text() + "  - {type: files, target: out, when: manual}\n")
+    asked = client.post("/api/v1/exports/gold_region_kpis", json={"only": ["files"], "why": "for the auditor"})
+    assert asked.status_code == 202, asked.text
+    assert work() == 1
+    done = client.get(f"/api/v1/jobs/{asked.json()['job_id']}").json()
+    assert (done["state"], done["outcome"]["exports"][0]["state"]) == ("done", "exported")
+    items = {one["export"]: one for one in client.get("/api/v1/exports").json()["items"]}
+    assert (items["files"]["status"], items["files"]["rows"]) == ("up to date", 4)
+    assert items["snowflake"]["status"] == "not configured"
+    assert client.get("/api/v1/exports/gold_region_kpis").json()["items"][0]["state"] == "done"
+
+
+def test_an_export_needs_an_operator_and_must_be_there(serve, client, token):
+    assert client.post("/api/v1/exports/silver_orders", json={}).status_code == 404
+    assert client.post("/api/v1/exports/gold_region_kpis", json={"only": ["tape"]}).status_code == 404
+    steward = serve(token=token("ada", lab="steward"))
+    assert steward.post("/api/v1/exports/gold_region_kpis", json={}).status_code == 403

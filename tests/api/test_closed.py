@@ -160,14 +160,14 @@ def test_sizes_and_rates_have_limits(serve):
 
 
 def test_an_answer_that_takes_too_long_is_given_up(serve, monkeypatch):
-    monkeypatch.setattr("lakelogic.api.routes.estate.overview.export_status", lambda: time.sleep(0.6) or {})
+    monkeypatch.setattr("lakelogic.api.routes.exports.overview.export_status", lambda *_: time.sleep(0.6) or {})
     slow = serve(seconds_per_request=0.05).get("/api/v1/exports")
     assert (slow.status_code, slow.json()["title"]) == (504, "It took too long.")
     assert serve(seconds_per_request=20.0).get("/api/v1/exports").json() == {}
 
 
 def test_a_defect_is_told_without_what_it_was_about(client, monkeypatch):
-    monkeypatch.setattr("lakelogic.api.routes.estate.overview.export_status", lambda: {}["ada@example.com"])
+    monkeypatch.setattr("lakelogic.api.routes.exports.overview.export_status", lambda *_: {}["ada@example.com"])
     answer = client.get("/api/v1/exports")
     assert (answer.status_code, answer.json()["code"]) == (500, "LL-E090")
     assert "ada@example.com" not in answer.text

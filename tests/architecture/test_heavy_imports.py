@@ -26,11 +26,15 @@ HOMES = {
     "starlette": ("api/",),
     "uvicorn": ("api/",),
     "jwt": ("api/",),
+    "snowflake": ("exports/",),
+    "databricks": ("exports/",),
+    "boto3": ("exports/",),
+    "botocore": ("exports/",),
     "click": ("cli/",),
     "rich": ("cli/",),
 }
 
-HEAVY = ("pyspark", "polars", "duckdb", "deltalake", "pyiceberg", "fastapi", "uvicorn", "sqlalchemy", "pandas", "numpy")
+HEAVY = ("pyspark", "polars", "duckdb", "deltalake", "pyiceberg", "fastapi", "uvicorn", "sqlalchemy", "pandas", "numpy", "snowflake", "databricks", "boto3")
 
 CONTRACT = """
 source:

@@ -68,7 +68,7 @@ def test_every_document_has_a_schema() -> None:
 
 
 def test_keys_that_are_not_available_yet_say_so_in_the_editor() -> None:
-    assert "Not available yet" in json_schema()["properties"]["exports"]["description"]
+    assert "Not available yet" in json_schema()["properties"]["notifications"]["description"]
     assert "Not available yet" not in json_schema()["properties"]["source"]["description"]
 
 

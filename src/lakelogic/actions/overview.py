@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
 from typing import Any
 
+from lakelogic.actions.export import kinds, status
 from lakelogic.actions.preview import preview
 from lakelogic.actions.queue_pages import QueuePages, Wanted
 from lakelogic.actions.served import Served
@@ -23,20 +22,6 @@ _IN_SHORT = (
     "run_id", "status", "started_at", "finished_at", "duration_seconds", "counts_source", "counts_good",
     "counts_quarantined", "quality_score", "target_version",
 )  # fmt: skip
-
-# Export → the variables without which it is off; one of several ways may be enough.
-EXPORTS: Mapping[str, tuple[tuple[str, ...], ...]] = {
-    "snowflake": (
-        ("SNOWFLAKE_ACCOUNT", "SNOWFLAKE_USER", "SNOWFLAKE_PASSWORD"),
-        ("SNOWFLAKE_ACCOUNT", "SNOWFLAKE_USER", "SNOWFLAKE_PRIVATE_KEY_PATH"),
-    ),
-    "databricks": (
-        ("DATABRICKS_HOST", "DATABRICKS_TOKEN"),
-        ("DATABRICKS_HOST", "DATABRICKS_CLIENT_ID", "DATABRICKS_CLIENT_SECRET"),
-        ("DATABRICKS_HOST", "DATABRICKS_CONFIG_PROFILE"),
-    ),
-    "s3": (("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "S3_ARTIFACT_BUCKET"),),
-}
 
 
 def visible(served: Served, domains: Domains) -> list[Member]:
@@ -185,16 +170,7 @@ def pipeline_summary(served: Served, domains: Domains) -> dict[str, Any]:
     return {"version": VERSION, "layers": layers}
 
 
-def export_status(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Which exports could run here: what their variables say, never what is in them."""
-    given = os.environ if environ is None else environ
-    found = {}
-    for name, ways in EXPORTS.items():
-        missing = [[variable for variable in way if not given.get(variable)] for way in ways]
-        ready = any(not one for one in missing)
-        found[name] = {
-            "configured": ready,
-            "status": "configured" if ready else "not configured",
-            "missing": [] if ready else min(missing, key=len),
-        }
-    return {"exports": found}
+def export_status(served: Served, domains: Domains) -> dict[str, Any]:
+    """Which destinations are configured here, and every export with what was sent when and what it lacks."""
+    contracts = [member.loaded.contract for member in visible(served, domains)]
+    return {"exports": kinds(), "items": status(contracts)}

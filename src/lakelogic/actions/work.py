@@ -19,7 +19,7 @@ from lakelogic.ledger.store import open_ledger
 from lakelogic.ledger.work import Work, WorkQueue
 from lakelogic.run.events import Event, Sink, log
 
-KINDS = ("run", "replay", "discard", "release", "give_up")
+KINDS = ("run", "replay", "discard", "release", "give_up", "export")
 _LASTS = timedelta(seconds=60)
 _SIGN_OF_LIFE_SECONDS = 2.0
 _PATIENCE_SECONDS = 30.0
@@ -44,7 +44,7 @@ def ask(asked: Asked) -> Work:
     """Put work into the queue; the ledger remembers who asked, and why."""
     if asked.kind not in KINDS:
         raise UsageError(f"There is no work of the kind `{asked.kind}`.", hint=f"Choose one of {', '.join(KINDS)}.")
-    if asked.kind != "run" and not (asked.why or "").strip():
+    if asked.kind not in ("run", "export") and not (asked.why or "").strip():
         raise UsageError("A reason is needed.", hint="Say why; it is kept in the ledger.")
     facts = {"contract": asked.contract, "env": asked.env, **(asked.facts or {})}
     work = Work(asked.kind, asked.dataset, asked.person, asked.domain, asked.why, facts, asked.once)
@@ -115,8 +115,20 @@ def _decide(work: Work, sinks: tuple[Sink, ...]) -> dict[str, Any]:
     return {"status": "succeeded", "exit_code": 0, **told, "version": done.version, "again": done.again}
 
 
+def _export(work: Work, sinks: tuple[Sink, ...]) -> dict[str, Any]:
+    from lakelogic.actions.export import ExportRequest, export
+
+    facts = _facts(work)
+    request = ExportRequest(
+        (facts["contract"],), tuple(facts.get("only") or ()), facts.get("env"), again=facts["again"]
+    )
+    done = export(request, sinks)
+    return {"status": "failed" if done.exit_code else "succeeded", **done.as_dict()}
+
+
 _PERFORM: Mapping[str, Callable[[Work, tuple[Sink, ...]], dict[str, Any]]] = {
     "run": _run, "replay": _replay, "discard": _discard, "release": _decide, "give_up": _decide,
+    "export": _export,
 }  # fmt: skip
 
 

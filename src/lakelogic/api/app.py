@@ -10,7 +10,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
 from lakelogic.api import problems
-from lakelogic.api.routes import contracts, decisions, estate, jobs, lineage, quarantine, runs, runtime
+from lakelogic.api.routes import contracts, decisions, estate, exports, jobs, lineage, quarantine, runs, runtime
 from lakelogic.api.service import Service
 from lakelogic.api.settings import Settings
 from lakelogic.api.shield import Shield
@@ -43,7 +43,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )  # fmt: skip
     app.state.service = Service(settings)
     problems.handle(app)
-    for module in (runtime, estate, lineage, contracts, runs, jobs, quarantine, decisions):
+    for module in (runtime, estate, exports, lineage, contracts, runs, jobs, quarantine, decisions):
         app.include_router(module.router)
     if settings.has_page:
         from lakelogic.api.page import page_router

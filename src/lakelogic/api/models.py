@@ -128,6 +128,17 @@ class Reason(Shape):
     why: Prose
 
 
+class StartExport(Shape):
+    """Which exports of a dataset to send; all of them without a choice."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"only": ["snowflake"], "why": "the warehouse was down"}]}
+    )
+    only: list[Word] = Field([], max_length=20)
+    again: bool = False
+    why: Prose | None = None
+
+
 class ChooseRows(Shape):
     """Which rows of a quarantine, and why. Without any choice, `everything` must say so."""
 

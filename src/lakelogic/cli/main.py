@@ -15,6 +15,7 @@ from lakelogic.cli.bootstrap import bootstrap
 from lakelogic.cli.console import Console, end_in_order, guarded
 from lakelogic.cli.drive import drive
 from lakelogic.cli.estate import estate
+from lakelogic.cli.export import export
 from lakelogic.cli.imports import import_
 from lakelogic.cli.lineage import lineage
 from lakelogic.cli.options import env_option, json_flag, pack_dir_option, pack_option, set_option
@@ -40,6 +41,7 @@ for command in (
     bootstrap,
     drive,
     estate,
+    export,
     state,
     import_,
     lineage,

@@ -60,6 +60,7 @@ _AVAILABLE: frozenset[str] = _declared(
         "partition_by cluster_by overwrite_scope reprocess_policy reprocess_date_column table_properties compaction "
         "secondary_targets",
         "service_levels": "freshness_hours freshness completeness row_count on_breach",
+        "exports[]": "name type target mode key columns format connection when required",
     }
 )
 
@@ -115,7 +116,7 @@ _NOT_YET: dict[str, str] = {
     "extraction": "Land the extracted fields.",
     "schedule": "Call `lakelogic run` from your scheduler.",
     "notifications": "Act on the exit code, the report or the ledger.",
-    "exports": "Read the table with the other system.",
+    "exports[].filter": "Export a dataset that holds only those rows.",
     "cost": "Leave it out.",
 }
 
@@ -135,6 +136,7 @@ _AVAILABLE_VALUES: dict[str, tuple[tuple[str, ...], str]] = {
         "Use `delta`, `iceberg` or `parquet`.",
     ),
     "materialization.secondary_targets[].strategy": (("append", "overwrite"), "Use `append` or `overwrite`."),
+    "exports[].mode": (("merge", "overwrite"), "Use `merge` or `overwrite`: an export sends the table as it stands."),
     "quarantine.format": (("delta",), "Bad rows are kept as a Delta table, whatever the format of the target."),
 }
 

@@ -202,17 +202,26 @@ class Export(Section):
 
     PURPOSE: ClassVar[str] = "Good rows to elsewhere."
 
-    name: Text | None = Key(None, description="A name for reports.")
+    name: Text | None = Key(None, description="A name for reports; by default the type.")
     type: Literal["snowflake", "databricks", "s3", "files"] = Key(description="Where to.")
-    target: Place = Key(description="`DB.SCHEMA.TABLE`, `catalog.schema.table`, `s3://bucket/prefix`.")
-    mode: Literal["merge", "append", "overwrite"] = Key("merge", description="How rows meet the target.")
-    key: tuple[Text, ...] = Key((), description="By default the primary key.")
-    columns: tuple[Text, ...] = Key((), description="By default all.")
+    target: Place = Key(
+        description="`DB.SCHEMA.TABLE`, `catalog.schema.table`, `s3://bucket/prefix` or a prefix, a folder."
+    )
+    mode: Literal["merge", "append", "overwrite"] = Key("merge", description="Tables: how rows meet the target.")
+    key: tuple[Text, ...] = Key((), description="Tables: what rows are told apart by; by default the primary key.")
+    columns: tuple[Text, ...] = Key((), description="By default all but stamps.")
     filter: Sql | None = Key(None, description="The rows exported.")
-    format: Text | None = Key(None, description="s3, files: the file format.")
-    connection: SecretReference | None = Key(None, description="A reference to a secret.")
+    format: Literal["parquet", "csv", "ndjson"] | None = Key(None, description="s3, files: by default `parquet`.")
+    connection: SecretReference | None = Key(
+        None, description="A reference to a JSON object of settings; by default environment variables."
+    )
     when: Literal["published", "manual"] = Key("published", description="When it happens.")
     required: Flag = Key(False, description="A failed export fails the run.")
+
+    @property
+    def called(self) -> str:
+        """What reports call it."""
+        return self.name or self.type
 
 
 class SoftDeletes(Section):

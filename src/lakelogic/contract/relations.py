@@ -12,7 +12,7 @@ from lakelogic.contract.base import Section
 from lakelogic.contract.document import Contract
 from lakelogic.contract.estate import RegistryEntry, System
 from lakelogic.contract.fields import Field, Model
-from lakelogic.contract.governance import LAYERS, Quarantine
+from lakelogic.contract.governance import LAYERS, Export, Quarantine
 from lakelogic.contract.materialization import Deletion, Materialization
 from lakelogic.contract.rules import (
     DATASET_RULES,
@@ -438,9 +438,52 @@ def _keyed_by_layer(name: str, *others: str) -> Relation:
     return relation
 
 
+def _export_target(node: Branch, path: str) -> Iterator[Diagnostic]:
+    kind, target = _text(node.get("type")), _text(node.get("target"))
+    if kind is None or target is None:
+        return
+    spot, at = node.entries["target"].spot, child(path, "target")
+    if kind in ("snowflake", "databricks"):
+        if len(parts := target.split(".")) != 3 or not all(part.strip() for part in parts):
+            message = f"`{target}` does not name a table of {kind.capitalize()}."
+            yield _problem(codes.BAD_FORMAT, message, spot, at, "Write database (or catalog), schema and table.")
+    elif kind == "s3":
+        bucket, _, prefix = target.removeprefix("s3://").partition("/")
+        named = not target.startswith("s3://") or bucket
+        if "://" in target.removeprefix("s3://") or not named or ".." in prefix.split("/"):
+            message, hint = f"`{target}` is no place in a bucket.", "Write s3://bucket/prefix, or only a prefix."
+            yield _problem(codes.BAD_FORMAT, message, spot, at, hint)
+    idle = {"s3": ("mode", "key"), "files": ("mode", "key", "connection")}.get(kind, ("format",))
+    for name in idle:
+        if name in node.entries:
+            message = f"`{name}` has no effect on an export of the type `{kind}`."
+            hint = "Remove it: every version is written beside the others." if name != "format" else "Remove it."
+            yield _problem(codes.NO_EFFECT, message, node.entries[name].spot, child(path, name), hint)
+
+
+def _exports(node: Branch, path: str) -> Iterator[Diagnostic]:
+    listed = node.get("exports")
+    known: set[str] = set()
+    settings = node.get("materialization")
+    has_key = "primary_key" in node.entries or (isinstance(settings, Branch) and "primary_key" in settings.entries)
+    for index, item in enumerate(listed.items if isinstance(listed, Items) else ()):
+        if not isinstance(item, Branch) or (kind := _text(item.get("type"))) is None:
+            continue
+        at, called = f"{child(path, 'exports')}[{index}]", _text(item.get("name")) or kind
+        if called in known:
+            message = f"There are two exports called `{called}`."
+            yield _problem(codes.DUPLICATE_NAME, message, item.spot, at, "Give each a `name`.")
+        known.add(called)
+        merges = _text(item.get("mode")) in (None, "merge") and kind in ("snowflake", "databricks")
+        if merges and not has_key and "key" not in item.entries:
+            message = f"The export `{called}` merges and has no key."
+            yield _problem(codes.NO_KEY, message, item.spot, at, "Name `key: [...]` or a primary key, or overwrite.")
+
+
 _RELATIONS: dict[type[Section], tuple[Relation, ...]] = {
     Contract: (_layers, _keys, _ratios, _datasets, _references, _implied, _unique_names("links"), _not_empty_lists,
-               _upstreams, _not_negative("upstream_grace_hours")),
+               _upstreams, _not_negative("upstream_grace_hours"), _exports),
+    Export: (_export_target,),
     Model: (_unique_names("fields"),),
     Field: (_masking_format, _protected, _accepted, _ordered("min", "max"), _ordered("min_length", "max_length"),
             _not_negative("min_length", "max_length")),

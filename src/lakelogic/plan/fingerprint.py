@@ -21,6 +21,7 @@ _WORDS_ONLY = {
     "extensions",
     "engine",
     "environments",
+    "exports",
     "upstream_policy",
     "upstream_grace_hours",
 }

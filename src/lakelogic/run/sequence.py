@@ -19,7 +19,7 @@ from lakelogic.plan.nodes import Plan, Read
 from lakelogic.plan.publish import Stamps
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.privacy.keys import load_keys
-from lakelogic.run import arrival, cuts, faults, gates, leases, quarantine, upkeep, window
+from lakelogic.run import arrival, cuts, export, faults, gates, leases, quarantine, upkeep, window
 from lakelogic.run.account import digests_of
 from lakelogic.run.commit import Commit, committer, stored_names
 from lakelogic.run.events import Events, logging_sink
@@ -59,7 +59,9 @@ def run(job: Job) -> Result:
         run_.events.tell("note", "server.mode is validate: rows are judged, and nothing is written")
     try:
         with disk_told():
-            return _run(run_)
+            result = _run(run_)
+            export.after_run(run_, result)
+            return result
     except LakeLogicError as found:
         error = job.halt.reason(found)
         run_.events.tell("failed", f"{contract.dataset_name}: {error.message}", code=error.code)

@@ -91,10 +91,3 @@ def service_levels(request: Request, caller: Asking) -> Response:
     """What each dataset promises, and what its newest run found."""
     found = overview.service_levels(service_of(request).served, caller.domains)
     return document(request, {"items": found, "next": None})
-
-
-@router.get("/exports", response_model=Row, responses=trouble())
-def exports(request: Request, caller: Asking) -> Response:
-    """Which exports have what they need."""
-    del caller
-    return document(request, overview.export_status())

@@ -63,9 +63,8 @@ def pipeline_summary(request: Request, caller: Asking) -> Response:
 
 @router.get("/api/runtime/export-status", response_model=Row, responses=trouble())
 def export_status(request: Request, caller: Asking) -> Response:
-    """Which exports have what they need: Snowflake, Databricks, S3."""
-    del caller
-    return document(request, overview.export_status())
+    """Which exports have what they need (Snowflake, Databricks, S3), and what was sent when."""
+    return document(request, overview.export_status(service_of(request).served, caller.domains))
 
 
 @router.get("/docs", include_in_schema=False)
