@@ -6,7 +6,7 @@ import csv
 import json
 import sqlite3
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from click.testing import CliRunner
@@ -55,8 +55,8 @@ class Elsewhere:
     """A destination that does as it is told: raises what is listed, then takes everything."""
 
     format = "parquet"
-    trouble: list[Exception] = []
-    delivered: list[Any] = []
+    trouble: ClassVar[list[Exception]] = []
+    delivered: ClassVar[list[Any]] = []
 
     def __init__(self, given: Any, target: str) -> None:
         self.given = given
