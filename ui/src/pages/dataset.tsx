@@ -1,0 +1,1 @@
+export default function Page(_: { dataset: string }) { return <h1>dataset</h1>; }

@@ -1,0 +1,304 @@
+// Which rows are quarantined, why, and what do I do? Causes first, then rows, then one row's story.
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useMemo, useRef, useState } from "react";
+import { Link } from "wouter";
+import { part, query, useGet, usePages } from "../api";
+import { age, count, middle, plural, words } from "../format";
+import { Ago, useKeys } from "../parts/bits";
+import { Decide, type Chosen } from "../parts/decide";
+import { Facet } from "../parts/facet";
+import { Inspector } from "../parts/inspector";
+import { Letter, Mark } from "../parts/marks";
+import { Asked, Empty, NoMatch, Skeleton, TroubleState } from "../parts/state";
+import type { Dataset, Page, Queue, QueueFacets, QueueRow } from "../types";
+import { useChoices } from "../url";
+
+export default function Quarantine() {
+  const [choices] = useChoices();
+  const queues = useGet<Page<Queue>>("/quarantine");
+  return (
+    <Asked of={queues} what="The quarantine" skeleton={<Skeleton rows={10} />}>
+      {(page) => (choices.dataset ? <One dataset={choices.dataset} queues={page.items} /> : <Causes queues={page.items} />)}
+    </Asked>
+  );
+}
+
+function Causes({ queues }: { queues: Queue[] }) {
+  const [choices, choose, href] = useChoices();
+  const datasets = useGet<Page<Dataset>>("/datasets?runs=14");
+  const about = new Map((datasets.data?.items ?? []).map((one) => [one.dataset, one]));
+  const shown = queues.filter((one) => !choices.domain || about.get(one.dataset)?.domain === choices.domain);
+  const rows = shown.reduce((sum, one) => sum + one.active, 0);
+  const oldest = shown.filter((one) => one.active).map((one) => one.oldest).filter(Boolean).sort()[0];
+  const causes = shown.flatMap((queue) => Object.entries(queue.rules).map(([rule, number]) => ({ queue, rule, number }))).sort((a, b) => b.number - a.number);
+  const domains: Record<string, number> = {};
+  for (const one of queues) {
+    const domain = about.get(one.dataset)?.domain;
+    if (domain && one.active) domains[domain] = (domains[domain] ?? 0) + one.active;
+  }
+  return (
+    <>
+      <div className="head">
+        <h1>Quarantine</h1>
+        <p className="finding">
+          {rows ? (
+            <>
+              <strong>{plural(rows, "row")}</strong> of {plural(shown.filter((one) => one.active).length, "dataset")} {rows === 1 ? "waits" : "wait"}
+              {oldest && `, the oldest for ${age(oldest)}`}. {plural(causes.length, "cause")}.
+            </>
+          ) : (
+            "Nothing is quarantined."
+          )}
+        </p>
+      </div>
+      {rows === 0 ? (
+        <Empty title="Nothing is quarantined">
+          <p>Every row that was judged was good, was replayed, or was taken out by somebody. The runs tell how many there were.</p>
+          <Link href="/runs">See the runs</Link>
+        </Empty>
+      ) : (
+        <div className="quarantine">
+          <aside className="facets wide-only" aria-label="Filters">
+            <Facet title="Domain" name="domain" counts={domains} chosen={choices.domain} href={href} />
+            <section>
+              <h3>Dataset</h3>
+              <ul>
+                {shown.filter((one) => one.active).sort((a, b) => b.active - a.active).map((one) => (
+                  <li key={one.dataset}>
+                    <Link href={`/quarantine?dataset=${part(one.dataset)}`}>
+                      <Letter layer={about.get(one.dataset)?.layer} />
+                      <span className="ellipsis">{one.dataset.replace(/^(bronze|silver|gold)_/, "")}</span>
+                      <span className="n" data-count={one.active}>
+                        {count(one.active)}
+                      </span>
+                    </Link>
+                  </li>
+                ))}
+              </ul>
+            </section>
+          </aside>
+          <section className="section" aria-label="Causes">
+            <header>
+              <h2>By cause</h2>
+              {choices.domain && (
+                <button type="button" className="chip run" onClick={() => choose({ domain: undefined })}>
+                  domain {choices.domain} ×
+                </button>
+              )}
+            </header>
+            <div>
+              {causes.map(({ queue, rule, number }) => (
+                <Link key={queue.dataset + rule} className="cause" href={`/quarantine?dataset=${part(queue.dataset)}&rule=${part(rule)}`} data-count={number}>
+                  <span className="n">{count(number)}</span>
+                  <span className="what">{words(rule)}</span>
+                  <Letter layer={about.get(queue.dataset)?.layer} />
+                  <span className="sub">
+                    {queue.dataset} · since <Ago at={queue.oldest} />
+                  </span>
+                </Link>
+              ))}
+            </div>
+          </section>
+        </div>
+      )}
+    </>
+  );
+}
+
+function One({ dataset, queues }: { dataset: string; queues: Queue[] }) {
+  const [choices, choose, href] = useChoices();
+  const [chosen, setChosen] = useState<Set<string>>(new Set());
+  const [act, setAct] = useState<{ kind: "replay" | "discard"; chosen: Chosen } | null>(null);
+  const state = choices.state ?? "active";
+  const wanted = { state, rule: choices.rule ? [choices.rule] : [], category: choices.category ? [choices.category] : [], run: choices.run, source: choices.source };
+  const facets = useGet<QueueFacets>(`/quarantine/${part(dataset)}/facets${query(wanted)}`, { keep: true });
+  const path = `/quarantine/${part(dataset)}/rows${query({ ...wanted, limit: 100 })}`;
+  const list = usePages<Page<QueueRow> & { total: number }>(path);
+  const items = useMemo(() => (list.data?.pages ?? []).flatMap((one) => one.items), [list.data]);
+  const total = list.data?.pages[0]?.total ?? facets.data?.total ?? 0;
+  const filters = ["rule", "category", "run", "source"].filter((one) => choices[one]);
+  const queue = queues.find((one) => one.dataset === dataset);
+  useEffect(() => setChosen(new Set()), [path]);
+  const everything: Chosen = { rules: choices.rule ? [choices.rule] : [], categories: choices.category ? [choices.category] : [], run: choices.run ?? null, rows: [], everything: filters.length === 0, count: total };
+  const some: Chosen = chosen.size ? { rules: [], categories: [], run: null, rows: [...chosen], everything: false, count: chosen.size } : everything;
+  const toggle = (id: string) =>
+    setChosen((before) => {
+      const next = new Set(before);
+      if (next.has(id)) next.delete(id);
+      else next.add(id);
+      return next;
+    });
+  const one = choices.row;
+  return (
+    <>
+      <div className="head">
+        <div className="line">
+          <h1>
+            <Link className="plain" href={`/datasets/${part(dataset)}`}>
+              {dataset}
+            </Link>{" "}
+            <span className="muted">quarantine</span>
+          </h1>
+          <span className="actions">
+            <Link className="btn" href="/quarantine">
+              All causes
+            </Link>
+          </span>
+        </div>
+        <p className="finding">
+          <strong>{plural(total, "row")}</strong> {state === "active" ? (total === 1 ? "waits" : "wait") : state === "all" ? "in all states" : `${state}`}
+          {choices.rule ? ` because of ${words(choices.rule)}` : ""}
+          {facets.data?.oldest && state === "active" ? `, the oldest for ${age(facets.data.oldest)}` : ""}.
+        </p>
+      </div>
+      <div className={`quarantine${one ? " open" : ""}`}>
+        <aside className="facets wide-only" aria-label="Filters">
+          <section>
+            <h3>State</h3>
+            <ul>
+              {(["active", "replayed", "discarded"] as const).map((name) => (
+                <li key={name}>
+                  <Link href={href({ state: name === "active" ? undefined : name, row: undefined })} aria-current={state === name ? "true" : undefined}>
+                    <Mark role={name === "active" ? "bad" : name === "replayed" ? "good" : "skip"} size={9} />
+                    {name === "active" ? "waiting" : name}
+                    <span className="n">{count(queue?.[name])}</span>
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          </section>
+          <Facet title="Rule" name="rule" counts={facets.data?.counts.rule} chosen={choices.rule} href={href} most={14} />
+          <Facet title="Category" name="category" counts={facets.data?.counts.category} chosen={choices.category} href={href} />
+          <Facet title="Run" name="run" counts={facets.data?.counts.run_id} chosen={choices.run} href={href} show={(value) => value.replace("run-", "")} most={5} />
+          <Facet title="Source" name="source" counts={facets.data?.counts.source} chosen={choices.source} href={href} show={(value) => middle(value, 24)} most={5} />
+        </aside>
+        <section className="section" aria-label="Rows">
+          <div className="row wrap small">
+            {filters.map((name) => (
+              <Link key={name} href={href({ [name]: undefined, row: undefined })} className="chip run" aria-label={`Remove filter ${name}`}>
+                <span>
+                  {name} {words(choices[name] ?? "")}
+                </span>{" "}
+                ×
+              </Link>
+            ))}
+          </div>
+          {list.isPending ? (
+            <Skeleton rows={10} />
+          ) : list.isError && !items.length ? (
+            <TroubleState error={list.error} onRetry={() => list.refetch()} what="The rows" />
+          ) : !items.length ? (
+            filters.length ? (
+              <NoMatch onClear={() => choose({ rule: undefined, category: undefined, run: undefined, source: undefined, row: undefined })} />
+            ) : (
+              <Empty title={state === "active" ? "Nothing waits here" : `No row was ${state}`}>
+                <p>Every row of this dataset that was judged is good, was replayed or was taken out.</p>
+                <Link href={`/datasets/${part(dataset)}`}>See its history</Link>
+              </Empty>
+            )
+          ) : (
+            <Rows items={items} chosen={chosen} toggle={toggle} at={one} total={total} onAll={() => setChosen(new Set())} onAct={(kind) => setAct({ kind, chosen: some })} more={list.hasNextPage ? () => !list.isFetchingNextPage && list.fetchNextPage() : undefined} />
+          )}
+          {state === "active" && items.length > 0 && (
+            <div className="select-bar" role="group" aria-label="What to do">
+              <span className="grow">
+                {chosen.size ? (
+                  <>
+                    <strong>{plural(chosen.size, "row")}</strong> chosen of {count(total)}{" "}
+                    <button type="button" className="btn bare" onClick={() => setChosen(new Set())}>
+                      all {count(total)} instead
+                    </button>
+                  </>
+                ) : (
+                  <>
+                    All <strong>{plural(total, "row")}</strong> that match
+                  </>
+                )}
+              </span>
+              <button type="button" className="btn" onClick={() => setAct({ kind: "discard", chosen: some })} aria-keyshortcuts="d">
+                Discard…
+              </button>
+              <button type="button" className="btn first" onClick={() => setAct({ kind: "replay", chosen: some })} aria-keyshortcuts="r">
+                Replay {plural(some.count, "row")}…
+              </button>
+            </div>
+          )}
+        </section>
+        {one && <Inspector dataset={dataset} row={one} onClose={() => choose({ row: undefined })} onAct={(kind) => setAct({ kind, chosen: { rules: [], categories: [], run: null, rows: [one], everything: false, count: 1 } })} />}
+      </div>
+      {act && <Decide kind={act.kind} dataset={dataset} chosen={act.chosen} onClose={() => setAct(null)} />}
+    </>
+  );
+}
+
+function Rows({ items, chosen, toggle, at, total, more, onAct, onAll }: { items: QueueRow[]; chosen: Set<string>; toggle: (id: string) => void; at?: string; total: number; more?: () => void; onAct: (kind: "replay" | "discard") => void; onAll: () => void }) {
+  const box = useRef<HTMLDivElement>(null);
+  const [, choose] = useChoices();
+  const rows = useVirtualizer({ count: items.length, getScrollElement: () => box.current, estimateSize: () => 44, overscan: 10 });
+  const shown = rows.getVirtualItems();
+  const last = shown[shown.length - 1]?.index ?? 0;
+  useEffect(() => {
+    if (more && last >= items.length - 20) more();
+  }, [last, items.length, more]);
+  const place = items.findIndex((one) => one.row_id === at);
+  const move = (step: number) => {
+    const next = items[Math.max(0, Math.min(items.length - 1, place + step))];
+    if (next) {
+      choose({ row: next.row_id }, { replace: place >= 0 });
+      rows.scrollToIndex(Math.max(0, place + step));
+    }
+  };
+  useKeys({
+    j: () => move(1),
+    k: () => move(-1),
+    x: () => at && toggle(at),
+    a: () => onAll(),
+    r: () => onAct("replay"),
+    d: () => onAct("discard"),
+    Escape: () => at && choose({ row: undefined }),
+  });
+  return (
+    <div className="vlist" style={{ height: Math.min(items.length * 44 + 2, 640) }} ref={box} role="grid" aria-label="Quarantined rows" aria-rowcount={total} tabIndex={0}>
+      <div style={{ height: rows.getTotalSize(), position: "relative" }} role="rowgroup">
+        {shown.map((virtual) => {
+          const one = items[virtual.index];
+          if (!one) return null;
+          return (
+            <div
+              key={one.row_id}
+              role="row"
+              aria-rowindex={virtual.index + 1}
+              aria-selected={chosen.has(one.row_id)}
+              className={`vrow q-row${chosen.has(one.row_id) ? " chosen" : ""}${one.row_id === at ? " at" : ""}`}
+              style={{ height: 44, transform: `translateY(${virtual.start}px)` }}
+              onClick={() => choose({ row: one.row_id })}
+            >
+              <span role="gridcell">
+                <input type="checkbox" aria-label={`Choose row ${one.row_id.slice(0, 8)}`} checked={chosen.has(one.row_id)} onClick={(event) => event.stopPropagation()} onChange={() => toggle(one.row_id)} disabled={one.state !== "active"} />
+              </span>
+              <span role="gridcell" className="ellipsis">
+                <button
+                  type="button"
+                  className="link-like"
+                  onClick={(event) => {
+                    event.stopPropagation();
+                    choose({ row: one.row_id });
+                  }}
+                >
+                  {one.rules.map(words).join(", ") || words(one.rejection_reason ?? "no reason kept")}
+                </button>
+              </span>
+              <span role="gridcell" className="muted small ellipsis wide-only" title={one.source ?? undefined}>
+                {one.source ? middle(one.source, 30) : "–"}
+                {one.line !== null && `:${one.line}`}
+              </span>
+              <span role="gridcell" className="muted small num">
+                {one.state === "active" ? <Ago at={one.at} /> : one.state}
+              </span>
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
