@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import signal
@@ -19,7 +20,7 @@ from lakelogic.ledger.store import open_ledger
 from lakelogic.ledger.work import Work, WorkQueue
 from lakelogic.run.events import Event, Sink, log
 
-KINDS = ("run", "replay", "discard", "release", "give_up", "export")
+KINDS = ("run", "replay", "discard", "release", "give_up", "export", "preview")
 _LASTS = timedelta(seconds=60)
 _SIGN_OF_LIFE_SECONDS = 2.0
 _PATIENCE_SECONDS = 30.0
@@ -44,7 +45,7 @@ def ask(asked: Asked) -> Work:
     """Put work into the queue; the ledger remembers who asked, and why."""
     if asked.kind not in KINDS:
         raise UsageError(f"There is no work of the kind `{asked.kind}`.", hint=f"Choose one of {', '.join(KINDS)}.")
-    if asked.kind not in ("run", "export") and not (asked.why or "").strip():
+    if asked.kind not in ("run", "export", "preview") and not (asked.why or "").strip():
         raise UsageError("A reason is needed.", hint="Say why; it is kept in the ledger.")
     facts = {"contract": asked.contract, "env": asked.env, **(asked.facts or {})}
     work = Work(asked.kind, asked.dataset, asked.person, asked.domain, asked.why, facts, asked.once)
@@ -87,6 +88,7 @@ def _run(work: Work, sinks: tuple[Sink, ...]) -> dict[str, Any]:
 def _replay(work: Work, sinks: tuple[Sink, ...]) -> dict[str, Any]:
     from lakelogic.actions.quarantine import replay_rows
 
+    _refuse_stale(work)
     done = replay_rows(_choice(work), _facts(work).get("engine"), sinks)
     return {
         "status": done.status, "exit_code": done.exit_code, "chosen": done.chosen, "passed": done.passed,
@@ -98,9 +100,27 @@ def _replay(work: Work, sinks: tuple[Sink, ...]) -> dict[str, Any]:
 def _discard(work: Work, _: tuple[Sink, ...]) -> dict[str, Any]:
     from lakelogic.actions.quarantine import discard_rows
 
+    _refuse_stale(work)
     everything = bool(_facts(work).get("everything"))
     done = discard_rows(_choice(work), work.why or "", everything=everything, by=work.person)
     return {"status": "succeeded", "exit_code": 0, "discarded": len(done.rows), "table": done.table}
+
+
+def _preview(work: Work, _: tuple[Sink, ...]) -> dict[str, Any]:
+    from lakelogic.actions.previews import preview
+
+    facts = _facts(work)
+    found = preview(facts["action"], _choice(work), facts.get("limit") or 50, facts.get("engine"))
+    # The ledger keeps what JSON holds; values are text there anyway.
+    return {"status": "succeeded", "exit_code": 0, **json.loads(json.dumps(found, default=str))}
+
+
+def _refuse_stale(work: Work) -> None:
+    """What was previewed may have changed while the work waited."""
+    from lakelogic.actions.previews import refuse_stale
+
+    if token := _facts(work).get("token"):
+        refuse_stale(token, work.kind, _choice(work))
 
 
 def _decide(work: Work, sinks: tuple[Sink, ...]) -> dict[str, Any]:
@@ -128,6 +148,7 @@ def _export(work: Work, sinks: tuple[Sink, ...]) -> dict[str, Any]:
 
 _PERFORM: Mapping[str, Callable[[Work, tuple[Sink, ...]], dict[str, Any]]] = {
     "run": _run, "replay": _replay, "discard": _discard, "release": _decide, "give_up": _decide,
+    "preview": _preview,
     "export": _export,
 }  # fmt: skip
 
@@ -138,10 +159,14 @@ def _facts(work: Work) -> dict[str, Any]:
 
 
 def _choice(work: Work) -> Any:
+    return choice(_facts(work))
+
+
+def choice(facts: Mapping[str, Any]) -> Any:
+    """The rows of a quarantine that somebody chose, as the facts of a piece of work tell them."""
     from lakelogic.actions.quarantine import Request
     from lakelogic.run.queue import Chosen
 
-    facts = _facts(work)
     chosen = Chosen(
         tuple(facts.get("rules") or ()), tuple(facts.get("categories") or ()), facts.get("run"),
         tuple(facts.get("rows") or ()), states=("active",),

@@ -153,6 +153,39 @@ class ChooseRows(Shape):
     rows: list[Word] = Field([], max_length=1_000)
     everything: bool = False
     engine: Engine | None = None
+    token: Word | None = Field(None, description="Of the preview; where it is stale, nothing is done (409).")
+
+
+class PreviewRows(Shape):
+    """Which rows of a quarantine to look at before they are replayed or discarded."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"rules": ["missing_region"]}]})
+    rules: list[Word] = Field([], max_length=50)
+    categories: list[Word] = Field([], max_length=50)
+    run: Word | None = None
+    rows: list[Word] = Field([], max_length=1_000)
+    everything: bool = False
+    engine: Engine | None = None
+    limit: int = Field(50, ge=1, le=200, description="How many rows are told one by one.")
+
+
+class Preview(Open):
+    """What an action would do; `token` stands for exactly this."""
+
+    action: Literal["replay", "discard"]
+    dataset: str
+    table: str
+    version: int | None
+    token: str
+    chosen: int
+    passed: int
+    failed: int
+    left_out: dict[str, int]
+    reasons: list[Row]
+    rows: list[Row]
+    more: bool
+    downstreams: list[str]
+    notes: list[str]
 
 
 class PostedContract(Shape):

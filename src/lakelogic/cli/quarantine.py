@@ -150,13 +150,16 @@ def export(what: str, file: str, state: str, as_json: bool, **options: Any) -> i
 @quarantine.command("replay")
 @click.argument("contract", type=click.Path())
 @click.option("--engine", help="spark, duckdb or polars (or LAKELOGIC_ENGINE).")
+@click.option("--preview", is_flag=True, help="Only tell what would pass and what would fail; nothing is written.")
 @choosing
 @guarded
-def replay(contract: str, engine: str | None, as_json: bool, **options: Any) -> int:
+def replay(contract: str, engine: str | None, preview: bool, as_json: bool, **options: Any) -> int:
     """Judge waiting rows again, as they landed, by the CONTRACT as it is now; what passes is published."""
     from lakelogic.actions.quarantine import replay_rows
 
     console = Console(as_json)
+    if preview:
+        return _preview(console, request_of(contract, options, "active"), engine)
     done = replay_rows(request_of(contract, options, "active"), engine, console.sinks())
     console.clear()
     if as_json:
@@ -170,6 +173,21 @@ def replay(contract: str, engine: str | None, as_json: bool, **options: Any) -> 
         beside = f", {left} cannot be replayed" if left else ""
         console.print(f"{done.chosen} rows: {done.passed} passed, {done.failed} failed again{beside}")
     return done.exit_code
+
+
+def _preview(console: Console, request: Any, engine: str | None) -> int:
+    from lakelogic.actions.previews import preview
+
+    found = preview("replay", request, engine=engine)
+    if console.as_json:
+        console.json(found)
+        return 0
+    for reason in found["reasons"]:
+        console.print(f"{reason['rows']:>8}  {reason['text']}")
+    for why, rows in found["left_out"].items():
+        console.print(f"{rows:>8}  cannot be replayed: {why}")
+    console.print(f"{found['chosen']} rows: {found['passed']} would pass, {found['failed']} would fail again")
+    return 0
 
 
 @quarantine.command("discard")

@@ -28,13 +28,17 @@ import pyarrow as pa
 
 from lakelogic import clock, names
 from lakelogic.contract.document import Contract
+from lakelogic.contract.rules import RowUnique
+from lakelogic.contract.steps import Deduplicate
 from lakelogic.errors import GateClosed, LakeLogicError, UnsupportedError
 from lakelogic.plan.compile import compile_contract
 from lakelogic.plan.datasets import ROWS
 from lakelogic.plan.fingerprint import fingerprint
+from lakelogic.plan.naming import step_name
 from lakelogic.plan.nodes import Read
 from lakelogic.plan.publish import Stamps
 from lakelogic.plan.strategies.settings import strategy_of
+from lakelogic.plan.unique import Uniqueness
 from lakelogic.privacy.keys import load_keys
 from lakelogic.run import faults, gates, leases, quarantine, window
 from lakelogic.run.arrival import BROUGHT, REPLACED, UNTOLD, Arrivals
@@ -53,6 +57,8 @@ from lakelogic.run.result import Result
 from lakelogic.run.sequence import link_frames, require
 from lakelogic.storage.room import disk_told
 from lakelogic.tables.registry import load as load_tables
+
+BEATEN = "another row of its key was kept instead of it: only a run over the source can judge it again"
 
 
 @dataclass(slots=True)
@@ -96,7 +102,7 @@ def replay(job: Job, chosen: Chosen) -> Replayed:
         try:
             faults.reach("after_lease")
             recover(job, run_.places, run_.progress, run_.events)
-            for part in _parts(run_, chosen):
+            for part in parts_of(run_, chosen):
                 if done.result is not None:
                     at = clock.now()
                     run_ = replace(run_, run_id=names.new_run_id(at), started=at, drift={})
@@ -126,7 +132,7 @@ def _arrivals(run_: Run) -> Arrivals:
     )
 
 
-def _parts(run_: Run, chosen: Chosen) -> list[Chosen]:
+def parts_of(run_: Run, chosen: Chosen) -> list[Chosen]:
     """The replays that a choice becomes: one, or one for each batch where only that tells which row is newer."""
     strategy = strategy_of(run_.job.loaded.contract)
     if not strategy.is_keyed or strategy.order is not None:
@@ -138,7 +144,28 @@ def _parts(run_: Run, chosen: Chosen) -> list[Chosen]:
     return [replace(chosen, batch=batch) for batch in batches] or [chosen]
 
 
-def _replay(run_: Run, chosen: Chosen, keep_lease: Callable[[], None]) -> Replayed:
+@dataclass(frozen=True, slots=True)
+class _Came:
+    """When the rows of a replay came first: by the clock, by the number of their batch, and before which runs."""
+
+    at: datetime
+    brought: int | None = None
+    newer: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class Taken:
+    """The rows of one replay as they landed, when they came first, and what is counted so far."""
+
+    queue: Queue
+    landed: LandedRows
+    came: _Came
+    done: Replayed
+    rows: list[dict[str, Any]]  # as the quarantine keeps them
+
+
+def take(run_: Run, chosen: Chosen) -> Taken:
+    """The chosen rows that wait, as they landed; nothing is changed."""
     job, contract = run_.job, run_.job.loaded.contract
     assert run_.places is not None
     queue = _queue(run_)
@@ -151,10 +178,39 @@ def _replay(run_: Run, chosen: Chosen, keep_lease: Callable[[], None]) -> Replay
         )
     ).to_pylist()
     done = Replayed(chosen=len(rows))
-    rows, came = _in_time(run_, rows, chosen.batch, done)
-    landed = landed_rows(contract, queue, ours, rows, run_.keys, job.engine)
+    kept, came = _in_time(run_, _not_beaten(contract, rows, done), chosen.batch, done)
+    landed = landed_rows(contract, queue, ours, kept, run_.keys, job.engine)
     landed.left_out += done.left_out
     done.left_out = landed.left_out
+    return Taken(queue, landed, came, done, rows)
+
+
+def _not_beaten(contract: Contract, rows: list[dict[str, Any]], done: Replayed) -> list[dict[str, Any]]:
+    """The rows without those that lost against a row of their key which is in the table: alone they would win.
+
+    A strategy that settles rows by their key looks at the table itself.
+    """
+    if strategy_of(contract).is_keyed:
+        return rows
+    beaten = {
+        rule.label or Uniqueness.of(rule, "").name
+        for rule in contract.quality.row_rules
+        if isinstance(rule, RowUnique) and rule.keep == "first"
+    }
+    for at, step in enumerate(contract.transformations):
+        if isinstance(step, Deduplicate) and step.losers == "quarantine":
+            beaten.add(step.label or step_name(step, f"transformations[{at}]"))
+    kept = [row for row in rows if not beaten & set(row[names.RULES] or ())]
+    if len(kept) < len(rows):
+        done.left_out[BEATEN] += len(rows) - len(kept)
+    return kept
+
+
+def _replay(run_: Run, chosen: Chosen, keep_lease: Callable[[], None]) -> Replayed:
+    job, contract = run_.job, run_.job.loaded.contract
+    assert run_.places is not None
+    taken = take(run_, chosen)
+    landed, done = taken.landed, taken.done
     for why, count in landed.left_out.items():
         run_.events.tell("note", f"{count} rows cannot be replayed and stay: {why}")
     if not landed.origins:
@@ -168,16 +224,7 @@ def _replay(run_: Run, chosen: Chosen, keep_lease: Callable[[], None]) -> Replay
     links = {name: found.identity() for name, found in sorted(run_.links.items())}
     run_.identity = {"replay": {"rows": len(ids), "digest": digest}, **({"links": links} if links else {})}
     run_.batch_id = window.batch_id(contract.dataset_name, run_.fingerprint, run_.identity)
-    return _evaluate(run_, queue, landed, done, came, keep_lease)
-
-
-@dataclass(frozen=True, slots=True)
-class _Came:
-    """When the rows of a replay came first: by the clock, by the number of their batch, and before which runs."""
-
-    at: datetime
-    brought: int | None = None
-    newer: frozenset[str] = frozenset()
+    return _evaluate(run_, taken.queue, landed, done, taken.came, keep_lease)
 
 
 def _in_time(
@@ -205,7 +252,8 @@ def _in_time(
     return rows, _Came(arrivals.times.get(batch, run_.started), arrivals.batches.get(batch), newer)
 
 
-def _prepare(run_: Run, landed: LandedRows) -> Prepared:
+def prepare(run_: Run, landed: LandedRows) -> Prepared:
+    """The plan by which rows are judged again, and the frame of what it makes of them."""
     job, contract, engine = run_.job, run_.job.loaded.contract, run_.job.engine
     assert run_.places is not None
     compiled = compile_contract(
@@ -234,10 +282,10 @@ def _evaluate(
     run_: Run, queue: Queue, landed: LandedRows, done: Replayed, came: _Came, keep_lease: Callable[[], None]
 ) -> Replayed:
     job, engine = run_.job, run_.job.engine
-    contract = _adding(job.loaded.contract)
+    contract = adding(job.loaded.contract)
     assert run_.places is not None
     assert run_.batch_id is not None
-    prepared = _prepare(run_, landed)
+    prepared = prepare(run_, landed)
     plan = prepared.compiled.plan
     commit = committer(
         job.ledger, contract, run_.places, run_.progress, run_.batch_id, run_.fingerprint, run_.run_id, engine
@@ -272,7 +320,7 @@ def _evaluate(
     return done
 
 
-def _adding(contract: Contract) -> Contract:
+def adding(contract: Contract) -> Contract:
     """The contract, which adds rows to a table that it otherwise replaces: these rows are a part of a batch."""
     strategy = strategy_of(contract)
     if strategy.reconcile is not None:

@@ -28,7 +28,14 @@ State = Literal["waiting", "running", "done", "failed", "cancelled"]
 After = Annotated[int, Query(ge=0, le=2**53, description="The number of the last one that was seen.")]
 LastEventId = Annotated[str | None, Header(alias="Last-Event-ID", description="As a browser sends it.")]
 _HEARTBEAT_SECONDS = 20.0
-_NEEDED = {"run": "operator", "replay": "steward", "discard": "steward", "release": "operator", "give_up": "operator"}
+_NEEDED = {
+    "run": "operator",
+    "replay": "steward",
+    "discard": "steward",
+    "release": "operator",
+    "give_up": "operator",
+    "preview": "steward",
+}
 # The shape of one event, as browsers read it.
 _EVENT = {"type": "object", "properties": {name: {"type": "string"} for name in ("id", "event", "data")}}
 _SSE: dict[int | str, dict[str, Any]] = {
@@ -58,7 +65,7 @@ def job(caller: Asking, job_id: Word) -> Response:
 def cancel(caller: Asking, job_id: Word, body: Reason) -> Response:
     """Stop a job. What is committed stays; what is not is as if it had never begun."""
     found = _seen(caller, job_id)
-    caller.need(_NEEDED[found.kind], found.domain)
+    caller.need(_NEEDED.get(found.kind, "operator"), found.domain)
     return answer(job_data(work.cancel(job_id, caller.person, body.why)))
 
 

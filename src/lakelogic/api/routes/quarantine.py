@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from lakelogic.actions import overview, work
+from lakelogic.actions import overview, previews, work
 from lakelogic.actions.quarantine import Request as QueueRequest
 from lakelogic.actions.queue_pages import Wanted
 from lakelogic.actions.stories import explain_row
 from lakelogic.api.answers import Word, answer, cursor, document, read_cursor
 from lakelogic.api.asking import Cursor, Limit
 from lakelogic.api.auth import Asking, Caller
-from lakelogic.api.models import ChooseRows, CountedPage, Job, Page, QueueFacets, Row
+from lakelogic.api.models import ChooseRows, CountedPage, Job, Page, Preview, PreviewRows, QueueFacets, Row
 from lakelogic.api.routes.runs import IdempotencyKey, accepted
 from lakelogic.api.service import Service, service_of, trouble
 from lakelogic.errors import UsageError
 
 router = APIRouter(prefix="/api/v1/quarantine", tags=["quarantine"])
 State = Annotated[Literal["active", "replayed", "discarded", "all"], Query(description="In which state rows are.")]
+_AS_JOB: dict[int | str, dict[str, Any]] = {202: {"description": "A worker does it.", "model": Job}}
 Several = Annotated[list[Word], Query(max_length=50, default_factory=list)]
 
 
@@ -107,11 +108,49 @@ def discard(
     return _asked("discard", service_of(request), caller, dataset, body, idempotency_key)
 
 
-def _asked(kind: str, service: Service, caller: Caller, dataset: str, body: ChooseRows, key: str | None) -> Response:
+@router.post("/{dataset}/replay/preview", response_model=Preview, responses={**trouble(400, 404, 409), **_AS_JOB})
+def replay_preview(request: Request, caller: Asking, dataset: Word, body: PreviewRows) -> Response:
+    """What a replay would do: which rows would pass now, which fail again and why. Nothing is written.
+
+    A choice of very many rows is judged by a worker: then the answer is a job, and its outcome is the preview.
+    """
+    return _previewed("replay", service_of(request), caller, dataset, body)
+
+
+@router.post("/{dataset}/discard/preview", response_model=Preview, responses={**trouble(400, 404, 409), **_AS_JOB})
+def discard_preview(request: Request, caller: Asking, dataset: Word, body: PreviewRows) -> Response:
+    """Which rows a discard would take out of the queue. Nothing is written."""
+    return _previewed("discard", service_of(request), caller, dataset, body)
+
+
+def _previewed(action: str, service: Service, caller: Caller, dataset: str, body: PreviewRows) -> Response:
     member = service.member(dataset, caller, "steward")
+    _refuse_unchosen(action, body)
+    facts = body.model_dump(exclude_none=True)
+    if action == "replay" and service.pages.facets(member, _wanted("active", body.rules, body.categories, None, None)
+                                                   ).total > previews.MOST_AT_ONCE:  # fmt: skip
+        asked = work.Asked(
+            "preview", member.dataset, str(member.path), caller.person, None, member.domain, member.loaded.env,
+            {**facts, "action": action},
+        )  # fmt: skip
+        return accepted(work.ask(asked))
+    request = work.choice({**facts, "contract": str(member.path), "env": member.loaded.env})
+    found = previews.preview(action, request, body.limit, body.engine)
+    return answer({**found, "downstreams": list(service.served.report().estate.graph.downstreams(member.dataset))})
+
+
+def _refuse_unchosen(kind: str, body: ChooseRows | PreviewRows) -> None:
     if not (body.everything or body.rules or body.categories or body.run or body.rows):
         raise UsageError(f"That would {kind} every row that waits.", hint='Choose rows, or say "everything": true.')
+
+
+def _asked(kind: str, service: Service, caller: Caller, dataset: str, body: ChooseRows, key: str | None) -> Response:
+    member = service.member(dataset, caller, "steward")
+    _refuse_unchosen(kind, body)
     facts = body.model_dump(exclude={"why"}, exclude_none=True)
+    if body.token is not None:
+        request = work.choice({**facts, "contract": str(member.path), "env": member.loaded.env})
+        previews.refuse_stale(body.token, kind, request)
     once = None if key is None else f"{caller.person}:{key}"
     asked = work.Asked(
         kind, member.dataset, str(member.path), caller.person, body.why, member.domain, member.loaded.env, facts, once

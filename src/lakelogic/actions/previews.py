@@ -1,0 +1,124 @@
+"""Preview a replay or a discard: how many rows, what would become of them, and a token that goes stale.
+
+The token stands for the version of the quarantine, the contract and the choice. Where one of them has changed, the
+action that brings the token is refused: nobody decides about rows that they have not seen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from lakelogic import clock, names
+from lakelogic.actions.quarantine import Place, Request, find
+from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.errors import Overtaken, UsageError
+from lakelogic.plan.fingerprint import fingerprint
+from lakelogic.run.queue import ACTIVE
+
+ACTIONS = ("replay", "discard")
+MOST_AT_ONCE = 20_000  # rows that are judged while somebody waits; more is work for a worker
+_MOST_SHOWN = 200
+
+
+def count(request: Request) -> int:
+    """How many rows that wait are meant."""
+    place, now = find(request), clock.now()
+    return sum(_meant(place, request, row, now) for row in place.queue.light())
+
+
+def preview(action: str, request: Request, limit: int = 50, engine: str | None = None) -> dict[str, Any]:
+    """What an action would do to the chosen rows; nothing is written."""
+    if action not in ACTIONS:
+        raise UsageError(f"`{action}` has no preview.", hint=f"There are {', '.join(ACTIONS)}.")
+    place = find(request)
+    if place.loaded is None:
+        raise UsageError("A preview needs the contract.", hint="Name the contract's file instead of the dataset.")
+    token, version = _token(action, place, request)
+    limit = max(1, min(limit, _MOST_SHOWN))
+    told = _replayed(place, request, limit, engine) if action == "replay" else _discarded(place, request, limit)
+    return {
+        "action": action, "dataset": place.dataset, "table": place.name, "version": version, "token": token, **told,
+    }  # fmt: skip
+
+
+def refuse_stale(token: str, action: str, request: Request) -> None:
+    """Refuse an action whose preview showed something else than what is there now."""
+    place = find(request)
+    if place.loaded is None or _token(action, place, request)[0] != token:
+        raise Overtaken(
+            f"The quarantine of `{place.dataset}`, its contract or the choice is not what the preview showed.",
+            where=place.name,
+            hint="Nothing was changed. Look at a new preview, and decide again.",
+        )
+
+
+def _token(action: str, place: Place, request: Request) -> tuple[str, int | None]:
+    state = place.queue.state()
+    version = state.version if state else None
+    assert place.loaded is not None
+    choice = {name: value for name, value in asdict(request.chosen).items() if name != "states"}
+    facts = [action, place.dataset, place.queue.location, version, fingerprint(place.loaded), choice]
+    return "pv-" + hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()[:32], version
+
+
+def _meant(place: Place, request: Request, row: Mapping[str, Any], now: Any) -> bool:
+    return row[names.STATE] == ACTIVE and request.chosen.keeps(row, place.queue.stamped, now)
+
+
+def _replayed(place: Place, request: Request, limit: int, engine_name: str | None) -> dict[str, Any]:
+    from lakelogic.actions.stories import quick_engine
+    from lakelogic.engines import registry
+    from lakelogic.run.job import Job
+    from lakelogic.run.rehearsal import rehearse
+
+    assert place.loaded is not None
+    engine = registry.load(engine_name or quick_engine())
+    try:
+        found = rehearse(Job(place.loaded, engine, LocalCatalog(), None), request.chosen, limit)
+    finally:
+        engine.close()
+    quality = place.loaded.contract.quality
+    notes = ["rules over the whole dataset are looked at by the replay itself"] if quality.dataset_rules else []
+    return {
+        "chosen": found.chosen, "passed": found.passed, "failed": found.failed, "left_out": dict(found.left_out),
+        "reasons": [
+            {"rule": rule, "label": label, "text": text, "rows": rows}
+            for (rule, label, text), rows in found.reasons.most_common()
+        ],
+        "rows": [_shown(one.row, one.outcome, one.rules, one.why) for one in found.rows],
+        "more": found.chosen > len(found.rows), "notes": notes,
+    }  # fmt: skip
+
+
+def _discarded(place: Place, request: Request, limit: int) -> dict[str, Any]:
+    now = clock.now()
+    total = count(request)
+    table = place.queue.rows(lambda row: _meant(place, request, row, now), limit)
+    reasons: dict[str, int] = {}
+    for row in place.queue.light():
+        if _meant(place, request, row, now):
+            for rule in row[names.RULES] or ():
+                reasons[rule] = reasons.get(rule, 0) + 1
+    rows = [_shown(row, "discarded", (), None) for row in table.to_pylist()]
+    return {
+        "chosen": total, "passed": 0, "failed": 0, "left_out": {},
+        "reasons": [
+            {"rule": rule, "label": rule, "text": None, "rows": rows_}
+            for rule, rows_ in sorted(reasons.items(), key=lambda one: -one[1])
+        ],
+        "rows": rows, "more": total > len(rows),
+        "notes": ["the rows stay in the table with who, when and why, and never reach the target"],
+    }  # fmt: skip
+
+
+def _shown(row: Mapping[str, Any], outcome: str, now: tuple[str, ...], why: str | None) -> dict[str, Any]:
+    """A row with its values as they are kept; what landed is never told."""
+    values = {name: value for name, value in row.items() if not name.startswith("_lakelogic_") and name != names.STATE}
+    return {
+        "row_id": row[names.ROW_ID], "outcome": outcome, "was": list(row.get(names.RULES) or ()), "now": list(now),
+        "why": why, "values": values,
+    }  # fmt: skip
