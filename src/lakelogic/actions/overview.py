@@ -86,22 +86,6 @@ def _glance(runs: list[dict[str, Any]] | None) -> dict[str, Any] | None:
     return runs[0] if runs else None
 
 
-def service_levels(served: Served, domains: Domains) -> list[dict[str, Any]]:
-    """What each dataset promises and what its newest run found; a dataset without a promise says so."""
-    members = visible(served, domains)
-    with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        found = []
-        for member in members:
-            run = next(iter(ledger.runs(member.dataset, limit=1)), None)
-            promised = member.loaded.contract.service_levels.model_dump(mode="json", exclude_defaults=True)
-            found.append({
-                "dataset": member.dataset, "domain": member.domain, "layer": member.layer, "promised": promised,
-                "run_id": run.run_id if run else None, "at": run.finished_at if run else None,
-                "levels": list(run.service_levels or []) if run else [],  # type: ignore[arg-type]
-            })  # fmt: skip
-    return found
-
-
 def quality_report(served: Served, pages: QueuePages, domains: Domains, limit: int = 20) -> dict[str, Any]:
     """What the rules rejected, dataset by dataset, with the newest rejected rows, masked as they are kept."""
     reports = []

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from lakelogic.actions import overview
+from lakelogic.actions import overview, promises
 from lakelogic.actions.served import estate_view, graph_view
 from lakelogic.actions.stories import explain_key
 from lakelogic.api.answers import Word, answer, document
@@ -86,8 +86,14 @@ def row_story(
     return answer(explain_key(str(member.path), key, env=member.loaded.env).as_dict())
 
 
-@router.get("/service-levels", response_model=Page, responses=trouble())
-def service_levels(request: Request, caller: Asking) -> Response:
-    """What each dataset promises, and what its newest run found."""
-    found = overview.service_levels(service_of(request).served, caller.domains)
+@router.get("/service-levels", response_model=Page, responses=trouble(404))
+def service_levels(
+    request: Request, caller: Asking, dataset: Word | None = None,
+    runs: Annotated[int, Query(ge=1, le=200, description="Over how many of the newest runs.")] = 30,
+) -> Response:  # fmt: skip
+    """What each dataset promises, what was found (its age as it is now), since when, and the runs behind it."""
+    service = service_of(request)
+    if dataset is not None:
+        service.member(dataset, caller)
+    found = promises.service_levels(service.served, caller.domains, runs, dataset)
     return document(request, {"items": found, "next": None})
