@@ -13,6 +13,7 @@ import click
 from lakelogic.cli.approve import approve
 from lakelogic.cli.bootstrap import bootstrap
 from lakelogic.cli.console import Console, end_in_order, guarded
+from lakelogic.cli.docs import docs
 from lakelogic.cli.drive import drive
 from lakelogic.cli.estate import estate
 from lakelogic.cli.export import export
@@ -39,6 +40,7 @@ for command in (
     quarantine,
     approve,
     bootstrap,
+    docs,
     drive,
     estate,
     export,
