@@ -1,1 +1,360 @@
-export default function Page() { return <h1>graph</h1>; }
+// What feeds this, what breaks if it breaks? Lanes from source to gold; never more than was asked; a list as its twin.
+import { type KeyboardEvent, useMemo, useState } from "react";
+import { Link, useLocation } from "wouter";
+import { part, query, useGet } from "../api";
+import { count, plural, words } from "../format";
+import { Tabs } from "../parts/bits";
+import { curve, lay, NODE } from "../parts/lanes";
+import { Letter, Mark } from "../parts/marks";
+import { Asked, Empty, Skeleton } from "../parts/state";
+import type { ColumnLineage, Dataset, Graph, Page, Queue, Short } from "../types";
+import { useChoices } from "../url";
+import { datasetRole, goodShare, judged, type Role, ranVerdict } from "../verdict";
+
+const MOST = 300;
+
+export default function GraphPage() {
+  const [choices, choose] = useChoices();
+  const up = Number(choices.up ?? (choices.focus ? 1 : 0));
+  const down = Number(choices.down ?? (choices.focus ? 1 : 0));
+  const graph = useGet<Graph>(`/lineage${query(choices.focus ? { focus: choices.focus, up, down } : {})}`, { keep: true });
+  const datasets = useGet<Page<Dataset>>("/datasets?runs=14");
+  const queues = useGet<Page<Queue>>("/quarantine");
+  const columns = useGet<ColumnLineage>(choices.focus && choices.column ? `/lineage/columns/${part(choices.focus)}${query({ column: choices.column, depth: 10 })}` : null);
+  const names = (datasets.data?.items ?? []).map((one) => one.dataset).sort();
+  return (
+    <>
+      <div className="head">
+        <h1>Graph</h1>
+        <div className="row wrap">
+          <label className="row">
+            <span className="label">Around</span>
+            <select className="select" style={{ width: 260 }} value={choices.focus ?? ""} onChange={(event) => choose({ focus: event.target.value || undefined, up: undefined, down: undefined, column: undefined })}>
+              <option value="">the whole estate</option>
+              {names.map((one) => (
+                <option key={one}>{one}</option>
+              ))}
+            </select>
+          </label>
+          {choices.focus && !choices.column && (
+            <>
+              <Steps name="up" value={up} onChange={(value) => choose({ up: String(value) })} />
+              <Steps name="down" value={down} onChange={(value) => choose({ down: String(value) })} />
+            </>
+          )}
+          {choices.focus && <ColumnPick dataset={choices.focus} column={choices.column} onPick={(column) => choose({ column })} />}
+        </div>
+      </div>
+      {choices.column && choices.focus ? (
+        <Asked of={columns} what="The way of the column" skeleton={<Skeleton rows={8} />}>
+          {(told) => <Columns told={told} focus={choices.focus ?? ""} column={choices.column ?? ""} />}
+        </Asked>
+      ) : (
+        <Asked of={graph} what="The graph" skeleton={<Skeleton rows={8} height={46} />}>
+          {(told) => (told.datasets.length ? <Drawn graph={told} datasets={datasets.data?.items ?? []} queues={queues.data?.items ?? []} up={up} down={down} /> : <Empty title="There is no dataset"><p>Serve a folder with contracts.</p></Empty>)}
+        </Asked>
+      )}
+    </>
+  );
+}
+
+function Steps({ name, value, onChange }: { name: string; value: number; onChange: (value: number) => void }) {
+  return (
+    <span className="row" role="group" aria-label={`Steps ${name}`}>
+      <span className="label">{name}</span>
+      <button type="button" className="btn icon" aria-label={`Fewer steps ${name}`} disabled={value === 0} onClick={() => onChange(value - 1)}>
+        −
+      </button>
+      <span className="num">{value}</span>
+      <button type="button" className="btn icon" aria-label={`More steps ${name}`} disabled={value >= 20} onClick={() => onChange(value + 1)}>
+        +
+      </button>
+    </span>
+  );
+}
+
+function ColumnPick({ dataset, column, onPick }: { dataset: string; column?: string; onPick: (column?: string) => void }) {
+  const found = useGet<{ fields: { name: string }[] }>(`/datasets/${part(dataset)}`);
+  return (
+    <label className="row">
+      <span className="label">Column</span>
+      <select className="select" style={{ width: 200 }} value={column ?? ""} onChange={(event) => onPick(event.target.value || undefined)}>
+        <option value="">none, datasets only</option>
+        {(found.data?.fields ?? []).map((one) => (
+          <option key={one.name}>{one.name}</option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function Drawn({ graph, datasets, queues, up, down }: { graph: Graph; datasets: Dataset[]; queues: Queue[]; up: number; down: number }) {
+  const [choices, choose] = useChoices();
+  const [hot, setHot] = useState<string | null>(null);
+  const [, go] = useLocation();
+  const about = useMemo(() => new Map(datasets.map((one) => [one.dataset, one])), [datasets]);
+  const waiting = useMemo(() => new Map(queues.map((one) => [one.dataset, one.active])), [queues]);
+  const edges = useMemo(() => graph.edges.map((one) => ({ from: one.upstream, to: one.downstream })), [graph]);
+  const laid = useMemo(() => lay(graph.datasets.map((one) => ({ id: one.dataset, lane: one.layer ?? "other" })), edges), [graph, edges]);
+  const roleOf = (name: string): Role => datasetRole(about.get(name)?.last_run, waiting.get(name) ?? 0);
+  const tab = choices.as ?? (graph.datasets.length > MOST ? "list" : "picture");
+  const around = (name: string) => graph.edges.filter((one) => one.upstream === name || one.downstream === name).length;
+  const walk = (event: KeyboardEvent, name: string) => {
+    const next = event.key === "ArrowRight" ? graph.edges.find((one) => one.upstream === name)?.downstream : event.key === "ArrowLeft" ? graph.edges.find((one) => one.downstream === name)?.upstream : null;
+    let found = next ?? null;
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      const here = laid.spots.get(name);
+      const column = [...laid.spots.values()].filter((one) => one.x === here?.x).sort((a, b) => a.y - b.y);
+      const at = column.findIndex((one) => one.id === name);
+      found = column[at + (event.key === "ArrowDown" ? 1 : -1)]?.id ?? null;
+    }
+    if (event.key === "f") choose({ focus: name, up: "1", down: "1" });
+    if (!found) return;
+    event.preventDefault();
+    document.querySelector<HTMLElement>(`[data-node="${CSS.escape(found)}"]`)?.focus();
+  };
+  return (
+    <>
+      <Tabs
+        label="Graph as"
+        chosen={tab}
+        onChoose={(id) => choose({ as: id })}
+        tabs={[
+          { id: "picture", name: "Picture" },
+          { id: "list", name: "List", count: graph.datasets.length },
+        ]}
+      />
+      {tab === "list" || graph.datasets.length > MOST ? (
+        <>
+          {graph.datasets.length > MOST && tab === "picture" && <p className="banner warn">{count(graph.datasets.length)} datasets are too many for one picture. Choose one to look around it.</p>}
+          <List graph={graph} roleOf={roleOf} />
+        </>
+      ) : (
+        <>
+          <div className="graph-box" tabIndex={0} role="region" aria-label="Graph of datasets; the List tab holds the same">
+            <div style={{ position: "relative", width: laid.width, height: laid.height }}>
+              {laid.lanes.map((one) => (
+                <div key={one.name} className="lane" style={{ left: one.x, width: one.width }}>
+                  <Letter layer={one.name} /> {one.name[0]?.toUpperCase()}
+                  {one.name.slice(1)}
+                </div>
+              ))}
+              <svg className="edges" width={laid.width} height={laid.height} aria-hidden="true">
+                {graph.edges.map((one) => {
+                  const from = laid.spots.get(one.upstream);
+                  const to = laid.spots.get(one.downstream);
+                  if (!from || !to) return null;
+                  const late = roleOf(one.downstream) === "held";
+                  return <path key={one.upstream + one.downstream} d={curve(from, to)} className={hot && (one.upstream === hot || one.downstream === hot) ? "hot" : late ? "late" : undefined} />;
+                })}
+              </svg>
+              {graph.datasets.map((one) => {
+                const spot = laid.spots.get(one.dataset);
+                if (!spot) return null;
+                const dataset = about.get(one.dataset);
+                const role = roleOf(one.dataset);
+                const bad = waiting.get(one.dataset) ?? 0;
+                const last = judged<Short>(dataset?.recent);
+                return (
+                  <div key={one.dataset}>
+                    <Link
+                      href={`/datasets/${part(one.dataset)}`}
+                      className={`gnode ${role}${graph.focus === one.dataset ? " focus" : ""}`}
+                      style={{ left: spot.x, top: spot.y }}
+                      data-node={one.dataset}
+                      title={one.dataset}
+                      onMouseEnter={() => setHot(one.dataset)}
+                      onMouseLeave={() => setHot(null)}
+                      onFocus={() => setHot(one.dataset)}
+                      onBlur={() => setHot(null)}
+                      onKeyDown={(event) => walk(event, one.dataset)}
+                    >
+                      <Mark role={role} />
+                      <span className="name">{words(one.entity)}</span>
+                      <span className="sub">
+                        {[one.domain, one.system].filter(Boolean).join(" / ")} · {role === "held" || (role === "bad" && !bad) ? ranVerdict(dataset?.last_run?.status).word : bad ? `${count(bad)} quarantined` : last ? `${goodShare(last)} good` : "never run"}
+                      </span>
+                    </Link>
+                    {one.hidden.upstream > 0 && (
+                      <button type="button" className="gmore" style={{ left: spot.x - 30, top: spot.y + 13 }} aria-label={`${one.hidden.upstream} more upstream of ${one.dataset}`} onClick={() => choose({ up: String(up + 1) })}>
+                        +{one.hidden.upstream}
+                      </button>
+                    )}
+                    {one.hidden.downstream > 0 && (
+                      <button type="button" className="gmore" style={{ left: spot.x + NODE.width + 4, top: spot.y + 13 }} aria-label={`${one.hidden.downstream} more downstream of ${one.dataset}`} onClick={() => choose({ down: String(down + 1) })}>
+                        +{one.hidden.downstream}
+                      </button>
+                    )}
+                  </div>
+                );
+              })}
+            </div>
+          </div>
+          <p className="muted small">
+            {plural(graph.datasets.length, "dataset")}, {plural(graph.edges.length, "edge")}. Arrow keys walk along edges, <span className="kbd">f</span> puts a dataset into the middle, Enter opens it.
+            {hot && ` ${hot}: ${plural(around(hot), "neighbour")}.`}
+            {graph.focus && (
+              <>
+                {" "}
+                <button type="button" className="btn bare" onClick={() => go("/graph")}>
+                  Show the whole estate
+                </button>
+              </>
+            )}
+          </p>
+        </>
+      )}
+    </>
+  );
+}
+
+function List({ graph, roleOf }: { graph: Graph; roleOf: (name: string) => Role }) {
+  const rows = graph.datasets.map((one) => ({
+    one,
+    up: graph.edges.filter((edge) => edge.downstream === one.dataset).map((edge) => edge.upstream),
+    down: graph.edges.filter((edge) => edge.upstream === one.dataset).map((edge) => edge.downstream),
+  }));
+  const csv = () => {
+    const quote = (text: string) => `"${text.replaceAll('"', '""')}"`;
+    const lines = [["dataset", "layer", "domain", "system", "state", "reads", "feeds"], ...rows.map(({ one, up, down }) => [one.dataset, one.layer ?? "", one.domain ?? "", one.system ?? "", roleOf(one.dataset), up.join(" "), down.join(" ")])];
+    const url = URL.createObjectURL(new Blob([lines.map((line) => line.map(quote).join(",")).join("\n")], { type: "text/csv" }));
+    const link = document.createElement("a");
+    link.href = url;
+    link.download = "graph.csv";
+    link.click();
+    URL.revokeObjectURL(url);
+  };
+  return (
+    <div className="section">
+      <div className="row">
+        <button type="button" className="btn" onClick={csv}>
+          Download {plural(rows.length, "row")} as CSV
+        </button>
+      </div>
+      <div className="scroll-x" tabIndex={0} role="region" aria-label="Graph as a list">
+        <table className="table">
+          <thead>
+            <tr>
+              <th scope="col">Dataset</th>
+              <th scope="col">Domain</th>
+              <th scope="col">Reads</th>
+              <th scope="col">Feeds</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(({ one, up, down }) => (
+              <tr key={one.dataset}>
+                <td>
+                  <span className="row">
+                    <Mark role={roleOf(one.dataset)} />
+                    <Letter layer={one.layer} />
+                    <Link href={`/datasets/${part(one.dataset)}`}>{one.dataset}</Link>
+                  </span>
+                </td>
+                <td className="muted">{[one.domain, one.system].filter(Boolean).join(" / ")}</td>
+                <td className="small">{up.join(", ") || <span className="muted">its source</span>}</td>
+                <td className="small">{down.join(", ") || <span className="muted">–</span>}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </div>
+  );
+}
+
+const KINDS: Record<string, string> = { copied: "copied", derived: "derived", aggregated: "aggregated", masked: "masked", joined: "joined", constant: "constant" };
+
+function Columns({ told, focus, column }: { told: ColumnLineage; focus: string; column: string }) {
+  const laid = useMemo(() => lay(told.nodes.map((one) => ({ id: one.id, lane: one.dataset ? (one.layer ?? "other") : "source" })), told.edges), [told]);
+  return (
+    <>
+      <p className="finding">
+        <code>
+          {focus}.{column}
+        </code>{" "}
+        is connected with {plural(Math.max(0, told.nodes.length - 1), "column")}.
+      </p>
+      <div className="graph-box" tabIndex={0} role="region" aria-label="Way of the column; the table below holds the same">
+        <div style={{ position: "relative", width: laid.width, height: laid.height }}>
+          {laid.lanes.map((one) => (
+            <div key={one.name} className="lane" style={{ left: one.x, width: one.width }}>
+              {one.name !== "source" && <Letter layer={one.name} />} {one.name[0]?.toUpperCase()}
+              {one.name.slice(1)}
+            </div>
+          ))}
+          <svg className="edges" width={laid.width} height={laid.height} aria-hidden="true">
+            {told.edges.map((one) => {
+              const from = laid.spots.get(one.from);
+              const to = laid.spots.get(one.to);
+              if (!from || !to) return null;
+              return (
+                <g key={one.from + one.to}>
+                  <path d={curve(from, to)} className={one.kind === "masked" ? "late" : "hot"} />
+                  <text x={(from.x + NODE.width + to.x) / 2} y={(from.y + to.y + NODE.height) / 2 - 5} textAnchor="middle" className="edge-word">
+                    {KINDS[one.kind] ?? one.kind}
+                  </text>
+                </g>
+              );
+            })}
+          </svg>
+          {told.nodes.map((one) => {
+            const spot = laid.spots.get(one.id);
+            if (!spot) return null;
+            const inner = (
+              <>
+                <span />
+                <span className="name mono">{one.column}</span>
+                <span className="sub">
+                  {one.dataset ?? one.name}
+                  {one.masked && ` · ${one.masked}`}
+                </span>
+              </>
+            );
+            const kind = `gnode${one.dataset === focus && one.column === column ? " focus" : ""}`;
+            return one.dataset ? (
+              <Link key={one.id} className={kind} style={{ left: spot.x, top: spot.y }} href={`/graph?focus=${part(one.dataset)}&column=${part(one.column)}`} title={one.id}>
+                {inner}
+              </Link>
+            ) : (
+              <span key={one.id} className={kind} style={{ left: spot.x, top: spot.y }} title={one.id}>
+                {inner}
+              </span>
+            );
+          })}
+        </div>
+      </div>
+      <details open>
+        <summary>The same as a table, with the steps</summary>
+        <table className="table dense">
+          <thead>
+            <tr>
+              <th scope="col">From</th>
+              <th scope="col">To</th>
+              <th scope="col">How</th>
+            </tr>
+          </thead>
+          <tbody>
+            {told.edges.map((one) => (
+              <tr key={one.from + one.to}>
+                <td className="mono">{one.from}</td>
+                <td className="mono">{one.to}</td>
+                <td>
+                  {one.kind}
+                  {told.columns
+                    .filter((known) => `${told.dataset}.${known.column}` === one.to)
+                    .flatMap((known) => known.upstream.filter((up) => `${up.dataset ?? up.name}.${up.column}` === one.from).flatMap((up) => up.steps))
+                    .map((step) => (
+                      <div key={step.label + (step.expression ?? "")} className="muted small">
+                        {step.label} <code>{step.expression ?? step.detail}</code>
+                      </div>
+                    ))}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </details>
+    </>
+  );
+}

@@ -1,1 +1,135 @@
-export default function Page() { return <h1>levels</h1>; }
+// Are we keeping promises? Each promise with its target, what was found, and the last runs one by one.
+import { Link } from "wouter";
+import { part, useGet } from "../api";
+import { count, plural, share, words } from "../format";
+import { Ago } from "../parts/bits";
+import { Letter, Mark, VerdictChip } from "../parts/marks";
+import { Asked, Empty, NoMatch } from "../parts/state";
+import type { Level, Page, Promise_ } from "../types";
+import { useChoices } from "../url";
+
+export default function Levels() {
+  const [choices, choose] = useChoices();
+  const found = useGet<Page<Promise_>>("/service-levels?runs=30");
+  return (
+    <Asked of={found} what="The service levels">
+      {(page) => {
+        const rows = page.items.flatMap((one) => one.levels.map((level) => ({ one, level })));
+        const silent = page.items.filter((one) => one.levels.length === 0);
+        const missed = rows.filter(({ level }) => level.kept === false);
+        const shown = rows.filter(({ level }) => (choices.show === "missed" ? level.kept === false : true)).sort((a, b) => Number(a.level.kept ?? true) - Number(b.level.kept ?? true));
+        return (
+          <>
+            <div className="head">
+              <h1>Service levels</h1>
+              <p className="finding">
+                {plural(rows.length, "promise")}
+                <span className="sep">·</span>
+                {missed.length ? (
+                  <Link className="ink-bad" href="/levels?show=missed" data-count={missed.length}>
+                    {count(missed.length)} missed
+                  </Link>
+                ) : (
+                  <span className="ink-good">all kept</span>
+                )}
+                <span className="sep">·</span>
+                <span className="muted">{plural(silent.length, "dataset")} without a promise</span>
+              </p>
+            </div>
+            {rows.length === 0 ? (
+              <Empty title="Nothing is promised">
+                <p>
+                  Write <code>service_levels:</code> into a contract, a system or a domain. What is not promised is not shown as kept.
+                </p>
+              </Empty>
+            ) : shown.length === 0 ? (
+              <NoMatch what="promises" onClear={() => choose({ show: undefined })} />
+            ) : (
+              <div className="scroll-x" tabIndex={0} role="region" aria-label="Promises">
+                <table className="table">
+                  <thead>
+                    <tr>
+                      <th scope="col">Dataset</th>
+                      <th scope="col">Promise</th>
+                      <th scope="col">Target</th>
+                      <th scope="col" className="num">Now</th>
+                      <th scope="col">Verdict</th>
+                      <th scope="col" className="wide-only">Last runs</th>
+                      <th scope="col" className="num wide-only">Attained</th>
+                      <th scope="col" className="num wide-only">Next due</th>
+                    </tr>
+                  </thead>
+                  <tbody>
+                    {shown.map(({ one, level }) => (
+                      <tr key={one.dataset + level.name}>
+                        <td>
+                          <span className="row">
+                            <Letter layer={one.layer} />
+                            <Link href={`/datasets/${part(one.dataset)}`} className="plain">
+                              <strong>{one.dataset}</strong>
+                            </Link>
+                          </span>
+                        </td>
+                        <td>{words(level.name)}</td>
+                        <td>{level.promised ?? level.expected}</td>
+                        <td className="num">{amount(level)}</td>
+                        <td>
+                          <VerdictChip verdict={level.kept === null ? { role: "unknown", word: "Not measured" } : level.kept ? { role: "good", word: "Kept" } : { role: "bad", word: "Missed" }} />
+                        </td>
+                        <td className="wide-only">
+                          <Bar level={level} />
+                        </td>
+                        <td className="num wide-only">{level.attained === null || level.attained === undefined ? <span className="muted">–</span> : share(level.attained * (level.runs ?? 1), level.runs ?? 1)}</td>
+                        <td className="num wide-only">{level.next_due ? <Due at={level.next_due} /> : <span className="muted">–</span>}</td>
+                      </tr>
+                    ))}
+                  </tbody>
+                </table>
+              </div>
+            )}
+            {silent.length > 0 && rows.length > 0 && (
+              <details>
+                <summary>{plural(silent.length, "dataset")} without a promise</summary>
+                <ul className="row wrap">
+                  {silent.map((one) => (
+                    <li key={one.dataset} className="chip line">
+                      <Mark role="unknown" size={9} /> <Link href={`/datasets/${part(one.dataset)}`}>{one.dataset}</Link>
+                    </li>
+                  ))}
+                </ul>
+              </details>
+            )}
+          </>
+        );
+      }}
+    </Asked>
+  );
+}
+
+function amount(level: Level): string {
+  const value = level.found ?? level.value;
+  if (value === null || value === undefined) return "–";
+  const text = typeof value === "number" ? count(Math.round(value * 100) / 100) : String(value);
+  return level.unit ? `${text} ${level.unit}` : text;
+}
+function Bar({ level }: { level: Level }) {
+  const runs = [...(level.history ?? [])].slice(0, 20).reverse();
+  if (!runs.length) return <span className="muted">–</span>;
+  return (
+    <span className="level-bar" role="img" aria-label={`${runs.filter((one) => one.kept).length} of the last ${runs.length} runs kept it`}>
+      {runs.map((one) => (
+        <i key={one.run_id} className={one.kept === null ? "" : one.kept ? "kept" : "missed"} title={`${one.kept ? "kept" : "missed"} ${one.at}`} />
+      ))}
+    </span>
+  );
+}
+function Due({ at }: { at: string }) {
+  const left = (new Date(at).getTime() - Date.now()) / 3_600_000;
+  return left < 0 ? (
+    <span className="ink-bad">
+      due <Ago at={at} />
+    </span>
+  ) : (
+    <span>in {left < 1 ? `${Math.round(left * 60)} min` : `${Math.round(left)} h`}</span>
+  );
+}

@@ -2,7 +2,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useId, useMemo, useState } from "react";
 import { Link, useLocation } from "wouter";
-import { part, post, Trouble } from "../api";
+import { get, part, post, Trouble } from "../api";
 import { count, plural, words } from "../format";
 import type { Job, Preview } from "../types";
 import { Dialog, Shown } from "./bits";
@@ -29,7 +29,7 @@ export function Decide({ kind, dataset, chosen, onClose }: { kind: "replay" | "d
   const body = { rules: chosen.rules, categories: chosen.categories, run: chosen.run, rows: chosen.rows, everything: chosen.everything };
   const preview = useQuery<Preview, Trouble>({
     queryKey: ["preview", kind, dataset, JSON.stringify(body), "still"],
-    queryFn: () => post<Preview>(`/quarantine/${part(dataset)}/${kind}/preview`, body),
+    queryFn: () => previewed(`/quarantine/${part(dataset)}/${kind}/preview`, body),
     staleTime: 0,
     gcTime: 0,
     retry: false,
@@ -97,6 +97,18 @@ export function Decide({ kind, dataset, chosen, onClose }: { kind: "replay" | "d
       )}
     </Dialog>
   );
+}
+
+/** A preview of many rows is a job itself; it is waited for here. */
+async function previewed(path: string, body: unknown): Promise<Preview> {
+  let told = await post<Preview | Job>(path, body);
+  while ("job_id" in told) {
+    if (told.state === "done" && told.outcome) return told.outcome as unknown as Preview;
+    if (told.state === "failed" || told.state === "cancelled") throw new Trouble(409, { title: "The preview did not come to an end." });
+    await new Promise((go) => window.setTimeout(go, 1000));
+    told = await get<Job>(`/jobs/${part(told.job_id)}`);
+  }
+  return told;
 }
 
 function Told({ preview, kind }: { preview: Preview; kind: string }) {
