@@ -53,8 +53,11 @@ test-faults: setup ## Disturbed runs at every point of the protocol, on every en
 	$(BIN)/python scripts/walk_cluster.py
 	LAKELOGIC_ALL_FAULTS=1 $(BIN)/python -m pytest tests/faults tests/run tests/engines/spark/test_delta_own.py tests/engines/spark/test_servers.py
 
-test-page: setup ## The driver page's commands on every engine, one after another (slow)
-	LAKELOGIC_PAGE_ENGINES=duckdb,polars,spark $(BIN)/python -m pytest tests/surfaces/test_drive_windows.py $(ARGS)
+test-page: setup ## The driver page's commands and what a pass must survive, on every engine (slow); writes both pages
+	LAKELOGIC_PAGE_ENGINES=duckdb,polars,spark $(BIN)/python -m pytest tests/surfaces/test_drive.py tests/surfaces/test_drive_windows.py $(ARGS)
+	$(BIN)/python scripts/walk_page.py --page docs/how-to/driver-commands.md
+	for engine in duckdb polars; do $(BIN)/python scripts/walk_failures.py --engine $$engine || exit 1; done
+	$(BIN)/python scripts/walk_failures.py --engine spark --page docs/concepts/failures.md
 
 test-api: $(PROJECT_READY) ## 20,000 made-up requests to the service, by its own OpenAPI document and beyond it (slow; N=… for another number)
 	$(BIN)/python scripts/walk_api.py $(if $(filter file,$(origin N)),20000,$(N)) --seed $(SEED)

@@ -1,4 +1,7 @@
-"""`lakelogic-driver` and `lakelogic drive`: the commands of the driver's page, verbatim, on a copy of the example."""
+"""`lakelogic-driver` and `lakelogic drive`: the commands of the driver's page, verbatim, on a copy of the example.
+
+On DuckDB with every change; `make test-page` sets LAKELOGIC_PAGE_ENGINES to try them on every engine.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +31,7 @@ from lakelogic.cli.main import cli
 from lakelogic.ledger.store import open_ledger
 
 ROOT = Path(__file__).parents[2]
+ENGINES = os.environ.get("LAKELOGIC_PAGE_ENGINES", "duckdb").split(",")
 
 BASIC = """lakelogic-driver \\
 --registry examples/insurance_elt/contracts/insurance/_registry.yaml \\
@@ -75,14 +79,14 @@ PROMETHEUS = """lakelogic-driver \\
 --metrics-port 9100"""
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(params=ENGINES)
+def home(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that looks like the repository's root, with nothing made yet."""
     shutil.copytree(ROOT / "examples/insurance_elt", tmp_path / "examples/insurance_elt")
     monkeypatch.chdir(tmp_path)
     for name in ("LAKELOGIC_WAREHOUSE", "LAKELOGIC_LEDGER", "LAKELOGIC_ENV"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("LAKELOGIC_ENGINE", "duckdb")
+    monkeypatch.setenv("LAKELOGIC_ENGINE", request.param)
     return tmp_path
 
 
@@ -200,15 +204,16 @@ def test_the_pass_of_the_page_can_be_scraped(home: Path) -> None:
 
 def test_the_plan_is_shown_and_both_names_are_one_command(home: Path) -> None:
     words = ["--registry", "examples/insurance_elt/contracts/insurance/_registry.yaml", "--layers", "bronze,silver"]
+    engine = os.environ["LAKELOGIC_ENGINE"]
     shown = CliRunner().invoke(cli, ["drive", *words, "--exclude", "agents", "--dry-run"], catch_exceptions=False)
     assert shown.exit_code == 0
     assert [line.split()[:4] for line in shown.stdout.splitlines()[2:]] == [
-        ["1", "bronze_core_customers", "bronze", "duckdb"],
-        ["1", "bronze_core_policies", "bronze", "duckdb"],
-        ["1", "bronze_core_claims", "bronze", "duckdb"],
-        ["2", "silver_core_customers", "silver", "duckdb"],
-        ["3", "silver_core_policies", "silver", "duckdb"],
-        ["4", "silver_core_claims", "silver", "duckdb"],
+        ["1", "bronze_core_customers", "bronze", engine],
+        ["1", "bronze_core_policies", "bronze", engine],
+        ["1", "bronze_core_claims", "bronze", engine],
+        ["2", "silver_core_customers", "silver", engine],
+        ["3", "silver_core_policies", "silver", engine],
+        ["4", "silver_core_claims", "silver", engine],
     ]
     assert "left out: silver_core_agents (taken out by --exclude)" in shown.stderr
     data = told(call(f"lakelogic-driver {shlex.join(words)} --dry-run --json"))

@@ -46,7 +46,8 @@ class Demand:
 
 
 def _hours(time: timedelta) -> str:
-    return f"{time.total_seconds() / 3600:.3g} h"
+    seconds = time.total_seconds()
+    return f"{seconds:.3g} s" if 0 < seconds < 60 else f"{seconds / 3600:.3g} h"
 
 
 def demands(contract: Contract, upstreams: dict[str, timedelta | None]) -> dict[str, Demand]:
