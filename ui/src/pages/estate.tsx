@@ -145,7 +145,7 @@ function Matrix({ items, queues, approvals }: { items: Dataset[]; queues: Queue[
                   {systems.size > 1 && <span className="muted small"> · {plural(systems.size, "system")}</span>}
                 </div>
                 {lanes.map((lane) => (
-                  <Cell key={lane} tiles={members.filter((one) => laneOf(one) === lane && fits(one))} />
+                  <Cell key={lane} lane={lane} tiles={members.filter((one) => laneOf(one) === lane && fits(one))} />
                 ))}
               </section>
             );
@@ -180,14 +180,14 @@ function Phrase({ on, show, role, children }: { on: boolean; show: () => void; r
   );
 }
 
-function Cell({ tiles }: { tiles: Tile[] }) {
+function Cell({ tiles, lane }: { tiles: Tile[]; lane: string }) {
   const [open, setOpen] = useState(false);
   if (!tiles.length) return <div className="cell" />;
   const sorted = [...tiles].sort((a, b) => gravity(a.role) - gravity(b.role) || b.waiting - a.waiting || a.entity.localeCompare(b.entity));
   const fold = sorted.length > 8 ? sorted.filter((one) => one.role === "good" || one.role === "skip") : [];
   const shown = open ? sorted : sorted.filter((one) => !fold.includes(one)).slice(0, 40);
   return (
-    <div className="cell">
+    <div className="cell" data-lane={lane}>
       {shown.map((one) => (
         <TileLink key={one.dataset} tile={one} />
       ))}
@@ -221,11 +221,11 @@ function TileLink({ tile }: { tile: Tile }) {
 
 function Lately({ items }: { items: Dataset[] }) {
   const acts = useGet<Page<Act>>("/ledger/acts?limit=12");
-  const runs = useGet<Page<Run>>("/runs?limit=30&status=failed&status=gated&status=partial&status=succeeded");
+  const runs = useGet<Page<Run>>("/runs?limit=100&status=failed&status=gated&status=partial&status=succeeded");
   const known = new Set(items.map((one) => one.dataset));
   const news = [
     ...(runs.data?.items ?? [])
-      .filter((one) => known.has(one.dataset) && (one.status !== "succeeded" || (one.counts_quarantined ?? 0) > 0))
+      .filter((one, number, all) => known.has(one.dataset) && all.findIndex((other) => other.dataset === one.dataset) === number && (one.status !== "succeeded" || (one.counts_quarantined ?? 0) > 0))
       .map((one) => ({
         key: one.run_id,
         at: one.started_at,

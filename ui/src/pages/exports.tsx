@@ -1,10 +1,10 @@
 // Did consumers get it? What each destination has, and what it lacks to be used at all.
-import { useGet } from "../api";
-import { plural, words } from "../format";
-import { Shown } from "../parts/bits";
+import { Link } from "wouter";
+import { part, useGet } from "../api";
+import { count, plural, words } from "../format";
+import { Ago } from "../parts/bits";
 import { VerdictChip } from "../parts/marks";
 import { Asked, Empty } from "../parts/state";
-import type { Value, Values } from "../types";
 import type { Role } from "../verdict";
 
 interface Destination {
@@ -14,8 +14,19 @@ interface Destination {
 }
 interface Told {
   exports: Record<string, Destination>;
-  items?: Values[];
-  datasets?: Values[];
+  items?: Delivery[];
+}
+interface Delivery {
+  dataset: string;
+  export: string;
+  type: string;
+  target: string;
+  status: string;
+  table_version: number | null;
+  exported_version: number | null;
+  exported_at: string | null;
+  rows: number | null;
+  error: string | null;
 }
 const NAMES: Record<string, string> = { snowflake: "Snowflake", databricks: "Databricks Unity Catalog", s3: "S3" };
 
@@ -26,7 +37,7 @@ export default function Exports() {
       {(told) => {
         const all = Object.entries(told.exports ?? {});
         const ready = all.filter(([, one]) => one.configured).length;
-        const items = told.items ?? told.datasets ?? [];
+        const items = told.items ?? [];
         return (
           <>
             <div className="head">
@@ -79,27 +90,44 @@ export default function Exports() {
   );
 }
 
-const STATE: Record<string, Role> = { done: "good", delivered: "good", current: "good", failed: "bad", behind: "warn", held_back: "held" };
-function Deliveries({ items }: { items: Values[] }) {
-  const columns = [...new Set(items.flatMap((one) => Object.keys(one)))].filter((name) => items.some((one) => one[name] !== null && typeof one[name] !== "object"));
+const STATE: Record<string, Role> = { "up to date": "good", exported: "good", current: "good", done: "good", failed: "bad", behind: "warn", "never exported": "unknown", "held back": "held" };
+
+function Deliveries({ items }: { items: Delivery[] }) {
   return (
     <div className="scroll-x" tabIndex={0} role="region" aria-label="Deliveries">
       <table className="table">
         <thead>
           <tr>
-            {columns.map((name) => (
-              <th scope="col" key={name}>
-                {words(name)}
-              </th>
-            ))}
+            <th scope="col">Dataset</th>
+            <th scope="col">Destination</th>
+            <th scope="col">Target</th>
+            <th scope="col">State</th>
+            <th scope="col" className="num">Delivered</th>
+            <th scope="col" className="num">Newest</th>
+            <th scope="col" className="num">Rows</th>
+            <th scope="col" className="num">When</th>
           </tr>
         </thead>
         <tbody>
-          {items.map((one, number) => (
-            <tr key={number}>
-              {columns.map((name) => (
-                <td key={name}>{name === "state" || name === "status" ? <VerdictChip verdict={{ role: STATE[String(one[name])] ?? "unknown", word: words(String(one[name])) }} /> : <Shown value={one[name] as Value} />}</td>
-              ))}
+          {items.map((one) => (
+            <tr key={one.dataset + one.export}>
+              <td>
+                <Link href={`/datasets/${part(one.dataset)}`}>{one.dataset}</Link>
+              </td>
+              <td>
+                {NAMES[one.type] ?? words(one.type)}
+                {one.export !== one.type && <span className="muted"> {one.export}</span>}
+              </td>
+              <td className="mono">{one.target}</td>
+              <td>
+                <VerdictChip verdict={{ role: one.error ? "bad" : (STATE[one.status] ?? "unknown"), word: words(one.status) }} title={one.error ?? undefined} />
+              </td>
+              <td className="num">{one.exported_version ?? <span className="muted">never</span>}</td>
+              <td className="num">{one.table_version ?? "–"}</td>
+              <td className="num">{count(one.rows)}</td>
+              <td className="num">
+                <Ago at={one.exported_at} />
+              </td>
             </tr>
           ))}
         </tbody>

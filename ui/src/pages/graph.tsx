@@ -1,10 +1,10 @@
 // What feeds this, what breaks if it breaks? Lanes from source to gold; never more than was asked; a list as its twin.
-import { type KeyboardEvent, useMemo, useState } from "react";
+import { type KeyboardEvent, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { part, query, useGet } from "../api";
 import { count, plural, words } from "../format";
 import { Tabs } from "../parts/bits";
-import { curve, lay, NODE } from "../parts/lanes";
+import { lay } from "../parts/lanes";
 import { Letter, Mark } from "../parts/marks";
 import { Asked, Empty, Skeleton } from "../parts/state";
 import type { ColumnLineage, Dataset, Graph, Page, Queue, Short } from "../types";
@@ -12,6 +12,15 @@ import { useChoices } from "../url";
 import { datasetRole, goodShare, judged, type Role, ranVerdict } from "../verdict";
 
 const MOST = 300;
+
+function useRoom() {
+  const box = useRef<HTMLDivElement>(null);
+  const [room, setRoom] = useState(1030);
+  useLayoutEffect(() => {
+    if (box.current) setRoom(box.current.clientWidth);
+  }, []);
+  return [box, room] as const;
+}
 
 export default function GraphPage() {
   const [choices, choose] = useChoices();
@@ -95,7 +104,8 @@ function Drawn({ graph, datasets, queues, up, down }: { graph: Graph; datasets: 
   const about = useMemo(() => new Map(datasets.map((one) => [one.dataset, one])), [datasets]);
   const waiting = useMemo(() => new Map(queues.map((one) => [one.dataset, one.active])), [queues]);
   const edges = useMemo(() => graph.edges.map((one) => ({ from: one.upstream, to: one.downstream })), [graph]);
-  const laid = useMemo(() => lay(graph.datasets.map((one) => ({ id: one.dataset, lane: one.layer ?? "other" })), edges), [graph, edges]);
+  const [box, room] = useRoom();
+  const laid = useMemo(() => lay(graph.datasets.map((one) => ({ id: one.dataset, lane: one.layer ?? "other" })), edges, room), [graph, edges, room]);
   const roleOf = (name: string): Role => datasetRole(about.get(name)?.last_run, waiting.get(name) ?? 0);
   const tab = choices.as ?? (graph.datasets.length > MOST ? "list" : "picture");
   const around = (name: string) => graph.edges.filter((one) => one.upstream === name || one.downstream === name).length;
@@ -131,7 +141,7 @@ function Drawn({ graph, datasets, queues, up, down }: { graph: Graph; datasets: 
         </>
       ) : (
         <>
-          <div className="graph-box" tabIndex={0} role="region" aria-label="Graph of datasets; the List tab holds the same">
+          <div className="graph-box" ref={box} tabIndex={0} role="region" aria-label="Graph of datasets; the List tab holds the same">
             <div style={{ position: "relative", width: laid.width, height: laid.height }}>
               {laid.lanes.map((one) => (
                 <div key={one.name} className="lane" style={{ left: one.x, width: one.width }}>
@@ -140,13 +150,9 @@ function Drawn({ graph, datasets, queues, up, down }: { graph: Graph; datasets: 
                 </div>
               ))}
               <svg className="edges" width={laid.width} height={laid.height} aria-hidden="true">
-                {graph.edges.map((one) => {
-                  const from = laid.spots.get(one.upstream);
-                  const to = laid.spots.get(one.downstream);
-                  if (!from || !to) return null;
-                  const late = roleOf(one.downstream) === "held";
-                  return <path key={one.upstream + one.downstream} d={curve(from, to)} className={hot && (one.upstream === hot || one.downstream === hot) ? "hot" : late ? "late" : undefined} />;
-                })}
+                {laid.paths.map((one) => (
+                  <path key={one.from + one.to} d={one.d} className={hot && (one.from === hot || one.to === hot) ? "hot" : roleOf(one.to) === "held" ? "late" : undefined} />
+                ))}
               </svg>
               {graph.datasets.map((one) => {
                 const spot = laid.spots.get(one.dataset);
@@ -160,7 +166,7 @@ function Drawn({ graph, datasets, queues, up, down }: { graph: Graph; datasets: 
                     <Link
                       href={`/datasets/${part(one.dataset)}`}
                       className={`gnode ${role}${graph.focus === one.dataset ? " focus" : ""}`}
-                      style={{ left: spot.x, top: spot.y }}
+                      style={{ left: spot.x, top: spot.y, width: laid.node }}
                       data-node={one.dataset}
                       title={one.dataset}
                       onMouseEnter={() => setHot(one.dataset)}
@@ -172,7 +178,7 @@ function Drawn({ graph, datasets, queues, up, down }: { graph: Graph; datasets: 
                       <Mark role={role} />
                       <span className="name">{words(one.entity)}</span>
                       <span className="sub">
-                        {[one.domain, one.system].filter(Boolean).join(" / ")} · {role === "held" || (role === "bad" && !bad) ? ranVerdict(dataset?.last_run?.status).word : bad ? `${count(bad)} quarantined` : last ? `${goodShare(last)} good` : "never run"}
+                        {role === "held" || (role === "bad" && !bad) ? ranVerdict(dataset?.last_run?.status).word : bad ? `${count(bad)} quarantined` : last ? `${goodShare(last)} good` : "never run"} · {one.domain ?? "no domain"}
                       </span>
                     </Link>
                     {one.hidden.upstream > 0 && (
@@ -181,7 +187,7 @@ function Drawn({ graph, datasets, queues, up, down }: { graph: Graph; datasets: 
                       </button>
                     )}
                     {one.hidden.downstream > 0 && (
-                      <button type="button" className="gmore" style={{ left: spot.x + NODE.width + 4, top: spot.y + 13 }} aria-label={`${one.hidden.downstream} more downstream of ${one.dataset}`} onClick={() => choose({ down: String(down + 1) })}>
+                      <button type="button" className="gmore" style={{ left: spot.x + laid.node + 4, top: spot.y + 13 }} aria-label={`${one.hidden.downstream} more downstream of ${one.dataset}`} onClick={() => choose({ down: String(down + 1) })}>
                         +{one.hidden.downstream}
                       </button>
                     )}
@@ -263,10 +269,10 @@ function List({ graph, roleOf }: { graph: Graph; roleOf: (name: string) => Role 
   );
 }
 
-const KINDS: Record<string, string> = { copied: "copied", derived: "derived", aggregated: "aggregated", masked: "masked", joined: "joined", constant: "constant" };
-
 function Columns({ told, focus, column }: { told: ColumnLineage; focus: string; column: string }) {
-  const laid = useMemo(() => lay(told.nodes.map((one) => ({ id: one.id, lane: one.dataset ? (one.layer ?? "other") : "source" })), told.edges), [told]);
+  const [box, room] = useRoom();
+  const laid = useMemo(() => lay(told.nodes.map((one) => ({ id: one.id, lane: one.dataset ? (one.layer ?? "other") : "source" })), told.edges, room), [told, room]);
+  const kinds = new Map(told.edges.map((one) => [one.from + one.to, one.kind]));
   return (
     <>
       <p className="finding">
@@ -275,7 +281,7 @@ function Columns({ told, focus, column }: { told: ColumnLineage; focus: string; 
         </code>{" "}
         is connected with {plural(Math.max(0, told.nodes.length - 1), "column")}.
       </p>
-      <div className="graph-box" tabIndex={0} role="region" aria-label="Way of the column; the table below holds the same">
+      <div className="graph-box" ref={box} tabIndex={0} role="region" aria-label="Way of the column; the table below holds the same">
         <div style={{ position: "relative", width: laid.width, height: laid.height }}>
           {laid.lanes.map((one) => (
             <div key={one.name} className="lane" style={{ left: one.x, width: one.width }}>
@@ -284,15 +290,13 @@ function Columns({ told, focus, column }: { told: ColumnLineage; focus: string; 
             </div>
           ))}
           <svg className="edges" width={laid.width} height={laid.height} aria-hidden="true">
-            {told.edges.map((one) => {
-              const from = laid.spots.get(one.from);
-              const to = laid.spots.get(one.to);
-              if (!from || !to) return null;
+            {laid.paths.map((one) => {
+              const kind = kinds.get(one.from + one.to) ?? "";
               return (
                 <g key={one.from + one.to}>
-                  <path d={curve(from, to)} className={one.kind === "masked" ? "late" : "hot"} />
-                  <text x={(from.x + NODE.width + to.x) / 2} y={(from.y + to.y + NODE.height) / 2 - 5} textAnchor="middle" className="edge-word">
-                    {KINDS[one.kind] ?? one.kind}
+                  <path d={one.d} className={kind === "masked" ? "late" : "hot"} />
+                  <text x={one.x} y={one.y - 5} textAnchor="middle" className="edge-word">
+                    {kind}
                   </text>
                 </g>
               );
@@ -313,11 +317,11 @@ function Columns({ told, focus, column }: { told: ColumnLineage; focus: string; 
             );
             const kind = `gnode${one.dataset === focus && one.column === column ? " focus" : ""}`;
             return one.dataset ? (
-              <Link key={one.id} className={kind} style={{ left: spot.x, top: spot.y }} href={`/graph?focus=${part(one.dataset)}&column=${part(one.column)}`} title={one.id}>
+              <Link key={one.id} className={kind} style={{ left: spot.x, top: spot.y, width: laid.node }} href={`/graph?focus=${part(one.dataset)}&column=${part(one.column)}`} title={one.id}>
                 {inner}
               </Link>
             ) : (
-              <span key={one.id} className={kind} style={{ left: spot.x, top: spot.y }} title={one.id}>
+              <span key={one.id} className={kind} style={{ left: spot.x, top: spot.y, width: laid.node }} title={one.id}>
                 {inner}
               </span>
             );

@@ -137,6 +137,26 @@ function Chain({ dataset }: { dataset: string }) {
     box.current?.scrollTo({ left: box.current.scrollWidth, behavior: "instant" });
   }, [choices.way]);
   const pick = (depth: number, stop: Stop) => choose({ way: JSON.stringify([...stops.slice(1, depth + 1), stop]) });
+  const [busy, setBusy] = useState(false);
+  const follow = async () => {
+    setBusy(true);
+    const way = stops.slice(1);
+    try {
+      for (let depth = 0; depth < 12; depth += 1) {
+        const at = way[way.length - 1] ?? (stops[0] as Stop);
+        if (at.f) break;
+        const told = await get<Drill>(`/lineage/rows/${part(at.d)}/upstream${asked(at)}&limit=50`);
+        const made = told.upstreams.find((one) => one.role === "source" && one.rows.length) ?? told.upstreams.find((one) => one.rows.length);
+        const stop = made?.rows[0] ? stopOf(made, made.rows[0], told.row.dataset) : null;
+        if (!stop) break;
+        way.push(stop);
+      }
+      choose({ way: JSON.stringify(way) });
+    } catch (error) {
+      setFailed(error instanceof Trouble ? error : new Trouble(0, {}));
+    }
+    setBusy(false);
+  };
   const evidence = async () => {
     try {
       const first = stops[0] as Stop;
@@ -179,10 +199,17 @@ function Chain({ dataset }: { dataset: string }) {
           ))}
         </nav>
       </div>
-      {failed && <TroubleState error={failed} what="The evidence" />}
+      {failed && <TroubleState error={failed} what="The way down" />}
       <div className="miller" ref={box} tabIndex={0} role="region" aria-label="From the figure to the source">
         {stops.map((one, depth) =>
-          one.f ? <File key={depth} stop={one} /> : <Pane key={`${depth}${one.d}${JSON.stringify(one.k ?? one.a)}`} stop={one} column={depth === 0 ? column : undefined} next={stops[depth + 1]} onPick={(stop) => pick(depth, stop)} last={depth === stops.length - 1} />,
+          one.f ? <File key={depth} stop={one} /> : <Pane key={`${depth}${one.d}${JSON.stringify(one.k ?? one.a)}`} stop={one} column={depth === 0 ? column : undefined} next={stops[depth + 1]} onPick={(stop) => pick(depth, stop)} />,
+        )}
+        {!stops[stops.length - 1]?.f && (
+          <div className="hint">
+            <button type="button" className="btn" disabled={busy} onClick={follow}>
+              Follow the first row down to its source
+            </button>
+          </div>
         )}
       </div>
     </>
@@ -199,10 +226,10 @@ function asked(stop: Stop): string {
   return stop.k ? query({ key: stop.k.map(String) }) : query({ at: stop.a });
 }
 
-function Pane({ stop, column, next, onPick, last }: { stop: Stop; column?: string; next?: Stop; onPick: (stop: Stop) => void; last: boolean }) {
+function Pane({ stop, column, next, onPick }: { stop: Stop; column?: string; next?: Stop; onPick: (stop: Stop) => void }) {
   const found = useGet<Drill>(`/lineage/rows/${part(stop.d)}/upstream${asked(stop)}&limit=50`);
   return (
-    <section aria-label={stop.d} className={last ? "last" : undefined} data-pane={stop.d}>
+    <section aria-label={stop.d} data-pane={stop.d}>
       <Asked of={found} what="The row" skeleton={<Skeleton rows={8} />}>
         {(told) => (
           <>
@@ -324,7 +351,7 @@ function RowLine({ up, row }: { up: Upstream; row: UpRow }) {
 function File({ stop }: { stop: Stop }) {
   const found = useGet<SourceLines>(stop.l === undefined ? null : `/lineage/source/${part(stop.d)}${query({ file: stop.f, line: stop.l, around: 5 })}`);
   return (
-    <section className="last" aria-label="Source file" data-pane="file">
+    <section className="file" aria-label="Source file" data-pane="file">
       <h2>
         <span className="letter">Src</span>
         <span className="ellipsis" title={stop.f}>

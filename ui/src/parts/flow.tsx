@@ -157,7 +157,7 @@ export function Flow({ data }: { data: FlowData }) {
   useLayoutEffect(() => {
     const one = box.current;
     if (!one) return;
-    const watcher = new ResizeObserver(([entry]) => setWidth(Math.max(560, entry?.contentRect.width ?? 960)));
+    const watcher = new ResizeObserver(([entry]) => setWidth(Math.max(640, entry?.contentRect.width ?? 960)));
     watcher.observe(one);
     return () => watcher.disconnect();
   }, []);

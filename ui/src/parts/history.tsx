@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef, useState } from "react";
 import { count, duration, share } from "../format";
 import type { Run } from "../types";
 
-const GUTTER = 56;
+const GUTTER = 92;
 
 export function History({ runs, onOpen }: { runs: Run[]; onOpen: (run: string) => void }) {
   const box = useRef<HTMLDivElement>(null);
@@ -17,7 +17,7 @@ export function History({ runs, onOpen }: { runs: Run[]; onOpen: (run: string) =
   const shown = [...runs].filter((one) => (one.counts_source ?? 0) > 0).reverse();
   if (!shown.length) return <p className="muted">No run has read a row yet.</p>;
   const step = (width - GUTTER) / shown.length;
-  const wide = Math.max(3, Math.min(28, step - 6));
+  const wide = Math.max(3, Math.min(40, step - 6));
   const x = (number: number) => GUTTER + step * number + step / 2;
   const most = Math.max(...shown.map((one) => (one.counts_good ?? 0) + (one.counts_quarantined ?? 0) + (one.counts_filtered ?? 0) + (one.counts_deduplicated ?? 0)), 1);
   const shares = shown.map((one) => (one.counts_good ?? 0) / Math.max(1, (one.counts_good ?? 0) + (one.counts_quarantined ?? 0)));
