@@ -89,19 +89,25 @@ def test_schema_and_tables_are_made_and_rows_go_through_a_stage_into_one_transac
     done = export_to(account).deliver(sent, kept)
     assert (done.rows, done.known_there) == (2, False)
     path = sent.parts[0].path
-    stage, landed = '"LAB"."GOLD"."LAKELOGIC_STAGE_BBBBBBBBBBBBBBBB"', '"LAB"."GOLD"."LAKELOGIC_ROWS_BBBBBBBBBBBBBBBB"'
+    stage, landed = '"LAKELOGIC_STAGE_BBBBBBBBBBBBBBBB"', '"LAKELOGIC_ROWS_BBBBBBBBBBBBBBBB"'
     columns = '"REGION" VARCHAR, "GROSS_REVENUE_USD" NUMBER(14,2), "ORDERS" NUMBER(19,0)'
-    assert [re.sub(r"\s+", " ", statement) for statement in account.statements if "SELECT" not in statement] == [
+    assert [
+        re.sub(r"\s+", " ", statement)
+        for statement in account.statements
+        if "SELECT" not in statement or statement.startswith("COPY")
+    ] == [
         'CREATE SCHEMA IF NOT EXISTS "LAB"."GOLD"',
         f'CREATE TABLE IF NOT EXISTS "LAB"."GOLD"."KPIS" ({columns})',
         'CREATE TABLE IF NOT EXISTS "LAB"."GOLD"."LAKELOGIC_EXPORTS" ("DATASET" VARCHAR, "EXPORT_NAME" VARCHAR, '
         '"TARGET" VARCHAR, "BATCH_ID" VARCHAR, "TABLE_VERSION" NUMBER(19,0), "EXPORTED_ROWS" NUMBER(19,0), '
         '"EXPORTED_AT" TIMESTAMP_TZ(6))',
+        'USE SCHEMA "LAB"."GOLD"',
         f"CREATE OR REPLACE TEMPORARY STAGE {stage}",
         f"CREATE OR REPLACE TEMPORARY TABLE {landed} ({columns})",
         f"PUT 'file://{path}' @{stage} AUTO_COMPRESS = FALSE OVERWRITE = TRUE",
-        f"COPY INTO {landed} FROM @{stage} FILE_FORMAT = (TYPE = PARQUET USE_LOGICAL_TYPE = TRUE) "
-        "MATCH_BY_COLUMN_NAME = CASE_INSENSITIVE ON_ERROR = ABORT_STATEMENT",
+        f'COPY INTO {landed} ("REGION", "GROSS_REVENUE_USD", "ORDERS") FROM (SELECT $1:"region"::VARCHAR, '
+        f'$1:"gross_revenue_usd"::NUMBER(14,2), $1:"orders"::NUMBER(19,0) FROM @{stage}) '
+        "FILE_FORMAT = (TYPE = PARQUET USE_LOGICAL_TYPE = TRUE) ON_ERROR = ABORT_STATEMENT",
         "BEGIN TRANSACTION",
         f'MERGE INTO "LAB"."GOLD"."KPIS" AS t USING {landed} AS s ON t."REGION" = s."REGION" WHEN MATCHED THEN UPDATE '
         'SET t."GROSS_REVENUE_USD" = s."GROSS_REVENUE_USD", t."ORDERS" = s."ORDERS" WHEN NOT MATCHED THEN INSERT '
@@ -109,7 +115,7 @@ def test_schema_and_tables_are_made_and_rows_go_through_a_stage_into_one_transac
         "COMMIT",
     ]
     remembered = next(said for said in account.said if said[0].startswith("MERGE") and "LAKELOGIC_EXPORTS" in said[0])
-    assert remembered[1] == ("gold_kpis", "kpis", "LAB.GOLD.KPIS", "b" * 64, 7, 2, "2026-11-16 09:30:00.000000 +00:00")
+    assert remembered[1] == ("gold_kpis", "kpis", "LAB.GOLD.KPIS", "b" * 64, 7, 2, "2026-11-16T09:30:00.000000+00:00")
     assert account.statements.index(remembered[0]) == account.statements.index("COMMIT") - 1
     assert kept.calls >= 2
 

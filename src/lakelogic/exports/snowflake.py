@@ -79,16 +79,19 @@ class SnowflakeExport:
         )
         if arrived and arrived[0][0] == shipment.batch_id and not shipment.again:
             return Delivered(shipment.rows, known_there=True)
-        stage = d.path(database, schema, f"LAKELOGIC_STAGE_{shipment.batch_id[:16]}")
-        landed = d.path(database, schema, f"LAKELOGIC_ROWS_{shipment.batch_id[:16]}")
+        # Temporary things live in the session's schema.
+        self._ask(f"USE SCHEMA {d.path(database, schema)}")
+        stage = d.quoted(f"LAKELOGIC_STAGE_{shipment.batch_id[:16]}")
+        landed = d.quoted(f"LAKELOGIC_ROWS_{shipment.batch_id[:16]}")
         self._ask(f"CREATE OR REPLACE TEMPORARY STAGE {stage}")
         self._ask(f"CREATE OR REPLACE TEMPORARY TABLE {landed} ({warehouse.columns(d, shipment.schema)})")
         for part in shipment.parts:
             self._ask(f"PUT {_literal('file://' + part.path)} @{stage} AUTO_COMPRESS = FALSE OVERWRITE = TRUE")
             keep_on()
+        read = ", ".join(f"$1:{_path(field.name)}::{type_of(field.type)}" for field in shipment.schema)
         self._ask(
-            f"COPY INTO {landed} FROM @{stage} FILE_FORMAT = (TYPE = PARQUET USE_LOGICAL_TYPE = TRUE) "
-            "MATCH_BY_COLUMN_NAME = CASE_INSENSITIVE ON_ERROR = ABORT_STATEMENT"
+            f"COPY INTO {landed} ({d.listed(shipment.schema.names)}) FROM (SELECT {read} FROM @{stage}) "
+            "FILE_FORMAT = (TYPE = PARQUET USE_LOGICAL_TYPE = TRUE) ON_ERROR = ABORT_STATEMENT"
         )
         found = int(self._ask(f"SELECT COUNT(*) FROM {landed}")[0][0])
         if found != shipment.rows:
@@ -131,7 +134,7 @@ class SnowflakeExport:
             else:
                 self._ask(warehouse.merge(d, target, landed, names, shipment.key))
             values = warehouse.control_values(shipment)
-            moment = f"{values.pop('exported_at'):%Y-%m-%d %H:%M:%S.%f} +00:00"
+            moment = values.pop("exported_at").isoformat(timespec="microseconds")
             self._ask(warehouse.control_merge(d, control, "???????"), [*values.values(), moment])
         except ExportError:
             with suppress(ExportError):  # of a session that is gone nothing stays
@@ -167,7 +170,7 @@ class SnowflakeExport:
         given = self._given
         options: dict[str, Any] = {
             "account": given["SNOWFLAKE_ACCOUNT"], "user": given["SNOWFLAKE_USER"], "paramstyle": "qmark",
-            "application": "LakeLogic", "login_timeout": _SECONDS, "network_timeout": _SECONDS * 10, "autocommit": True,
+            "application": "LakeLogic", "login_timeout": _SECONDS, "network_timeout": _SECONDS * 5, "autocommit": True,
             "database": DIALECT.name(warehouse.parts_of(self._target)[0]),
             "session_parameters": {"QUERY_TAG": f"lakelogic {VERSION}", "TIMEZONE": "UTC"},
         }  # fmt: skip
@@ -197,6 +200,11 @@ class SnowflakeExport:
         if number in (_PRIVILEGE, _NO_SUCH):
             hint = "The role needs USAGE on the database, CREATE SCHEMA or USAGE, and CREATE TABLE and STAGE there."
         return ExportError(f"Snowflake refused it: {text}", hint=hint)
+
+
+def _path(name: str) -> str:
+    """A column of a file, as it is spelled there."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _literal(text: str) -> str:
