@@ -26,7 +26,7 @@ SPARK_READY := $(STAMPS)/spark
 # Spark needs Java; DuckDB and Polars do not.
 DEMO_NEEDS := $(if $(filter spark,$(ENGINE)),setup,$(PROJECT_READY))
 
-.PHONY: help setup demo test test-memory test-faults test-orchestrators test-page test-api install build pipeline verify serve docker-run parity lint types docs reference pictures bench bench-full pins java clean
+.PHONY: help setup demo test test-memory test-faults test-orchestrators test-page test-api test-viewers install build pipeline verify serve docker-run parity lint types docs reference pictures bench bench-full pins java clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -61,6 +61,9 @@ test-page: setup ## The driver page's commands and what a pass must survive, on 
 
 test-api: $(PROJECT_READY) ## 20,000 made-up requests to the service, by its own OpenAPI document and beyond it (slow; N=… for another number)
 	$(BIN)/python scripts/walk_api.py $(if $(filter file,$(origin N)),20000,$(N)) --seed $(SEED)
+
+test-viewers: $(PROJECT_READY) ## 200 people page through 100,000 runs and a million quarantined rows at once (slow; ARGS="--seconds 20")
+	$(BIN)/python scripts/walk_viewers.py $(ARGS)
 
 test-orchestrators: $(PROJECT_READY) ## Templates for Airflow, Prefect and Dagster with the real libraries, each in its own environment (slow)
 	$(BIN)/python scripts/walk_orchestrators.py $(VENV)/orchestrators $(ARGS)

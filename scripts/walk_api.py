@@ -27,6 +27,9 @@ KNOWN = {
     "layer": ("bronze", "silver", "gold"),
     "focus": ("silver_orders",),
     "key": (["east"], ["north"]),
+    "at": ("0-1", "0-3"),
+    "column": ("amount", "region"),
+    "file": ("data/source_orders.csv",),
 }
 
 BODIES = (b"{", b"[[[[", b"null", b'{"dataset": {"a": 1}}', b'{"text": "\\ud800"}', b'{"why": "\\u0000"}')

@@ -73,3 +73,11 @@ def test_facets_count_what_is_chosen_and_states_whatever_their_state(index):
         "state": {"active": 9, "replayed": 0, "discarded": 3}, "rule": {"late": 9, "empty": 3}, "category": {"c": 9},
         "run_id": {"run-0": 3, "run-1": 3, "run-2": 3}, "source": {"a.csv": 9},
     }  # fmt: skip
+
+
+def test_of_very_many_values_the_most_frequent_are_counted(index, monkeypatch):
+    monkeypatch.setattr(queue_pages, "_MOST_COUNTS", 2)
+    # Every third row breaks a second rule; nine rows wait, three of each run.
+    _, _, counts = index.counted(Wanted())
+    assert counts["rule"] == {"late": 9, "empty": 3}
+    assert (len(counts["run_id"]), set(counts["run_id"].values())) == (2, {3})

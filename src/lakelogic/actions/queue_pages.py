@@ -25,7 +25,9 @@ from lakelogic.driver.registry import Member
 from lakelogic.errors import NotFound
 from lakelogic.run.places import QUARANTINE_FORMAT, places
 from lakelogic.run.queue import STATES, Queue, Stamped
+from lakelogic.sql.arrays import integers
 from lakelogic.storage import parquet
+from lakelogic.tables.kinds import commit_mark
 from lakelogic.tables.registry import load as load_tables
 
 T = TypeVar("T")
@@ -33,6 +35,9 @@ _KEPT = 4  # quarantines whose index is kept in memory
 _CHOICES = 64  # answers to choices that are kept beside an index
 _STRIDE = 4_096
 _FILE, _ROW = "~file", "~row"
+_MOST_COUNTS = 200
+_LISTS = ("rules", "categories")
+_AND = "\x1f"  # between the rules of a row; no name holds it
 _HIDDEN = frozenset({names.RAW, names.CLAIM})
 
 
@@ -76,13 +81,13 @@ class Facets:
 class _Index:
     """What a choice looks at, of one version of a table, newest first; answers to choices are kept beside it."""
 
-    def __init__(self, version: int, files: tuple[str, ...], rows: pa.Table) -> None:
+    def __init__(self, version: int, files: tuple[str, ...], rows: pa.Table, mark: str | None = None) -> None:
         self.version = version
+        self.mark = mark  # of the newest commit, as it was before the table was looked at
         self.files = files
         self.rows = rows
         self._lock = threading.Lock()
         self._columns = {name: rows.column(name).combine_chunks() for name in rows.column_names}
-        self._numbers = pa.array(range(rows.num_rows), pa.int64())
         self._masks: OrderedDict[Wanted, tuple[pa.BooleanArray, int]] = OrderedDict()
         self._counted: OrderedDict[Wanted, tuple[int, datetime | None, dict[str, dict[str, int]]]] = OrderedDict()
 
@@ -92,7 +97,7 @@ class _Index:
         known = self._masks.get(wanted)
         if known is not None:
             return known
-        found = pc.is_valid(self._numbers)
+        found = pa.repeat(pa.scalar(True), self.rows.num_rows)
         for part in self._parts(wanted):
             found = pc.and_(found, part)
         return self._remember(self._masks, wanted, (found, pc.sum(found).as_py() or 0))
@@ -103,17 +108,32 @@ class _Index:
         known = self._counted.get(wanted)
         if known is not None:
             return known
-        any_state = self.rows.filter(self.mask(replace(wanted, states=()))[0])
-        rows = self.rows.filter(self.mask(wanted)[0])
+        any_state = self.mask(replace(wanted, states=()))[0]
+        mask, total = self.mask(wanted)
         counts = {
-            "state": {**dict.fromkeys(STATES, 0), **_counted(any_state.column("state"))},
-            "rule": _counted(pc.list_flatten(rows.column("rules"))),
-            "category": _counted(pc.list_flatten(rows.column("categories"))),
-            "run_id": _counted(rows.column("run_id")),
-            "source": _counted(rows.column("source")),
+            "state": {**dict.fromkeys(STATES, 0), **self._count("state", any_state)},
+            "rule": self._count("rules", mask),
+            "category": self._count("categories", mask),
+            "run_id": self._count("run_id", mask),
+            "source": self._count("source", mask),
         }
-        oldest = pc.min(rows.column("at")).as_py() if rows.num_rows else None
-        return self._remember(self._counted, wanted, (rows.num_rows, oldest, counts))
+        oldest = pc.min(self._columns["at"].filter(mask)).as_py() if total else None
+        return self._remember(self._counted, wanted, (total, oldest, counts))
+
+    def _count(self, name: str, mask: pa.BooleanArray) -> dict[str, int]:
+        """How many of the rows have which value; the most frequent ones."""
+        column = self._columns[name]
+        counted = pc.value_counts(column.indices.filter(mask))
+        if name not in _LISTS and len(counted) > _MOST_COUNTS:
+            counted = counted.take(pc.array_sort_indices(counted.field("counts"), "descending").slice(0, _MOST_COUNTS))
+        found = Counter[str]()
+        for one in counted.to_pylist():
+            if one["values"] is not None:
+                value = column.dictionary[one["values"]].as_py()
+                for part in value.split(_AND) if name in _LISTS else (value,):
+                    found[part] += one["counts"]
+        found.pop("", None)
+        return dict(found.most_common(_MOST_COUNTS))
 
     def _remember(self, kept: OrderedDict[Wanted, T], wanted: Wanted, found: T) -> T:
         with self._lock:
@@ -136,15 +156,19 @@ class _Index:
         return rows, total, len(found) > wanted.limit
 
     def _parts(self, wanted: Wanted) -> Iterator[pa.BooleanArray]:
-        shared = {"state": wanted.states, "run_id": _one(wanted.run_id), "source": _one(wanted.source)}
-        for name, values in shared.items():
+        chosen = {
+            "state": wanted.states, "run_id": _one(wanted.run_id), "source": _one(wanted.source),
+            "rules": wanted.rules, "categories": wanted.categories,
+        }  # fmt: skip
+        for name, values in chosen.items():
             if values:
                 column = self._columns[name]
-                codes = [at for at, value in enumerate(column.dictionary.to_pylist()) if value in values]
+                known = column.dictionary.to_pylist()
+                if name in _LISTS:
+                    codes = [at for at, value in enumerate(known) if not set(values).isdisjoint(value.split(_AND))]
+                else:
+                    codes = [at for at, value in enumerate(known) if value in values]
                 yield pc.is_in(column.indices, pa.array(codes, column.indices.type))
-        for name, values in (("rules", wanted.rules), ("categories", wanted.categories)):
-            if values:
-                yield pc.is_in(self._numbers, _holding(self._columns[name], values))
 
     def _behind(self, at: datetime | None, row_id: str) -> int:
         """The place of the first row behind one, in the order of the list; rows without a time come last."""
@@ -165,6 +189,7 @@ class QueuePages:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kept: OrderedDict[str, _Index] = OrderedDict()
+        self._making: dict[str, threading.Lock] = {}
 
     def page(self, member: Member, wanted: Wanted) -> QueuePage:
         """The rows of one page, newest first."""
@@ -201,20 +226,31 @@ class QueuePages:
         where = places(contract, LocalCatalog())
         queue = Queue(load_tables(QUARANTINE_FORMAT), where.quarantine_location, Stamped.by(contract))
         place = Place(contract.dataset_name, where.quarantine, queue, member.loaded)
+        # As long as nothing was committed, the table need not be opened.
+        mark = commit_mark(where.quarantine_location)
+        with self._lock:
+            known = self._kept.get(where.quarantine_location)
+            if known is not None and mark is not None and known.mark == mark:
+                self._kept.move_to_end(where.quarantine_location)
+                return place, known
         state = place.queue.state()
         if state is None:
             return place, None
-        # Whoever comes while one is being made waits for it, instead of making it too.
+        # Whoever comes while one is being made waits for it, instead of making it too; those of others do not wait.
+        kept = where.quarantine_location
         with self._lock:
-            known = self._kept.get(state.location)
+            alone = self._making.setdefault(kept, threading.Lock())
+        with alone:
+            known = self._kept.get(kept)
             if known is not None and known.version == state.version:
-                self._kept.move_to_end(state.location)
+                known.mark = mark
                 return place, known
-            made = _Index(state.version, state.files, _read(place, state.files))
-            self._kept[state.location] = made
-            self._kept.move_to_end(state.location)
-            while len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
+            made = _Index(state.version, state.files, _read(place, state.files), mark)
+            with self._lock:
+                self._kept[kept] = made
+                self._kept.move_to_end(kept)
+                while len(self._kept) > _KEPT:
+                    self._kept.popitem(last=False)
         return place, made
 
 
@@ -225,7 +261,7 @@ def _read(place: Place, files: Sequence[str]) -> pa.Table:
     columns: dict[str, tuple[str, pa.DataType]] = {
         "row_id": (names.ROW_ID, text), "state": (names.STATE, few),
         "at": (stamped.at, pa.timestamp("us", tz="UTC")), "run_id": (stamped.run_id, few),
-        "rules": (names.RULES, pa.list_(text)), "categories": (names.CATEGORIES, pa.list_(text)),
+        "rules": (names.RULES, few), "categories": (names.CATEGORIES, few),
         "source": (stamped.source, few), "line": (names.LINE, pa.int64()), "settled_by": (names.SETTLED_BY, few),
         "settled_at": (names.SETTLED_AT, pa.timestamp("us", tz="UTC")), "settled_why": (names.SETTLED_WHY, few),
     }  # fmt: skip
@@ -240,8 +276,8 @@ def _read(place: Place, files: Sequence[str]) -> pa.Table:
                 _typed(batch.column(stored), kind) if stored in there else pa.nulls(batch.num_rows, kind)
                 for stored, kind in columns.values()
             ]
-            arrays += [pa.array([number] * batch.num_rows, pa.int32())]
-            arrays += [pa.array(range(at, at + batch.num_rows), pa.int64())]
+            arrays += [pa.repeat(pa.scalar(number, pa.int32()), batch.num_rows)]
+            arrays += [integers(range(at, at + batch.num_rows))]
             tables.append(pa.Table.from_arrays(arrays, schema=schema))
             at += batch.num_rows
     whole = pa.concat_tables(tables) if tables else schema.empty_table()
@@ -250,6 +286,9 @@ def _read(place: Place, files: Sequence[str]) -> pa.Table:
 
 
 def _typed(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    if pa.types.is_list(values.type):
+        # Few combinations of rules occur: rows with the same one share it.
+        return pc.binary_join(values.cast(pa.list_(pa.string())), _AND).dictionary_encode()
     if pa.types.is_dictionary(kind):
         return values.cast(pa.string()).dictionary_encode()
     return values if values.type == kind else values.cast(kind)
@@ -259,27 +298,11 @@ def _one(value: str | None) -> tuple[str, ...]:
     return () if value is None else (value,)
 
 
-def _holding(lists: pa.ListArray, values: Sequence[str]) -> pa.Array:
-    """The places of rows that have one of the values in their list."""
-    hit = pc.is_in(pc.list_flatten(lists), pa.array(values, pa.string()))
-    return pc.unique(pc.list_parent_indices(lists).filter(hit)).cast(pa.int64())
-
-
-def _counted(values: Any) -> dict[str, int]:
-    found = Counter[str]()
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(pa.string())
-    for one in pc.value_counts(values).to_pylist():
-        if one["values"] is not None:
-            found[one["values"]] += one["counts"]
-    return dict(found.most_common(200))
-
-
 def _light(row: dict[str, Any]) -> dict[str, Any]:
     """A row of the list; `rejection_reason` is the first of its reasons, as the lab calls it."""
-    rules = row["rules"] or []
+    lists = {name: [one for one in (row[name] or "").split(_AND) if one] for name in _LISTS}
     shown = {name: value for name, value in row.items() if not name.startswith("~")}
-    return {**shown, "rules": rules, "categories": row["categories"] or [], "rejection_reason": next(iter(rules), None)}
+    return {**shown, **lists, "rejection_reason": next(iter(lists["rules"]), None)}
 
 
 def _values(path: str, at: int) -> dict[str, Any]:

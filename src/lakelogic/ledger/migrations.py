@@ -148,6 +148,11 @@ MIGRATIONS: tuple[Migration, ...] = (
             "CREATE INDEX exports_by_dataset ON exports (dataset, export, finished_at)",
         ),
     ),
+    Migration(
+        6,
+        "counts of many runs without reading them",
+        ("CREATE INDEX runs_by_facets ON runs (status, dataset, layer, domain, engine, started_at)",),
+    ),
 )
 
 NEWEST = MIGRATIONS[-1].number
