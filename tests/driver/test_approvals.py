@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +129,15 @@ def test_a_link_of_several_contracts_is_read_once_and_again_when_it_has_changed(
         table = DeltaTable(Path("lakelogic_warehouse/s/silver") / name).to_pyarrow_table().to_pylist()
         return [row["word"] for row in sorted(table, key=lambda row: row["id"])]
 
+    # What a pass left that died long ago is thrown away; another one may still be at work.
+    kept = estate / "lakelogic_warehouse/.lakelogic"
+    for name, days in (("references-dead", 8), ("references-alive", 1)):
+        (kept / name / "copy").mkdir(parents=True)
+        os.utime(kept / name, (time.time() - days * 86_400,) * 2)
     done = go(cache_references=True, max_workers=2)
+    assert [left.name for left in kept.glob("references-*")] == ["references-alive"]
+    (kept / "references-alive/copy").rmdir()
+    (kept / "references-alive").rmdir()
     assert done.as_dict()["references"] == {
         "read": 1, "reused": 2, "links": {"words.csv": {"read": 1, "reused": 2}},
     }  # fmt: skip

@@ -133,6 +133,13 @@ def test_the_commands_about_days_links_and_approval_one_after_another(home: Path
         "2026-02-05",  # nothing came later
     ]
 
+    lines = call(BACKFILL).stdout.splitlines()
+    assert [line for line in lines if line.startswith("window")] == [
+        f"window {day} of 7: 2026-02-0{day}" for day in range(1, 8)
+    ]
+    first = lines[: lines.index("window 2 of 7: 2026-02-02")]
+    assert sum("_core_" in line for line in first) == 8
+
     # A policy of 3 February was a mistake: its day is processed again in bronze, then the days above it.
     file = home / "examples/insurance_elt/data/bronze/policies_2026-02-03.csv"
     file.write_text("".join(line for line in file.read_text().splitlines(True) if not line.startswith("P009")))

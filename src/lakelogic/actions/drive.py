@@ -141,7 +141,7 @@ def plan(request: DriveRequest) -> DrivePlan:
 def drive(
     request: DriveRequest,
     sinks: tuple[Sink, ...] = (),
-    began: Callable[[Selection], None] = lambda _: None,
+    began: Callable[[Selection, tuple[Days, ...]], None] = lambda *_: None,
     listen: Callable[[Outcome], None] = lambda _: None,
     ended: Callable[[Pass], None] = lambda _: None,
 ) -> Pass:
@@ -161,7 +161,7 @@ def drive(
         try:
             chosen = _choose(request)
             outputs.began(len(chosen.members) * max(1, len(settings.windows)))
-            began(chosen)
+            began(chosen, tuple(asked.days for asked in settings.windows))
             done = run_pass(chosen, settings, sinks, settled)
         except LakeLogicError as error:
             outputs.ended(not_begun(settings, error))

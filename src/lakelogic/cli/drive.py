@@ -7,7 +7,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar
 
 import click
@@ -159,11 +159,11 @@ def _show_plan(console: Console, planned: Any) -> None:
 def _run(console: Console, request: Any) -> int:
     from lakelogic.actions.drive import drive as run
 
-    wide = [0]
+    lines = _Lines(console)
     view = _view(console)
 
-    def began(selection: Any) -> None:
-        wide[0] = max(len(dataset) for dataset in selection.members)
+    def began(selection: Any, windows: Sequence[Any]) -> None:
+        lines.began(selection.members, windows)
         if view is not None:
             by_layer = sorted(selection.members.values(), key=lambda member: member.rank)
             view.began((member.dataset, member.layer or "") for member in by_layer)
@@ -175,7 +175,7 @@ def _run(console: Console, request: Any) -> int:
         if view is not None:
             view.settled(found)
         if not console.as_json:
-            console.print(f"{found.dataset:<{wide[0]}}  {found.status:<11}  {_told(found)}".rstrip())
+            lines.settled(found)
 
     def ended(done: Any) -> None:
         if view is not None:
@@ -192,6 +192,28 @@ def _run(console: Console, request: Any) -> int:
     finally:
         if view is not None:
             view.stop()
+
+
+class _Lines:
+    """Outcomes as plain lines, those of a backfill under the window they belong to."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._windows: Sequence[Any] = ()
+        self._datasets, self._wide, self._told = 1, 0, 0
+
+    def began(self, datasets: Collection[str], windows: Sequence[Any]) -> None:
+        """What will be told of."""
+        self._datasets, self._wide = len(datasets), max(map(len, datasets))
+        self._windows = windows if len(windows) > 1 else ()
+
+    def settled(self, found: Any) -> None:
+        """One more: in every window each dataset comes once."""
+        at, before = divmod(self._told, self._datasets)
+        if self._windows and before == 0:
+            self._console.print(f"window {at + 1} of {len(self._windows)}: {self._windows[at]}")
+        self._told += 1
+        self._console.print(f"{found.dataset:<{self._wide}}  {found.status:<11}  {_told(found)}".rstrip())
 
 
 def _view(console: Console) -> Any:

@@ -31,7 +31,7 @@ from lakelogic.run.cuts import Asked
 from lakelogic.run.events import Sink, log
 from lakelogic.run.gates import Approval
 from lakelogic.run.processor import DataProcessor
-from lakelogic.run.references import References
+from lakelogic.run.references import References, sweep
 from lakelogic.run.result import Result
 from lakelogic.version import VERSION
 
@@ -230,7 +230,9 @@ def _references(settings: Settings, selection: Selection, catalog: LocalCatalog,
     contracts = (member.loaded.contract for member in selection.members.values())
     named = Counter(place for contract in contracts for place in {link.table or link.path for link in contract.links})
     shared = frozenset(place for place, times in named.items() if place and times > 1)
-    return References(f"{catalog.warehouse}/.lakelogic/references-{identity}", shared)
+    folder = f"{catalog.warehouse}/.lakelogic"
+    sweep(folder)
+    return References(f"{folder}/references-{identity}", shared)
 
 
 def _approvals(

@@ -9,8 +9,10 @@ import threading
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
+from lakelogic import clock
 from lakelogic.engines.base import Engine, Pinned
 from lakelogic.names import GOOD_SIDE
 from lakelogic.plan.nodes import Account, Assignment, Publish, Published, Read
@@ -18,6 +20,15 @@ from lakelogic.privacy.keys import Keys
 from lakelogic.run.window import Slice, look_at_links
 from lakelogic.sql.expressions import Column, Literal, text
 from lakelogic.sql.types import INT
+
+_LONGEST_PASS_SECONDS: Final = 7 * 86_400
+
+
+def sweep(folder: str) -> None:
+    """Throw away the copies of passes that died; a pass that still goes on is younger than these."""
+    for left in Path(folder).glob("references-*"):
+        if clock.now().timestamp() - left.stat().st_mtime > _LONGEST_PASS_SECONDS:
+            shutil.rmtree(left, ignore_errors=True)
 
 
 @dataclass(slots=True)
