@@ -71,7 +71,7 @@ def test_everything_that_is_missing_is_made_and_rows_are_merged_from_a_volume(wo
     assert merge["statement"] == (
         "MERGE INTO `lab`.`gold`.`kpis` AS t USING (SELECT `region`, `gross_revenue_usd`, `orders` FROM "
         "read_files(:files, format => 'parquet')) AS s ON t.`region` = s.`region` WHEN MATCHED THEN UPDATE SET "
-        "t.`gross_revenue_usd` = s.`gross_revenue_usd`, t.`orders` = s.`orders` WHEN NOT MATCHED THEN INSERT "
+        "`gross_revenue_usd` = s.`gross_revenue_usd`, `orders` = s.`orders` WHEN NOT MATCHED THEN INSERT "
         "(`region`, `gross_revenue_usd`, `orders`) VALUES (s.`region`, s.`gross_revenue_usd`, s.`orders`)"
     )
     folder = "/Volumes/lab/gold/lakelogic_exports/bbbbbbbbbbbbbbbb/"
@@ -153,6 +153,14 @@ def test_a_statement_that_fails_says_why_whether_to_try_again_and_no_secret(
     assert code in told.value.message
     assert "dapi-test-token" not in str(told.value)
     assert workspace.deleted  # what was brought into the volume is taken out again
+
+
+def test_a_request_that_is_refused_is_not_tried_again(workspace, export, shipment, kept):
+    workspace.there |= EVERYTHING
+    workspace.refused = ("MERGE INTO",)
+    with pytest.raises(ExportError, match="not like this") as told:
+        export().deliver(shipment(TARGET), kept)
+    assert told.value.retry == "never"
 
 
 def test_a_token_that_is_wrong_is_not_repeated_in_the_error(workspace, export, shipment, kept):

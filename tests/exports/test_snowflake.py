@@ -110,7 +110,7 @@ def test_schema_and_tables_are_made_and_rows_go_through_a_stage_into_one_transac
         "FILE_FORMAT = (TYPE = PARQUET USE_LOGICAL_TYPE = TRUE) ON_ERROR = ABORT_STATEMENT",
         "BEGIN TRANSACTION",
         f'MERGE INTO "LAB"."GOLD"."KPIS" AS t USING {landed} AS s ON t."REGION" = s."REGION" WHEN MATCHED THEN UPDATE '
-        'SET t."GROSS_REVENUE_USD" = s."GROSS_REVENUE_USD", t."ORDERS" = s."ORDERS" WHEN NOT MATCHED THEN INSERT '
+        'SET "GROSS_REVENUE_USD" = s."GROSS_REVENUE_USD", "ORDERS" = s."ORDERS" WHEN NOT MATCHED THEN INSERT '
         '("REGION", "GROSS_REVENUE_USD", "ORDERS") VALUES (s."REGION", s."GROSS_REVENUE_USD", s."ORDERS")',
         "COMMIT",
     ]

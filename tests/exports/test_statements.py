@@ -11,7 +11,7 @@ from lakelogic.exports import databricks, snowflake, warehouse
 
 def test_a_merge_by_key_leaves_the_key_alone_and_names_every_column_twice():
     assert warehouse.merge(databricks.DIALECT, "`t`", "`s`", ["id", "total"], ["id"]) == (
-        "MERGE INTO `t` AS t USING `s` AS s ON t.`id` = s.`id` WHEN MATCHED THEN UPDATE SET t.`total` = s.`total` "
+        "MERGE INTO `t` AS t USING `s` AS s ON t.`id` = s.`id` WHEN MATCHED THEN UPDATE SET `total` = s.`total` "
         "WHEN NOT MATCHED THEN INSERT (`id`, `total`) VALUES (s.`id`, s.`total`)"
     )
     only_keys = warehouse.merge(databricks.DIALECT, "`t`", "`s`", ["a", "b"], ["a", "b"])

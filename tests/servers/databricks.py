@@ -37,6 +37,7 @@ class Workspace:
     cancelled: list[str] = field(default_factory=list)
     batch: str | None = None  # what the control table answers
     fails: Callable[[str], dict[str, Any] | None] = lambda _: None  # statement → status error
+    refused: tuple[str, ...] = ()  # words of statements that are answered with 400
     busy: int = 0  # so many requests are answered with 503 first
     _left: dict[str, int] = field(default_factory=dict)
 
@@ -117,6 +118,8 @@ class _Handler(BaseHTTPRequestHandler):
         w = self.workspace
         if not rest:
             said = json.loads(content)
+            if any(word in said["statement"] for word in w.refused):
+                return self._answer(400, {"error_code": "INVALID_PARAMETER_VALUE", "message": "not like this"})
             w.statements.append(said)
             name = f"statement-{len(w.statements)}"
             w._left[name] = w.polls

@@ -224,7 +224,9 @@ class DatabricksExport:
             )
         if "PermissionDenied" in kinds:
             return ExportError(f"Databricks refused it: {text}", hint="Give the principal the right that is named.")
-        if kinds & _LATER_ERRORS or isinstance(error, OSError):
+        # Every error of the library is an OSError; only those of the network are none of its own.
+        is_network = isinstance(error, OSError) and "DatabricksError" not in kinds
+        if kinds & _LATER_ERRORS or is_network:
             return ExportInterrupted(
                 f"Databricks does not answer now: {text}", hint="Send it again: nothing is doubled."
             )

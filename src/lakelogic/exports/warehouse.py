@@ -76,7 +76,7 @@ def merge(dialect: Dialect, target: str, source: str, names: Sequence[str], key:
     """Rows of `source` take the place of those with their key, and are added where there is none."""
     same = " AND ".join(f"t.{dialect.quoted(name)} = s.{dialect.quoted(name)}" for name in key)
     others = [name for name in names if name not in key]
-    changed = ", ".join(f"t.{dialect.quoted(name)} = s.{dialect.quoted(name)}" for name in others)
+    changed = ", ".join(f"{dialect.quoted(name)} = s.{dialect.quoted(name)}" for name in others)
     update = f" WHEN MATCHED THEN UPDATE SET {changed}" if others else ""
     return (
         f"MERGE INTO {target} AS t USING {source} AS s ON {same}{update} WHEN NOT MATCHED THEN "
