@@ -6,7 +6,9 @@ source file is hidden where its contract masks it: there is no way to clear text
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import groupby
@@ -17,12 +19,12 @@ import pyarrow as pa
 from lakelogic import names
 from lakelogic.actions.columns import column_graph
 from lakelogic.actions.served import Served
-from lakelogic.actions.stories import quick_engine
+from lakelogic.actions.stories import local_engine
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.document import Contract
 from lakelogic.driver.registry import Member
 from lakelogic.engines import registry
-from lakelogic.errors import LakeLogicError, NotFound, SourceError, UsageError
+from lakelogic.errors import Blocked, LakeLogicError, NotFound, SourceError, UsageError
 from lakelogic.plan.lineage import column_origins
 from lakelogic.plan.nodes import Plan
 from lakelogic.run.landed import PLACE
@@ -35,6 +37,8 @@ from lakelogic.tables.registry import load as load_tables
 
 Domains = frozenset[str | None] | None
 _DEEPEST = 20
+_FEW = threading.BoundedSemaphore(4)
+_PATIENCE_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +140,23 @@ def _by_run(member: Member, rows: Sequence[Mapping[str, Any]]) -> Iterator[Trace
 
 def _traced(member: Member, rows: Sequence[Mapping[str, Any]]) -> Traced:
     catalog = LocalCatalog()
-    engine = registry.load(quick_engine())
+    with _one_of_few():
+        engine = registry.load(local_engine())
+        try:
+            return rows_before(member.loaded, places(member.loaded.contract, catalog), rows, catalog, engine)
+        finally:
+            engine.close()
+
+
+@contextmanager
+def _one_of_few() -> Iterator[None]:
+    """Tables are read again for this: only a few at a time, or many who ask at once would fill the memory."""
+    if not _FEW.acquire(timeout=_PATIENCE_SECONDS):
+        raise Blocked("Too many rows are being followed at this moment.", hint="Ask again in a minute.")
     try:
-        return rows_before(member.loaded, places(member.loaded.contract, catalog), rows, catalog, engine)
+        yield
     finally:
-        engine.close()
+        _FEW.release()
 
 
 def _find(served: Served, start: Start) -> _Row:
@@ -303,11 +319,12 @@ def source_lines(served: Served, dataset: str, file: str, line: int, around: int
     """The lines around one line of a file that runs of a dataset have read, masked as its contract says."""
     member = served.member(dataset)
     catalog = LocalCatalog()
-    engine = registry.load(quick_engine())
-    try:
-        found = lines_of(member.loaded, places(member.loaded.contract, catalog), file, catalog, engine)
-    finally:
-        engine.close()
+    with _one_of_few():
+        engine = registry.load(local_engine())
+        try:
+            found = lines_of(member.loaded, places(member.loaded.contract, catalog), file, catalog, engine)
+        finally:
+            engine.close()
     plan, place, changed = found
     hidden = _hidden(served, member, plan, place, None)
     wanted = range(line - around, line + around + 1)

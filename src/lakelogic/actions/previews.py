@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -22,12 +23,6 @@ from lakelogic.run.queue import ACTIVE
 ACTIONS = ("replay", "discard")
 MOST_AT_ONCE = 20_000  # rows that are judged while somebody waits; more is work for a worker
 _MOST_SHOWN = 200
-
-
-def count(request: Request) -> int:
-    """How many rows that wait are meant."""
-    place, now = find(request), clock.now()
-    return sum(_meant(place, request, row, now) for row in place.queue.light())
 
 
 def preview(action: str, request: Request, limit: int = 50, engine: str | None = None) -> dict[str, Any]:
@@ -65,18 +60,14 @@ def _token(action: str, place: Place, request: Request) -> tuple[str, int | None
     return "pv-" + hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()[:32], version
 
 
-def _meant(place: Place, request: Request, row: Mapping[str, Any], now: Any) -> bool:
-    return row[names.STATE] == ACTIVE and request.chosen.keeps(row, place.queue.stamped, now)
-
-
 def _replayed(place: Place, request: Request, limit: int, engine_name: str | None) -> dict[str, Any]:
-    from lakelogic.actions.stories import quick_engine
+    from lakelogic.actions.stories import local_engine
     from lakelogic.engines import registry
     from lakelogic.run.job import Job
     from lakelogic.run.rehearsal import rehearse
 
     assert place.loaded is not None
-    engine = registry.load(engine_name or quick_engine())
+    engine = registry.load(engine_name or local_engine())
     try:
         found = rehearse(Job(place.loaded, engine, LocalCatalog(), None), request.chosen, limit)
     finally:
@@ -96,19 +87,21 @@ def _replayed(place: Place, request: Request, limit: int, engine_name: str | Non
 
 def _discarded(place: Place, request: Request, limit: int) -> dict[str, Any]:
     now = clock.now()
-    total = count(request)
-    table = place.queue.rows(lambda row: _meant(place, request, row, now), limit)
-    reasons: dict[str, int] = {}
+    total, reasons, first = 0, Counter[str](), list[tuple[Any, Any]]()
     for row in place.queue.light():
-        if _meant(place, request, row, now):
-            for rule in row[names.RULES] or ():
-                reasons[rule] = reasons.get(rule, 0) + 1
+        if row[names.STATE] == ACTIVE and request.chosen.keeps(row, place.queue.stamped, now):
+            total += 1
+            reasons.update(row[names.RULES] or ())
+            if len(first) < limit:
+                first.append((row[names.ROW_ID], row[names.BATCH_ID]))
+    told = frozenset(first)
+    table = place.queue.rows(lambda row: (row[names.ROW_ID], row[names.BATCH_ID]) in told, len(told))
     rows = [_shown(row, "discarded", (), None) for row in table.to_pylist()]
     return {
         "chosen": total, "passed": 0, "failed": 0, "left_out": {},
         "reasons": [
             {"rule": rule, "label": rule, "text": None, "rows": rows_}
-            for rule, rows_ in sorted(reasons.items(), key=lambda one: -one[1])
+            for rule, rows_ in reasons.most_common()
         ],
         "rows": rows, "more": total > len(rows),
         "notes": ["the rows stay in the table with who, when and why, and never reach the target"],

@@ -26,7 +26,7 @@ From = Annotated[Word | None, Query(alias="from", description="Only this place: 
 FilePath = Annotated[str, Query(min_length=1, max_length=2_000, description="`file` of a row that was told.")]
 
 
-@router.get("/rows/{dataset}/upstream", response_model=Row, responses=trouble(400, 404))
+@router.get("/rows/{dataset}/upstream", response_model=Row, responses=trouble(400, 404, 409))
 def upstream(
     request: Request, caller: Asking, dataset: Word, key: Key, at: At = None, from_: From = None,
     after: Cursor = None, limit: Limit = 50,
@@ -45,7 +45,7 @@ def upstream(
     return document(request, found)
 
 
-@router.get("/rows/{dataset}/chain", response_model=Row, responses=trouble(400, 404))
+@router.get("/rows/{dataset}/chain", response_model=Row, responses=trouble(400, 404, 409))
 def chain(
     request: Request, caller: Asking, dataset: Word, key: Key, at: At = None,
     limit: Annotated[int, Query(ge=1, le=100, description="Of each place, how many rows are followed.")] = 20,
@@ -61,7 +61,7 @@ def chain(
     return document(request, found)
 
 
-@router.get("/source/{dataset}", response_model=Row, responses=trouble(400, 404))
+@router.get("/source/{dataset}", response_model=Row, responses=trouble(400, 404, 409))
 def source(
     request: Request, caller: Asking, dataset: Word, file: FilePath,
     line: Annotated[int, Query(ge=1, le=2**53)], around: Annotated[int, Query(ge=0, le=50)] = 5,

@@ -127,8 +127,12 @@ def _previewed(action: str, service: Service, caller: Caller, dataset: str, body
     member = service.member(dataset, caller, "steward")
     _refuse_unchosen(action, body)
     facts = body.model_dump(exclude_none=True)
-    if action == "replay" and service.pages.facets(member, _wanted("active", body.rules, body.categories, None, None)
-                                                   ).total > previews.MOST_AT_ONCE:  # fmt: skip
+    meant = _wanted("active", body.rules, body.categories, body.run, None)
+    # Rows that were named one by one are few; others are counted before they are judged.
+    is_long = body.engine == "spark" or (
+        not body.rows and service.pages.facets(member, meant).total > previews.MOST_AT_ONCE
+    )
+    if action == "replay" and is_long:
         asked = work.Asked(
             "preview", member.dataset, str(member.path), caller.person, None, member.domain, member.loaded.env,
             {**facts, "action": action},
