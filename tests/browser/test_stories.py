@@ -69,7 +69,9 @@ def test_an_auditor_goes_from_a_figure_to_the_line_of_the_file(open_page):
 
     # The address holds the whole way: somebody else sees the same line.
     other = open_page(page.url.removeprefix(page.url.split("/kpis")[0]))
-    expect(other.get_by_role("region", name="Source file", exact=True).locator("tr[aria-current=true]")).to_contain_text("LO-1010")
+    expect(
+        other.get_by_role("region", name="Source file", exact=True).locator("tr[aria-current=true]")
+    ).to_contain_text("LO-1010")
     with other.expect_download() as download:
         other.get_by_role("button", name="Evidence as JSON").click()
     evidence = Path(download.value.path()).read_text()

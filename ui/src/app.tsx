@@ -102,7 +102,7 @@ function Frame() {
     <div className="frame">
       <a
         className="skip-link"
-        href={place}
+        href="#content"
         onClick={(event) => {
           event.preventDefault();
           main.current?.focus();
@@ -150,7 +150,7 @@ function Frame() {
           </button>
           <Theme />
         </header>
-        <main className="content" tabIndex={-1} ref={main}>
+        <main id="content" className="content" tabIndex={-1} ref={main}>
           <Guard key={place}>
             <Suspense fallback={<Skeleton rows={8} />}>
               <Switch>

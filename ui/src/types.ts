@@ -243,6 +243,7 @@ export interface Contract {
   document: Values;
   origins: { path: string; file: string; line: number }[];
   packs: string[];
+  text: string;
 }
 export interface Sample {
   dataset: string;

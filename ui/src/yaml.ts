@@ -38,8 +38,3 @@ function leaf(value: Value): { value: string; kind: Line["kind"] } {
   const plain = /^[A-Za-z_./][\w ./()<>=-]*$/.test(value) && !/^(true|false|null|yes|no|on|off)$/i.test(value) && !/: |\s#/.test(value) && !value.endsWith(" ");
   return { value: plain ? value : JSON.stringify(value), kind: "s" };
 }
-export function text(value: Value): string {
-  return lines(value)
-    .map((one) => `${"  ".repeat(one.indent)}${one.dash ? "- " : ""}${one.key === null ? "" : `${one.key}:${one.value === null ? "" : " "}`}${one.value ?? ""}`)
-    .join("\n");
-}

@@ -79,6 +79,19 @@ def own_words(member: Member) -> Loaded:
 
 
 def document_of(loaded: Loaded) -> dict[str, Any]:
-    """The resolved document as plain data; references to secrets stay references."""
+    """The resolved document as plain data; references to secrets stay references, and rules and steps say their kind."""
     found: dict[str, Any] = loaded.contract.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-    return found
+    return _with_kinds(found, loaded.contract.model_dump(mode="json", by_alias=True))
+
+
+def _with_kinds(short: Any, whole: Any) -> Any:
+    """What a rule is stands in its class, which counts as a default; without it the document would not say it."""
+    if isinstance(short, dict):
+        return {name: _with_kinds(value, whole[name]) for name, value in short.items()}
+    if isinstance(short, list) and len(short) == len(whole):
+        found = [_with_kinds(*pair) for pair in zip(short, whole, strict=True)]
+        for item, full in zip(found, whole, strict=True):
+            if isinstance(item, dict) and isinstance(full.get("kind"), str):
+                item.setdefault("kind", full["kind"])
+        return found
+    return short

@@ -9,7 +9,7 @@ import { Asked, Skeleton, TroubleState } from "../parts/state";
 import type { Contract, Value } from "../types";
 import { useChoices } from "../url";
 import type { Role } from "../verdict";
-import { type Line, lines, text } from "../yaml";
+import { type Line, lines } from "../yaml";
 
 interface Change {
   path: string;
@@ -170,7 +170,7 @@ function Plan({ dataset }: { dataset: string }) {
 }
 
 function Compare({ told }: { told: Contract }) {
-  const [draft, setDraft] = useState(() => text(told.document));
+  const [draft, setDraft] = useState(told.text);
   const [found, setFound] = useState<Diff | null>(null);
   const [failed, setFailed] = useState<Trouble | null>(null);
   const [busy, setBusy] = useState(false);
@@ -196,7 +196,7 @@ function Compare({ told }: { told: Contract }) {
           <button type="button" className="btn first" disabled={busy || !draft.trim()} onClick={compare}>
             Compare
           </button>
-          <button type="button" className="btn" onClick={() => setDraft(text(told.document))}>
+          <button type="button" className="btn" onClick={() => setDraft(told.text)}>
             Start again
           </button>
         </div>

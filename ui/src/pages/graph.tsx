@@ -330,6 +330,7 @@ function Columns({ told, focus, column }: { told: ColumnLineage; focus: string; 
       </div>
       <details open>
         <summary>The same as a table, with the steps</summary>
+        <div className="scroll-x" tabIndex={0} role="region" aria-label="Steps of the column">
         <table className="table dense">
           <thead>
             <tr>
@@ -358,6 +359,7 @@ function Columns({ told, focus, column }: { told: ColumnLineage; focus: string; 
             ))}
           </tbody>
         </table>
+        </div>
       </details>
     </>
   );

@@ -61,7 +61,7 @@ function Causes({ queues }: { queues: Queue[] }) {
           <aside className="facets wide-only" aria-label="Filters">
             <Facet title="Domain" name="domain" counts={domains} chosen={choices.domain} href={href} />
             <section>
-              <h3>Dataset</h3>
+              <h2>Dataset</h2>
               <ul>
                 {shown.filter((one) => one.active).sort((a, b) => b.active - a.active).map((one) => (
                   <li key={one.dataset}>
@@ -154,7 +154,7 @@ function One({ dataset, queues }: { dataset: string; queues: Queue[] }) {
       <div className={`quarantine${one ? " open" : ""}`}>
         <aside className="facets wide-only" aria-label="Filters">
           <section>
-            <h3>State</h3>
+            <h2>State</h2>
             <ul>
               {(["active", "replayed", "discarded"] as const).map((name) => (
                 <li key={name}>

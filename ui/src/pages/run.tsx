@@ -226,6 +226,7 @@ function RulesTab({ run, rules }: { run: Run; rules: [string, number][] }) {
     );
   const most = rules[0]?.[1] ?? 1;
   return (
+    <div className="scroll-x" tabIndex={0} role="region" aria-label="Rules that failed">
     <table className="table">
       <thead>
         <tr>
@@ -256,6 +257,7 @@ function RulesTab({ run, rules }: { run: Run; rules: [string, number][] }) {
         ))}
       </tbody>
     </table>
+    </div>
   );
 }
 
@@ -271,6 +273,7 @@ function Promises({ run }: { run: Run }) {
       </Empty>
     );
   return (
+    <div className="scroll-x" tabIndex={0} role="region" aria-label="Gates and levels">
     <table className="table">
       <thead>
         <tr>
@@ -297,6 +300,7 @@ function Promises({ run }: { run: Run }) {
         ))}
       </tbody>
     </table>
+    </div>
   );
 }
 

@@ -11,7 +11,7 @@ export function Facet({ title, name, counts, chosen, href, show, mark, order, mo
   const shown = all ? entries : entries.slice(0, most);
   return (
     <section>
-      <h3>{title}</h3>
+      <h2>{title}</h2>
       <ul>
         {shown.map(([value, number]) => (
           <li key={value}>

@@ -34,7 +34,7 @@ def explain_text(caller: Asking, body: PostedContract) -> Response:
 
 @router.get("/{dataset}", response_model=Row, responses=trouble(404))
 def contract(request: Request, caller: Asking, dataset: Word) -> Response:
-    """The contract as it is resolved, with the file and line of every value."""
+    """The contract as it is resolved, with the file and line of every value, and the text of its own file."""
     member = service_of(request).member(dataset, caller)
     origins = [{"path": path, "file": where.file, "line": where.line} for path, where in member.loaded.origins.items()]
     return document(
@@ -46,6 +46,7 @@ def contract(request: Request, caller: Asking, dataset: Word) -> Response:
             "document": document_of(member.loaded),
             "origins": origins,
             "packs": [pack.text("name") for pack in member.loaded.packs],
+            "text": member.path.read_text("utf-8"),
         },
     )
 
