@@ -80,6 +80,7 @@ def fill_quarantine(count: int) -> None:
 
     from lakelogic import names
     from lakelogic.catalogs.local import LocalCatalog
+    from lakelogic.run.queue import ROWS_TOGETHER
     from lakelogic.storage import parquet
     from lakelogic.tables.base import CommitInfo, StagedFile
     from lakelogic.tables.registry import load
@@ -106,7 +107,7 @@ def fill_quarantine(count: int) -> None:
             table = table.set_column(place, table.schema.field(place), pa.array(values, table.schema.field(place).type))
         path = Path(location) / "filled" / f"part-{start:08}.parquet"
         path.parent.mkdir(exist_ok=True)
-        pq.write_table(table, path, compression="zstd")
+        pq.write_table(table, path, compression="zstd", row_group_size=ROWS_TOGETHER)
         staged.append(StagedFile(str(path), size, path.stat().st_size))
     tables.append(location, staged, state.schema, CommitInfo("walk:viewers", 1))
 
@@ -258,7 +259,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--viewers", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--pause", type=float, default=2.0, help="how long a viewer reads a page, on average")
+    parser.add_argument("--pause", type=float, default=5.0, help="how long a viewer reads a page, on average")
     parser.add_argument("--runs", type=int, default=100_000)
     parser.add_argument("--rows", type=int, default=1_000_000)
     asked = parser.parse_args()

@@ -312,7 +312,10 @@ def _values(path: str, at: int) -> dict[str, Any]:
         for group in range(file.num_row_groups):
             rows = file.metadata.row_group(group).num_rows
             if at < rows:
-                found: dict[str, Any] = file.read_row_group(group, columns=wanted).slice(at, 1).to_pylist()[0]
-                return found
+                for batch in file.iter_batches(_STRIDE, [group], wanted):
+                    if at < batch.num_rows:
+                        found: dict[str, Any] = batch.slice(at, 1).to_pylist()[0]
+                        return found
+                    at -= batch.num_rows
             at -= rows
     raise NotFound("The file does not hold that row any more.", hint="Ask for the list again.")

@@ -20,6 +20,7 @@ from lakelogic.plan.nodes import Plan, Published, Reason, RowWise
 from lakelogic.plan.publish import BAD_PREFIX
 from lakelogic.privacy.keys import Keys
 from lakelogic.privacy.masks import reveal_texts
+from lakelogic.run.queue import ROWS_TOGETHER
 from lakelogic.sql.arrays import flags, lists, strings, whole_numbers
 from lakelogic.sql.types import to_arrow
 from lakelogic.storage import parquet
@@ -194,7 +195,7 @@ def build(
         if writer is None:
             folder.mkdir(parents=True, exist_ok=True)
             writer = pq.ParquetWriter(path, side.schema, compression="zstd")
-        writer.write_table(table)
+        writer.write_table(table, ROWS_TOGETHER)
         written += table.num_rows
     if writer is not None:
         writer.close()

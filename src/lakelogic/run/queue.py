@@ -33,6 +33,7 @@ SETTLED = pa.schema(
         (names.CLAIM, pa.string()),
     ]
 )
+ROWS_TOGETHER = 8_192  # in one group of a file: whoever looks at one row reads its group
 _TRIES = 5
 
 
@@ -238,7 +239,7 @@ class _Rewritten:
     def put(self, table: pa.Table, file: Path) -> None:
         if table.num_rows:
             file.parent.mkdir(parents=True, exist_ok=True)
-            pq.write_table(table, file, compression="zstd")
+            pq.write_table(table, file, compression="zstd", row_group_size=ROWS_TOGETHER)
             self.files.append(StagedFile(str(file), table.num_rows, file.stat().st_size))
 
 
