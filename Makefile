@@ -22,11 +22,13 @@ PYTHON_READY := $(STAMPS)/python
 PACKAGES_READY := $(STAMPS)/packages
 PROJECT_READY := $(STAMPS)/project
 SPARK_READY := $(STAMPS)/spark
+BROWSER_READY := $(STAMPS)/browser
+PAGE := src/lakelogic/ui/dist/index.html
 
 # Spark needs Java; DuckDB and Polars do not.
 DEMO_NEEDS := $(if $(filter spark,$(ENGINE)),setup,$(PROJECT_READY))
 
-.PHONY: help setup demo test test-memory test-faults test-orchestrators test-page test-api test-viewers install build pipeline verify serve docker-run parity lint types docs reference pictures bench bench-full pins java clean
+.PHONY: help setup demo test test-memory test-faults test-orchestrators test-page test-api test-browser page screenshots test-viewers install build pipeline verify serve docker-run parity lint types docs reference pictures bench bench-full pins java clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -65,6 +67,9 @@ test-api: $(PROJECT_READY) ## 20,000 made-up requests to the service, by its own
 test-viewers: $(PROJECT_READY) ## 200 people page through 100,000 runs and a million quarantined rows at once (slow; ARGS="--seconds 20")
 	$(BIN)/python scripts/walk_viewers.py $(ARGS)
 
+test-browser: $(BROWSER_READY) $(PAGE) ## The page in a real Chromium: three stories, accessibility, long lists, trouble (slow)
+	LAKELOGIC_BROWSER=1 $(BIN)/python -m pytest tests/browser $(ARGS)
+
 test-orchestrators: $(PROJECT_READY) ## Templates for Airflow, Prefect and Dagster with the real libraries, each in its own environment (slow)
 	$(BIN)/python scripts/walk_orchestrators.py $(VENV)/orchestrators $(ARGS)
 
@@ -81,7 +86,9 @@ pipeline: lint test build ## Style, all tests, the lab
 verify: pipeline ## All of that, and the lab's service is started, asked and ended
 	$(BIN)/python scripts/smoke_api.py --warehouse $(LAB_WAREHOUSE)
 
-serve: $(PROJECT_READY) ## Serve the orders lab at http://127.0.0.1:8096; contracts that change are seen at once
+page: $(PAGE) ## Build the web page into the package (Node is fetched where the machine has none)
+
+serve: $(PROJECT_READY) $(PAGE) ## Serve the orders lab at http://127.0.0.1:8096; contracts that change are seen at once
 	cd $(LAB) && LAKELOGIC_WAREHOUSE=$(LAB_WAREHOUSE) LAKELOGIC_ENGINE=$(ENGINE) $(CURDIR)/$(BIN)/lakelogic serve contracts $(ARGS)
 
 docker-run: ## The lab with Docker Compose: PostgreSQL, service and worker at http://127.0.0.1:8096 (prints a token; needs .env, see .env.example)
@@ -106,6 +113,9 @@ docs: $(PROJECT_READY) ## Build the documentation into site/ (no network needed)
 reference: $(PROJECT_READY) ## Write the generated pages of the documentation again
 	$(BIN)/python scripts/generate_reference.py
 
+screenshots: $(BROWSER_READY) $(PAGE) ## Photograph every page again, in both themes and two widths, into docs/pictures/page
+	$(BIN)/python scripts/make_screenshots.py
+
 pictures: $(PROJECT_READY) ## Draw the picture of a run again
 	$(BIN)/python scripts/make_pictures.py
 
@@ -119,6 +129,7 @@ pins: $(PACKAGES_READY) ## Pin the newest fitting versions, with hashes, in requ
 	BIN=$(BIN) sh scripts/pin_requirements.sh
 
 clean: ## Remove what make, tests and the demo have made (.venv included)
+	rm -rf ui/node_modules src/lakelogic/ui/dist
 	rm -rf $(VENV) site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	rm -rf lakelogic_warehouse .lakelogic spark-warehouse metastore_db derby.log
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -142,3 +153,10 @@ $(PROJECT_READY): $(PACKAGES_READY) pyproject.toml
 $(SPARK_READY): $(PACKAGES_READY) | $(PROJECT_READY)
 	@$(BIN)/lakelogic setup spark
 	@touch $@
+
+$(BROWSER_READY): requirements/browser.txt | $(PROJECT_READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/browser.txt
+	@touch $@
+
+$(PAGE): $(shell find ui -type f -not -path 'ui/node_modules/*' 2>/dev/null) scripts/build_page.sh | $(PACKAGES_READY)
+	@BIN=$(abspath $(BIN)) sh scripts/build_page.sh

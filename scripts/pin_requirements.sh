@@ -19,3 +19,5 @@ pin() {
 
 pin requirements/bootstrap.txt requirements/bootstrap.in
 pin requirements/dev.txt --all-extras pyproject.toml requirements/dev.in
+pin requirements/node.txt requirements/node.in
+pin requirements/browser.txt requirements/browser.in
