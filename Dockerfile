@@ -1,19 +1,35 @@
 # syntax=docker/dockerfile:1
-# The service, its worker and the command line in one image: DuckDB and Polars, no Java. Built in one stage, run in another.
+# The service with its page, its worker and the command line in one image: DuckDB and Polars, no Java.
+# Three stages: the page is built with Node, the environment with pip, and neither tool is in what runs.
+FROM node:22-slim AS page
+WORKDIR /src/ui
+COPY ui/package.json ui/package-lock.json ./
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY ui ./
+# Vite writes the page into the package beside it.
+RUN mkdir -p /src/src/lakelogic/ui && npm run build
+
 FROM python:3.13-slim AS build
+# What is installed beside the core; exports stay off until their variables are set.
+ARG EXTRAS=api,duckdb,polars,postgres,snowflake,databricks,s3
 WORKDIR /src
+COPY requirements/dev.txt requirements/dev.txt
+# The versions that are tested. Without hashes: pip takes hashes only where every package has one, the project too.
+RUN sed -e 's/ \\$//' -e '/^ /d' requirements/dev.txt > constraints.txt && python -m venv /venv
 COPY pyproject.toml README.md LICENSE ./
 COPY src src
 COPY examples examples
-RUN python -m venv /venv \
-    && /venv/bin/pip install --no-cache-dir ".[api,duckdb,polars,postgres]"
+COPY --from=page /src/src/lakelogic/ui/dist src/lakelogic/ui/dist
+RUN /venv/bin/pip install --no-cache-dir --constraint constraints.txt ".[${EXTRAS}]"
 
 FROM python:3.13-slim
 # A number, so that whoever runs it can see that it is not root.
 RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin lakelogic \
     && install --directory --owner=10001 --group=10001 /data
 COPY --from=build /venv /venv
+# Nothing is written outside /data and /tmp: the root can be mounted read-only.
 ENV PATH="/venv/bin:$PATH" \
+    HOME=/tmp \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
     LAKELOGIC_ENGINE=duckdb \

@@ -28,7 +28,7 @@ PAGE := src/lakelogic/ui/dist/index.html
 # Spark needs Java; DuckDB and Polars do not.
 DEMO_NEEDS := $(if $(filter spark,$(ENGINE)),setup,$(PROJECT_READY))
 
-.PHONY: help setup demo test test-memory test-faults test-orchestrators test-page test-api test-browser page screenshots test-viewers install build pipeline verify serve docker-run parity lint types docs reference pictures bench bench-full pins java clean
+.PHONY: help setup demo test test-memory test-faults test-orchestrators test-exports test-deploy test-page test-api test-browser page screenshots test-viewers install build pipeline verify serve docker-run parity lint types docs reference pictures bench bench-full pins java clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -73,6 +73,12 @@ test-browser: $(BROWSER_READY) $(PAGE) ## The page in a real Chromium: three sto
 test-orchestrators: $(PROJECT_READY) ## Templates for Airflow, Prefect and Dagster with the real libraries, each in its own environment (slow)
 	$(BIN)/python scripts/walk_orchestrators.py $(VENV)/orchestrators $(ARGS)
 
+test-exports: $(PROJECT_READY) ## Exports through the real clients, against servers that run them: fakesnow, minilake, moto (slow)
+	$(BIN)/python scripts/walk_exports.py $(VENV)/exports $(ARGS)
+
+test-deploy: $(PROJECT_READY) ## The image's command line in a plain environment, and linters for image, manifests and Terraform (slow)
+	$(BIN)/python scripts/walk_deploy.py $(VENV)/deploy $(ARGS)
+
 parity: setup ## Made-up contracts through all engines (N=5000 SEED=1 ENGINES=duckdb,polars,spark); prints what differed
 	$(BIN)/python -m lakelogic.parity $(N) --seed $(SEED) --engines $(ENGINES) $(ARGS)
 
@@ -92,6 +98,9 @@ serve: $(PROJECT_READY) $(PAGE) ## Serve the orders lab at http://127.0.0.1:8096
 	cd $(LAB) && LAKELOGIC_WAREHOUSE=$(LAB_WAREHOUSE) LAKELOGIC_ENGINE=$(ENGINE) $(CURDIR)/$(BIN)/lakelogic serve contracts $(ARGS)
 
 docker-run: ## The lab with Docker Compose: PostgreSQL, service and worker at http://127.0.0.1:8096 (prints a token; needs .env, see .env.example)
+	@docker compose version > /dev/null 2>&1 || { echo "Docker Compose is needed: install Docker Engine with its compose plugin, and start it." >&2; exit 1; }
+	@docker info > /dev/null 2>&1 || { echo "The Docker engine does not answer: start it, and try again. Without one, make serve shows the same lab." >&2; exit 1; }
+	@test -f .env || { echo "There is no .env: copy .env.example to .env and fill in POSTGRES_PASSWORD." >&2; exit 1; }
 	docker compose build
 	docker compose run --rm lab
 	docker compose run --rm --no-deps service token new --person $(or $(USER),operator) --role admin

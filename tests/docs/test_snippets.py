@@ -23,6 +23,8 @@ EXECUTED: tuple[str, ...] = (
     "docs/how-to/approve.md",
     "docs/how-to/bootstrap.md",
     "docs/how-to/drive.md",
+    "docs/how-to/deploy.md",
+    "docs/how-to/export.md",
     "docs/how-to/find-bad-rows.md",
     "docs/concepts/nothing-lost.md",
     "docs/how-to/maintain.md",

@@ -45,7 +45,7 @@ def test_every_variable_of_the_composition_stands_in_the_example_and_holds_no_se
         for line in (ROOT / ".env.example").read_text("utf-8").splitlines()
         if re.match(r"[A-Z]", line)
     )
-    used = set(re.findall(r"\$\{([A-Z_]+)", (ROOT / "docker-compose.yml").read_text("utf-8")))
+    used = set(re.findall(r"\$\{([A-Z0-9_]+)", (ROOT / "docker-compose.yml").read_text("utf-8")))
     assert used <= set(example)
     assert set(example.values()) == {""}
     assert ".env" in (ROOT / ".gitignore").read_text("utf-8").splitlines()
