@@ -161,6 +161,18 @@ def test_processing_days_again_replaces_exactly_their_rows_in_every_layer(go: Go
     assert go(layers[0]).status == "no_new_data"
 
 
+def test_days_whose_files_are_gone_are_not_emptied_by_those_that_are_there(go: Go) -> None:
+    go(bronze())
+    land(3, "33,2026-02-03,33")
+    Path("landing/o_2026-02-02.csv").unlink()  # taken away after it was read, as landing zones are
+    with pytest.raises(DataError, match=r"that were read before are gone.*o_2026-02-02\.csv"):
+        go(bronze(), february(2, 3, again=True))
+    assert ids("s.bronze.o") == [1, 2, 3, 12, 13]
+    assert go(bronze(), february(2, again=True)).status == "no_new_data"
+    go(bronze(), february(3, again=True))
+    assert ids("s.bronze.o") == [1, 2, 12, 33]
+
+
 def rows_of(result: Result) -> list[tuple[Any, ...]]:
     from lakelogic.tables.registry import load
 

@@ -7,7 +7,7 @@ processed again, they take the place of the table's rows of the same days.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -161,6 +161,22 @@ def _day(file: FileInfo) -> Any:
             hint="Name files by their day (orders_2026-02-03.csv), or read them without a window.",
         )
     return day
+
+
+def refuse_gone(cut: Cut, slice_: Slice, before: Collection[str]) -> None:
+    """Days are replaced by all of their files: rows of one that was read `before` and is gone would be lost."""
+    if cut.by != "files" or cut.column is None or not slice_.files:
+        return  # without any file nothing is replaced
+    there = {file.path for file in slice_.files}
+    days = {path: day_of_file(path) for path in before if path not in there}
+    gone = sorted(path for path, day in days.items() if day is not None and day in cut.days)
+    if gone:
+        named = ", ".join(gone[:3]) + (f" and {len(gone) - 3} more" if len(gone) > 3 else "")
+        raise DataError(
+            f"Files of {cut.days} that were read before are gone, and their rows would go with them: {named}.",
+            hint="Nothing was published. Bring them back or leave their days out; where the rows shall go, put a file "
+            "without rows in its place.",
+        )
 
 
 def refuse_strangers(cut: Cut, strategy: Strategy, engine: Engine, plan: Plan, staged: Staged) -> None:

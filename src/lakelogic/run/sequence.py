@@ -109,11 +109,13 @@ def _read(run_: Run, keep_lease: Callable[[], None] | None) -> Result:
     if job.ledger is not None and run_.places is not None:
         known = recover(job, run_.places, run_.progress, run_.events)
         seen, is_there = known.seen, known.table_exists
+    before = seen
     if run_.cut is not None and (run_.cut.again or run_.cut.column is not None):
         seen = set()  # days that are replaced are replaced by all of their files
     slice_ = window.pin_source(contract, job.catalog, seen, job.engine)
     if run_.cut is not None:
         slice_ = cuts.narrowed(slice_, run_.cut)
+        cuts.refuse_gone(run_.cut, slice_, {path for path, _, _ in before})
     run_.slice = slice_
     run_.links = window.pin_links(contract, job.catalog, job.engine)
     run_.identity = window.identity_of(slice_, run_.links)
