@@ -80,10 +80,10 @@ def walk(app: Any, requests: int, seed: int = 1, every: int = 1) -> tuple[Counte
         statuses[str(answer.status_code)] += 1
         try:
             case.validate_response(answer, checks=checks)
-        except BaseExceptionGroup as error:
+        except (BaseExceptionGroup, Exception) as error:  # noqa: BLE001 - every kind of failure is collected
             wrong.append(f"{case.method} {case.formatted_path}: {str(error)[:600]}")
-        except Exception as error:  # noqa: BLE001 - every kind of failure is collected
-            wrong.append(f"{case.method} {case.formatted_path}: {str(error)[:600]}")
+            if requests >= 1_000:
+                print(wrong[-1], flush=True)
 
     for number, operation in enumerate(operations):
         if requests >= 1_000:
