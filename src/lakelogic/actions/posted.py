@@ -81,7 +81,8 @@ def own_words(member: Member) -> Loaded:
 def document_of(loaded: Loaded) -> dict[str, Any]:
     """The resolved document as plain data; references to secrets stay references, rules and steps say their kind."""
     found: dict[str, Any] = loaded.contract.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-    return _with_kinds(found, loaded.contract.model_dump(mode="json", by_alias=True))
+    document: dict[str, Any] = _with_kinds(found, loaded.contract.model_dump(mode="json", by_alias=True))
+    return document
 
 
 def _with_kinds(short: Any, whole: Any) -> Any:
