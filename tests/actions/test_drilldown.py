@@ -137,6 +137,16 @@ materialization: {strategy: overwrite, target_path: shop.gold.places}
     assert any("`place`" in why for why in found["why"])
 
 
+def test_a_group_is_known_by_what_it_was_grouped_by_whatever_was_worked_out_from_it(estate):
+    gold = GOLD.replace("primary_key: [country]\n", "")
+    served = estate(
+        {"silver.yaml": SILVER, "gold.yaml": gold}, {"orders1.csv": ORDERS, "customers.csv": CUSTOMERS}
+    )  # fmt: skip
+    rows = [upstream(served, Start("gold_countries", at=f"0-{number}")) for number in range(2)]
+    found = {row["row"]["values"]["country"]: told(row) for row in rows}
+    assert {name: (one["exact"], one["total"]) for name, one in found.items()} == {"DE": (True, 2), "FR": (True, 1)}
+
+
 def test_lines_that_are_alike_are_all_shown_and_it_is_said(estate):
     bronze = """
 info: {dataset: bronze_clicks, target_layer: bronze}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -141,12 +141,18 @@ def _planned(member: Member, above: Mapping[str, tuple[str | None, str]], graph:
             return looked.get(name)
         return SourceColumns("delta", tuple(Landed(column, type_) for column, type_ in known.items()))
 
-    links = {name: found for name in above if name != Plan.SOURCE and (found := landed(name)) is not None}
-    for source in (landed(Plan.SOURCE), None):
+    def tried(look: Callable[[str], SourceColumns | None]) -> tuple[SourceColumns | None, dict[str, SourceColumns]]:
+        return look(Plan.SOURCE), {n: found for n in above if n != Plan.SOURCE and (found := look(n)) is not None}
+
+    # What plans say, then what tables have (they may have more), then the contract alone.
+    for source, links in (tried(landed), tried(looked.get), (None, {})):
         try:
-            return compile_contract(member.loaded, source, links or None).plan
+            made = compile_contract(member.loaded, source, links or None).plan
         except CompileError as error:
             graph.unknown[member.dataset] = error.message
+        else:
+            graph.unknown.pop(member.dataset, None)
+            return made
     return None
 
 

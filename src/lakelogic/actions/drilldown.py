@@ -171,7 +171,7 @@ def _find(served: Served, start: Start) -> _Row:
         place = Place.parse(start.at)
         state = look(tables, where.target_location, place.version)
         if state is None:
-            raise NotFound(f"{where.target} has no version {place.version} any more.", hint="Begin again at the top.")
+            raise NotFound(f"There is no version {place.version} of {where.target}.", hint="Begin again at the top.")
         return _Row(member, state, place.number, row_at(state, place.number))
     if not contract.key:
         raise UsageError(

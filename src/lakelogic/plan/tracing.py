@@ -29,7 +29,7 @@ from lakelogic.plan.nodes import (
     Stack,
     Window,
 )
-from lakelogic.sql.expressions import TRUE, Column, Expression, Literal, call, columns_of, replace_columns, text
+from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Literal, call, columns_of, replace_columns, text
 
 # Types whose values can be compared as they are stored.
 COMPARABLE = frozenset({
@@ -81,16 +81,22 @@ def trace(plan: Plan, wanted: Sequence[Sequence[Equation]]) -> Trace:
         len(plan.accounts),
     )
     why: dict[str, None] = {}
-    known: dict[Expression, Expression | None] = {}
+    known: dict[Expression, tuple[Expression | None, str | None]] = {}
     alternatives: list[Expression] = []
     for row in wanted:
         parts: list[Expression] = []
+        silent: list[str] = []
         for one in row:
             if one.value not in known:
-                known[one.value] = _back(plan, one.value, cut, one.column, why)
-            value = known[one.value]
+                known[one.value] = _back(plan, one.value, cut, one.column)
+            value, because = known[one.value]
+            if because is not None:
+                silent.append(because)
             if value is not None and not (one.wanted is None and _may_be_left_out(plan, cut)):
                 parts.append(call("same", value, Literal(one.wanted, value.type)))
+        # Who knows all that rows were grouped by knows the group, and needs nothing of what was made of it.
+        if not _is_whole_group(plan, cut, parts):
+            why.update(dict.fromkeys(silent))
         alternatives.append(_all(parts))
     condition = _any(alternatives)
     if cut < len(plan.accounts):
@@ -121,30 +127,37 @@ def _tell_of_groups(plan: Plan, cut: int, why: dict[str, None]) -> None:
             why["rows of several places stand one below the other; only those of the source are followed"] = None
 
 
-def _back(plan: Plan, value: Expression, cut: int, column: str, why: dict[str, None]) -> Expression | None:
-    """The expression over the frame before the account `cut`; None where there is none."""
+def _is_whole_group(plan: Plan, cut: int, parts: Sequence[Expression]) -> bool:
+    """Whether conditions say of each key by which rows are grouped what it is."""
+    openings = [account.opening for account in plan.accounts[cut:]]
+    first = openings[0] if openings else None
+    if not isinstance(first, Rollup) or first.sets is not None or any(one is not None for one in openings[1:]):
+        return False
+    pinned = {part.args[0] for part in parts if isinstance(part, Call) and part.function == "same"}
+    return all(key.value in pinned for key in first.keys)
+
+
+def _back(plan: Plan, value: Expression, cut: int, column: str) -> tuple[Expression | None, str | None]:
+    """The expression over the frame before the account `cut`; or None, and why there is none."""
     for account in reversed(plan.accounts[cut:]):
         for node in reversed(account.nodes):
             value_ = _before(node, value)
             if isinstance(value_, str):
-                why[f"`{column}` {value_}"] = None
-                return None
+                return None, f"`{column}` {value_}"
             value = value_
         opening = account.opening
         if isinstance(opening, Rollup):
             keys: dict[str, Expression] = {key.name: key.value for key in opening.keys}
             if not columns_of(value) <= keys.keys():
-                why[f"`{column}` is worked out from all rows of its group"] = None
-                return None
+                return None, f"`{column}` is worked out from all rows of its group"
             value = replace_columns(value, keys)
         elif isinstance(opening, Stack):
             value = replace_columns(value, dict(zip(opening.columns, opening.own, strict=True)))
         elif isinstance(opening, Pairs):
             theirs = {new for _, new in opening.take} | {opening.has_left, opening.has_right}
             if columns_of(value) & theirs:
-                why[f"`{column}` comes from `{opening.link}`, which is joined after rows were grouped"] = None
-                return None
-    return value if columns_of(value) else None
+                return None, f"`{column}` comes from `{opening.link}`, which is joined after rows were grouped"
+    return (value if columns_of(value) else None), None
 
 
 def _before(node: Node, value: Expression) -> Expression | str:
