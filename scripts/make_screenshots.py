@@ -85,7 +85,7 @@ def _pages(address: str) -> dict[str, str]:
 
 
 def _shoot(address: str) -> None:
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
     OUT.mkdir(parents=True, exist_ok=True)
     for old in OUT.glob("*.png"):
@@ -101,6 +101,8 @@ def _shoot(address: str) -> None:
                     page.goto(address + path)
                     page.wait_for_load_state("domcontentloaded")
                     page.wait_for_timeout(900)
+                    expect(page.get_by_label("Loading")).to_have_count(0, timeout=20_000)
+                    page.wait_for_timeout(300)
                     if name == "diff":
                         _change(page)
                     _keep(page.screenshot(), OUT / f"{name}-{theme}-{width}.png")

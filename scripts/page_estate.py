@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -78,7 +79,7 @@ def build(folder: Path, *, whole: bool) -> tuple[str, ...]:
         for registry in registries:
             _run(folder, "drive", "--registry", str(registry))
     agents = folder / "insurance/contracts/insurance/silver/agents.yaml"
-    agents.write_text(agents.read_text().replace("quality:", "quality:\n  max_quarantine_ratio: 0.1", 1))
+    agents.write_text(re.sub(r"max_quarantine_ratio: [0-9.]+", "max_quarantine_ratio: 0.1", agents.read_text()))
     (folder / "insurance/data/bronze/agents_2026-02-08.csv").write_text(_AGENTS_LATER)
     _run(folder, "drive", "--registry", "insurance/contracts/insurance/_registry.yaml")
     return ("contracts", "insurance/contracts")

@@ -26,7 +26,7 @@ export default function Estate() {
   const approvals = useGet<Page<Approval>>("/approvals");
   return (
     <Asked of={datasets} what="The estate" skeleton={<Skeleton rows={10} height={40} />}>
-      {(page) => (page.items.length ? <Matrix items={page.items} queues={queues.data?.items} approvals={approvals.data?.items ?? []} /> : <Nothing />)}
+      {(page) => (queues.isPending ? <Skeleton rows={10} height={40} /> : page.items.length ? <Matrix items={page.items} queues={queues.data?.items} approvals={approvals.data?.items ?? []} /> : <Nothing />)}
     </Asked>
   );
 }
@@ -48,7 +48,7 @@ function Matrix({ items, queues, approvals }: { items: Dataset[]; queues: Queue[
   const [choices, choose] = useChoices();
   const estate = useGet<EstateTold>("/estate");
   const waiting = useMemo(() => new Map((queues ?? []).map((one) => [one.dataset, one.active])), [queues]);
-  const tiles: Tile[] = items.map((one) => ({ ...one, waiting: waiting.get(one.dataset) ?? 0, role: datasetRole(one.last_run, waiting.get(one.dataset) ?? 0) }));
+  const tiles: Tile[] = items.map((one) => ({ ...one, waiting: waiting.get(one.dataset) ?? 0, role: queues ? datasetRole(one.last_run, waiting.get(one.dataset) ?? 0) : unsure(datasetRole(one.last_run, 0)) }));
   const lanes = [...LAYERS.filter((one) => tiles.some((tile) => laneOf(tile) === one)), ...new Set(tiles.map(laneOf).filter((one) => !LAYERS.includes(one)))];
   const groups = new Map<string, Tile[]>();
   for (const one of tiles) {
@@ -98,7 +98,7 @@ function Matrix({ items, queues, approvals }: { items: Dataset[]; queues: Queue[
           ) : queues ? (
             <span className="ink-good">nothing quarantined</span>
           ) : (
-            <span className="muted">quarantine not counted yet</span>
+            <span className="muted">quarantine not counted</span>
           )}
           {approvals.length > 0 && (
             <>
@@ -156,6 +156,10 @@ function Matrix({ items, queues, approvals }: { items: Dataset[]; queues: Queue[
     </>
   );
 }
+/** What is not known is never shown as good. */
+function unsure(role: Role): Role {
+  return role === "good" ? "unknown" : role;
+}
 /** Reference tables stand beside bronze: both are where rows come in. */
 function laneOf(one: { layer: string | null }): string {
   return one.layer === "reference" ? "bronze" : (one.layer ?? "other");
@@ -206,7 +210,7 @@ function TileLink({ tile }: { tile: Tile }) {
   const under = status.role === "bad" || status.role === "held" || status.role === "warn" ? status.word : tile.waiting > 0 ? `${count(tile.waiting)} quarantined` : tile.last_run ? null : "Never run";
   return (
     <Link href={`/datasets/${part(tile.dataset)}`} className={`tile ${tile.role}`} title={tile.dataset} data-tile={tile.dataset}>
-      <Mark role={status.role === "skip" || status.role === "good" ? (tile.waiting > 0 ? "bad" : "good") : status.role} />
+      <Mark role={status.role === "skip" || status.role === "good" ? tile.role : status.role} />
       <span className="name">
         {words(tile.entity)} {tile.layer === "reference" && <Letter layer="reference" />}
       </span>

@@ -105,7 +105,7 @@ function Drawn({ graph, datasets, queues, up, down }: { graph: Graph; datasets: 
   const waiting = useMemo(() => new Map(queues.map((one) => [one.dataset, one.active])), [queues]);
   const edges = useMemo(() => graph.edges.map((one) => ({ from: one.upstream, to: one.downstream })), [graph]);
   const [box, room] = useRoom();
-  const laid = useMemo(() => lay(graph.datasets.map((one) => ({ id: one.dataset, lane: one.layer ?? "other" })), edges, room), [graph, edges, room]);
+  const laid = useMemo(() => lay(graph.datasets.map((one) => ({ id: one.dataset, lane: one.layer === "reference" ? "bronze" : (one.layer ?? "other") })), edges, room), [graph, edges, room]);
   const roleOf = (name: string): Role => datasetRole(about.get(name)?.last_run, waiting.get(name) ?? 0);
   const tab = choices.as ?? (graph.datasets.length > MOST ? "list" : "picture");
   const around = (name: string) => graph.edges.filter((one) => one.upstream === name || one.downstream === name).length;
@@ -176,7 +176,9 @@ function Drawn({ graph, datasets, queues, up, down }: { graph: Graph; datasets: 
                       onKeyDown={(event) => walk(event, one.dataset)}
                     >
                       <Mark role={role} />
-                      <span className="name">{words(one.entity)}</span>
+                      <span className="name">
+                        {words(one.entity)} {one.layer === "reference" && <Letter layer="reference" />}
+                      </span>
                       <span className="sub">
                         {role === "held" || (role === "bad" && !bad) ? ranVerdict(dataset?.last_run?.status).word : bad ? `${count(bad)} quarantined` : last ? `${goodShare(last)} good` : "never run"} · {one.domain ?? "no domain"}
                       </span>

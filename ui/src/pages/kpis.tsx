@@ -358,8 +358,8 @@ function File({ stop }: { stop: Stop }) {
           {stop.f?.split("/").pop()}
         </span>
       </h2>
-      <p className="muted small mono" style={{ overflowWrap: "anywhere" }}>
-        {stop.f}
+      <p className="muted small mono" style={{ overflowWrap: "anywhere" }} title={stop.f}>
+        {(stop.f ?? "").split("/").slice(-3).join("/")}
         {stop.l !== undefined && `:${stop.l}`}
       </p>
       {stop.l === undefined ? (

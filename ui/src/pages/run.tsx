@@ -144,7 +144,7 @@ function AccountTab({ run }: { run: Run }) {
   const bad = run.counts_quarantined ?? 0;
   const facets = useGet<QueueFacets>(bad > 0 ? `/quarantine/${part(run.dataset)}/facets?state=all&run=${part(run.run_id)}` : null);
   return (
-    <Asked of={told} what="The account" skeleton={<div className="skeleton" style={{ height: 280 }} />}>
+    <Asked of={told} what="The account" skeleton={<Skeleton rows={1} height={280} />}>
       {(account) => {
         if (account.account.read === undefined)
           return (
