@@ -145,7 +145,7 @@ def test_an_export_that_fails_does_not_fail_the_run_unless_it_is_required(lab, e
     with pytest.raises(ExportError, match="no such role"):
         lab(needed, people="9,x@example.com,1\n")
     told = status([load_checked("contract.yaml").contract])
-    assert (told[0]["status"], told[0]["error"]["message"], told[0]["table_version"]) == ("failed", "no such role", 1)
+    assert (told[0]["status"], told[0]["error"], told[0]["table_version"]) == ("failed", "no such role", 1)
     assert lab(needed, people="9,x@example.com,1\n").status == "no_new_data"  # it was published, and is sent now
     assert status([load_checked("contract.yaml").contract])[0]["status"] == "up to date"
 

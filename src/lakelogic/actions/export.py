@@ -135,7 +135,9 @@ def _told(contract: Contract, one: Export, log: ExportLog, given: Mapping[str, s
         "exported_version": done.table_version if done else None,
         "exported_at": done.finished_at if done else None, "rows": done.rows_sent if done else None,
         "bytes": done.bytes_sent if done else None,
-        "error": trouble.as_dict() if trouble else _error(failed) if failed else None,
+        "error": trouble.message if trouble else failed.error_message if failed else None,
+        "error_code": trouble.code if trouble else failed.error_code if failed else None,
+        "failed_at": failed.finished_at if failed else None,
     }  # fmt: skip
 
 
