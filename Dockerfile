@@ -4,8 +4,7 @@
 FROM node:22-slim AS page
 WORKDIR /src/ui
 COPY ui/package.json ui/package-lock.json ui/.npmrc ./
-# Not `npm ci`: it wants the builds of every platform in the lock, and the lock has those of the platform it was made on.
-RUN npm install --no-save --ignore-scripts --no-audit --no-fund
+RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY ui ./
 # Vite writes the page into the package beside it.
 RUN mkdir -p /src/src/lakelogic/ui && npm run build

@@ -22,6 +22,5 @@ if ! is_new_enough; then
 fi
 
 cd ui
-# Not `npm ci`: it wants the builds of every platform in the lock, and the lock has those of the platform it was made on.
-npm install --no-save --no-audit --no-fund --loglevel=error
+npm ci --no-audit --no-fund --loglevel=error
 npm run --silent build
