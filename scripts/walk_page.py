@@ -143,6 +143,7 @@ def transcript(engines: list[str], told: list[tuple[str, int, str, dict[str, obj
     ]
     for title, code, said, _ in told:
         told_ = re.sub(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(\.\d+)?", "…", said)
+        told_ = re.sub(r" in [\d.]+ s$", " in … s", told_, flags=re.MULTILINE)
         told_ = re.sub(r"(pipeline|run)-\d{8}T\d{6}-[0-9a-f]+", r"\1-…", told_)
         lines += ["", f"## {title}", "", "```text", f"$ {PAGE[title]}", told_, f"exit {code}", "```"]
     return "\n".join(lines) + "\n"
