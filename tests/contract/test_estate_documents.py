@@ -292,6 +292,16 @@ def test_a_pack_cannot_loosen_the_rules_of_a_field(estate: Any) -> None:
     assert [code for code, *_ in problems(estate(contract=text, pack=other), "baseline")] == ["LL-C161"]
 
 
+def test_a_pack_cannot_switch_off_what_holds_where_a_contract_is_silent(estate: Any) -> None:
+    pack = (
+        "name: baseline\nrequire:\n"
+        "  quality: {enforce_required: false, fail_pipeline_on_dataset_error: false, max_quarantine_ratio: 0.2}\n"
+    )
+    quality = read(estate(pack=pack), "baseline").contract.quality
+    assert (quality.enforce_required, quality.fail_pipeline_on_dataset_error) == (True, True)
+    assert quality.max_quarantine_ratio == 0.2
+
+
 @pytest.mark.parametrize("demanded", ["quality:", "transformations: [{drop: {columns: [a]}}]"])
 def test_a_demand_that_takes_something_out_is_refused(estate: Any, demanded: str) -> None:
     found = problems(estate(pack=f"name: baseline\nrequire:\n  {demanded}\n"), "baseline")

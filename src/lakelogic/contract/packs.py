@@ -187,6 +187,8 @@ _STRICTER: dict[str, Callable[[Node, Node], bool | None]] = {
     "model.fields[].min_length": _larger,
     "model.fields[].max_length": _smaller,
 }
+# What holds where a contract says nothing: a pack that demands less would take it away.
+_STANDS = frozenset({"quality.enforce_required", "quality.fail_pipeline_on_dataset_error"})
 # Rules of fields that have no stricter of two: a pack that differs would take the contract's own away.
 _OWN_RULES = frozenset({"model.fields[].pattern", "model.fields[].accepted_values", "model.fields[].foreign_key"})
 _RULES = frozenset({"quality.row_rules", "quality.dataset_rules", "model.fields[].rules"})
@@ -212,8 +214,11 @@ class _Tightener:
                 self.say(codes.PACK_REMOVES, message, entry, at, hint)
                 continue
             under = entries.get(name)
+            if under is None and isinstance(entry.value, Branch):
+                under = Entry(Branch({}, entry.spot), entry.spot)
             if under is None:
-                entries[name] = entry
+                if at not in _STANDS or plain(entry.value) is not False:
+                    entries[name] = entry
                 continue
             value = self.value(under.value, entry, inner_shape(shape, name), at)
             entries[name] = under if value is under.value else Entry(value, entry.spot)
