@@ -116,3 +116,25 @@ def test_a_registry_that_cannot_be_added_to_is_left_to_its_writer(home: Path) ->
     assert "- entity: agents" in report["to_add"]
     assert "- entity: claims" not in report["to_add"]
     assert (DRAFTS / "_registry.yaml").read_text() == written
+
+
+def test_a_file_that_cannot_be_read_is_left_out_and_the_others_are_drafted(home: Path) -> None:
+    landing = home / "landing"
+    landing.mkdir()
+    (landing / "good_1.csv").write_text("id,name\n1,a\n")
+    (landing / "empty_1.csv").write_text("")
+    (landing / "twice_1.csv").write_text("Id,id\n1,2\n")
+    words = ["bootstrap", "--landing", "landing", "--output-dir", "drafts"]
+    done = CliRunner().invoke(cli, [*words, "--json"], catch_exceptions=False)
+    assert done.exit_code == 3
+    report = json.loads(done.stdout)
+    assert [one["entity"] for one in report["entities"]] == ["good"]
+    assert report["left_out"] == {
+        "empty": "There is nothing in landing/empty_1.csv.",
+        "twice": "landing/twice_1.csv has columns `Id` and `id`, alike but for case.",
+    }
+    assert sorted(path.name for path in (home / "drafts").iterdir()) == ["_registry.yaml", "good.yaml"]
+    assert CliRunner().invoke(drive, ["--registry", "drafts", "--engine", "duckdb"]).exit_code == 0
+    (landing / "good_1.csv").unlink()
+    assert CliRunner().invoke(cli, [*words[:-1], "others"]).exit_code == 4
+    assert not (home / "others").exists()

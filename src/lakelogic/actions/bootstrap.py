@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import yaml
 
-from lakelogic.errors import UsageError
+from lakelogic.errors import SourceError, UsageError
 from lakelogic.infer import draft
 from lakelogic.infer.entities import Entity, infer
 from lakelogic.infer.landings import landings
@@ -72,12 +73,16 @@ class Drafted:
 
 @dataclass(frozen=True)
 class Bootstrapped:
-    """What was drafted; `to_add` are lines for a registry that cannot be added to without its writer."""
+    """What was drafted; `to_add` are lines for a registry that cannot be added to without its writer.
+
+    `left_out` says of entities why there is no draft of them.
+    """
 
     registry: str
     registry_effect: Effect
     drafts: tuple[Drafted, ...] = field(default=())
     to_add: str = ""
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """As plain data."""
@@ -85,6 +90,7 @@ class Bootstrapped:
             "registry": self.registry,
             "registry_effect": self.registry_effect,
             "to_add": self.to_add,
+            "left_out": dict(self.left_out),
             "entities": [one.as_dict() for one in self.drafts],
         }
 
@@ -99,13 +105,27 @@ def bootstrap(request: BootstrapRequest) -> Bootstrapped:
         there = next((path for path in [registry, *paths.values()] if path.exists()), None)
         if there is not None:
             raise UsageError(f"{there} is there already.", hint="Add what is new with --sync, or name another folder.")
-    entities = [infer(one, request.rows) for one in found]
+    entities: list[Entity] = []
+    left_out: dict[str, str] = {}
+    for one in found:
+        # One file that nobody can read must not stand in the way of a hundred others.
+        try:
+            seen = infer(one, request.rows)
+        except SourceError as error:
+            left_out[one.entity] = error.message
+            continue
+        if seen.columns:
+            entities.append(seen)
+        else:
+            left_out[one.entity] = f"There is nothing in {one.files[0]}."
+    if not entities:
+        raise SourceError(next(iter(left_out.values())), hint="Nothing was written. Check --pattern and --format.")
     folder.mkdir(parents=True, exist_ok=True)
     registry.parent.mkdir(parents=True, exist_ok=True)
     drafts = tuple(_drafted(request, one, paths[one.name]) for one in entities)
     entries = {one.name: Path(os.path.relpath(paths[one.name], registry.parent)).as_posix() for one in entities}
     effect, to_add = _registered(registry, entries)
-    return Bootstrapped(str(registry), effect, drafts, to_add)
+    return Bootstrapped(str(registry), effect, drafts, to_add, left_out)
 
 
 def _drafted(request: BootstrapRequest, entity: Entity, path: Path) -> Drafted:

@@ -9,6 +9,8 @@ import click
 from lakelogic.cli.console import Console, grid, guarded
 from lakelogic.cli.options import json_flag
 
+_PARTLY = 3  # something was drafted and something was not
+
 
 @click.command()
 @click.option("--landing", required=True, metavar="FOLDER", help="Where files land.")
@@ -31,7 +33,7 @@ def bootstrap(as_json: bool, **asked: Any) -> int:
     done = action(BootstrapRequest(**asked))
     if as_json:
         console.json(done.as_dict())
-        return 0
+        return _PARTLY if done.left_out else 0
     for one in done.drafts:
         entity = one.entity
         console.print(f"{entity.name}: {one.effect} {one.contract} ({entity.landing.why}, {entity.rows} rows seen)")
@@ -57,7 +59,9 @@ def bootstrap(as_json: bool, **asked: Any) -> int:
             console.print(f"  rule: {name}: {sql} ({why})")
         if entity.broken:
             console.print(f"  {entity.broken} lines could not be read; a run keeps them apart")
+    for name, why in done.left_out.items():
+        console.warn(f"{name}: left out: {why}")
     console.print(f"registry: {done.registry_effect} {done.registry}")
     if done.to_add:
         console.print(f"Add to it yourself:\n{done.to_add}")
-    return 0
+    return _PARTLY if done.left_out else 0
