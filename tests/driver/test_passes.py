@@ -10,11 +10,14 @@ from typing import Any
 
 import duckdb
 import pytest
+from click.testing import CliRunner
 from deltalake import DeltaTable
 
 from lakelogic import Driver, build_dag_from_upstream, load_all_contracts, run_contract, topo_sort
 from lakelogic.actions.drive import DriveRequest, drive, plan
 from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.cli.drive import drive as drive_command
+from lakelogic.cli.main import cli
 from lakelogic.driver.attempts import Retries
 from lakelogic.driver.outcome import Outcome
 from lakelogic.driver.passes import Pass
@@ -69,6 +72,7 @@ def estate(lay, monkeypatch: pytest.MonkeyPatch) -> Path:
             .replace("gold.orders", "gold.totals"),
             "landing/orders_1.csv": "id,amount\n1,10\n2,20\n3,-5\n",
             "landing/items_1.csv": "id,amount\n7,1\n",
+            "none/_registry.yaml": "entries: []\n",
         }
     )
     monkeypatch.chdir(folder)
@@ -259,6 +263,27 @@ def test_a_resumed_pass_runs_again_what_changed_since_and_says_why(estate: Path)
     assert ids("shop.silver.orders") == [1, 2, 4]
 
 
+def test_what_was_done_in_another_warehouse_is_not_done_in_this_one(
+    estate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = go(state_path="state.json", entities=("items",))
+    monkeypatch.setenv("LAKELOGIC_WAREHOUSE", "other")
+    done = go(state_path="state.json", resume=True, entities=("items",))
+    assert statuses(done) == {"bronze_items": "succeeded", "silver_items": "succeeded"}
+    run = of(first, "bronze_items").run_id
+    assert of(done, "bronze_items").reasons == (f"runs again: the ledger has no {run}, which the state file names",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"format": 1}', '{"format": 1, "datasets": []}', '{"format": 1, "datasets": {"bronze_items": {"done": true}}}'],
+)
+def test_a_state_file_that_is_not_whole_is_refused(estate: Path, text: str) -> None:
+    Path("state.json").write_text(text)
+    with pytest.raises(UsageError, match=r"state\.json is no whole state file"):
+        go(state_path="state.json", resume=True)
+
+
 def test_without_a_state_there_is_nothing_to_resume(estate: Path) -> None:
     done = go(state_path="state.json", resume=True, entities=("items",))
     assert done.exit_code == 0
@@ -303,6 +328,15 @@ def test_a_pattern_for_all_leaves_contracts_of_other_files_alone(estate: Path) -
     assert recorded(done.pipeline_run_id) == {"bronze_items": ("succeeded", "with --set source.pattern=items_1.csv")}
 
 
+def test_a_pattern_that_mixes_the_files_of_contracts_is_refused(estate: Path) -> None:
+    with pytest.raises(UsageError, match=r"`bronze_orders` would read files that .* leaves to others: items_1\.csv"):
+        go(layers=("bronze",), overrides=("source.pattern=*.csv",))
+    assert not (estate / "lakelogic_warehouse").exists()
+    (estate / "landing/orders-again_2.csv").write_text("id,amount\n4,40\n")
+    done = go(layers=("bronze",), entities=("orders",), overrides=("source.pattern=orders*.csv",))
+    assert (statuses(done), ids("shop.bronze.orders")) == ({"bronze_orders": "succeeded"}, [1, 2, 3, 4])
+
+
 def test_the_plan_tells_order_and_reasons_and_runs_nothing(estate: Path) -> None:
     request = DriveRequest(("contracts/_registry.yaml",), layers=("bronze", "silver"), engine="duckdb")
     found = plan(request)
@@ -323,6 +357,7 @@ def test_the_plan_tells_order_and_reasons_and_runs_nothing(estate: Path) -> None
 @pytest.mark.parametrize(
     ("asked", "message", "hint"),
     [
+        ({"summary_database": "runs.duckdb"}, "--summary-database needs the name of a table", "Add --summary-table"),
         ({"entities": ("ordrs",)}, "There is no entity `ordrs`", "Did you mean `orders`?"),
         ({"contracts": ("silver_itmes",)}, "There is no contract `silver_itmes`", "Did you mean `silver_items`?"),
         ({"exclude": ("nobody",)}, "There is no contract `nobody`", "Known: "),
@@ -331,6 +366,7 @@ def test_the_plan_tells_order_and_reasons_and_runs_nothing(estate: Path) -> None
         ({"layers": ("gold",), "entities": ("items",)}, "`items` has nothing in the layers gold", "Add its layer"),
         ({"entities": ("returns",)}, "Nothing is left to run", "its registry says enabled: false"),
         ({"registries": ()}, "needs a registry", "--registry"),
+        ({"registries": ("none/_registry.yaml",)}, "no contract is listed", "Add entries to none/_registry.yaml"),
         ({"engine": "duckbd"}, "There is no engine `duckbd`", "duckdb"),
         ({"window": "range"}, "--window-start-date is missing", "Add --window-start-date 2026-02-01"),
         ({"summary_table": "a.b.c", "summary_database": "x"}, "`a.b.c` is not the name", "schema.table"),
@@ -419,3 +455,16 @@ def test_runs_side_by_side_share_one_spark(estate: Path, request: pytest.Fixture
     assert ids("shop.gold.totals") == [1, 2]
     assert ids("shop.silver.items") == [7]
     assert done.as_dict()["engines"] == ["spark"]
+
+
+@pytest.mark.parametrize("flag", ["--layers", "--entities", "--contracts", "--exclude"])
+def test_an_option_that_names_nothing_does_not_mean_everything(estate: Path, flag: str) -> None:
+    done = CliRunner().invoke(drive_command, ["--registry", "contracts", "--engine", "duckdb", flag, " , "])
+    assert (done.exit_code, f"{flag} names nothing" in done.output) == (2, True)
+    assert not (estate / "lakelogic_warehouse").exists()
+
+
+@pytest.mark.parametrize("more", [["--discard"], ["--why", "they know"], ["--approval-file", "a.ok"]])
+def test_a_decision_without_its_run_decides_nothing_and_says_so(estate: Path, more: list[str]) -> None:
+    done = CliRunner().invoke(cli, ["approve", *more])
+    assert (done.exit_code, "needs the RUN" in done.output) == (2, True)

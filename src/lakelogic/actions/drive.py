@@ -178,6 +178,10 @@ def drive(
 def _wanted(request: DriveRequest) -> Wanted:
     """The outputs that are asked for, checked; nothing is opened yet."""
     table: SummaryTable | None = None
+    if request.summary_database and not request.summary_table:
+        raise UsageError(
+            "--summary-database needs the name of a table.", hint="Add --summary-table lakelogic.pipeline_runs."
+        )
     if request.summary_table:
         backend: Any = request.summary_backend
         settings = dict(request.engine_settings)

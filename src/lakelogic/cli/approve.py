@@ -30,6 +30,8 @@ def approve(
 
     console = Console(as_json)
     if run is None:
+        if discard or why is not None or approval_file is not None:
+            raise UsageError("A decision needs the RUN that it is about.", hint="`lakelogic approve` lists them.")
         found = action.waiting()
         if as_json:
             console.json({"waiting": found})

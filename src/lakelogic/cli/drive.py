@@ -14,6 +14,7 @@ import click
 
 from lakelogic.cli.console import Console, end_in_order, grid, guarded
 from lakelogic.cli.options import env_option, json_flag, pack_dir_option, pack_option, set_option
+from lakelogic.errors import UsageError
 from lakelogic.version import VERSION
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -123,10 +124,10 @@ def drive(
         logging.getLogger("lakelogic").setLevel(logging.WARNING)
     request = DriveRequest(
         registries=(*registry, *reference_registry, *gold_registry),
-        layers=_words(layers),
-        entities=_words(entities),
-        contracts=_words(contracts),
-        exclude=_words(exclude),
+        layers=_words("--layers", layers),
+        entities=_words("--entities", entities),
+        contracts=_words("--contracts", contracts),
+        exclude=_words("--exclude", exclude),
         packs=PackChoice(packs, pack_dir),
         fail_fast=not go_on,
         max_workers=max_workers or min(os.cpu_count() or 1, _MOST_WORKERS),
@@ -139,8 +140,12 @@ def drive(
     return _run(console, request)
 
 
-def _words(given: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(word.strip() for one in given for word in one.split(",") if word.strip())
+def _words(flag: str, given: tuple[str, ...]) -> tuple[str, ...]:
+    """The names behind an option. One without any is a variable that nobody has set, and would mean everything."""
+    words = tuple(word.strip() for one in given for word in one.split(",") if word.strip())
+    if given and not words:
+        raise UsageError(f"{flag} names nothing.", hint=f"Write names behind it, or leave {flag} out to mean all.")
+    return words
 
 
 def _show_plan(console: Console, planned: Any) -> None:

@@ -18,7 +18,7 @@ from lakelogic.driver.resume import Resume, input_of
 from lakelogic.driver.windows import Window
 from lakelogic.engines import registry
 from lakelogic.engines.base import Engine
-from lakelogic.errors import ContractError, Defect, LakeLogicError, LedgerError
+from lakelogic.errors import ContractError, Defect, LakeLogicError, LedgerError, NotFound
 from lakelogic.ledger.records import RunRecord
 from lakelogic.ledger.store import Ledger
 from lakelogic.plan.fingerprint import fingerprint
@@ -140,13 +140,19 @@ class Runner:
             return outcome(member, "skipped", reason, exit_code=5)
         return None
 
+    def _has_run(self, run_id: str) -> bool:
+        try:
+            return self.ledger.run(run_id).run_id == run_id
+        except NotFound:
+            return False
+
     def _tried(self, member: Member) -> Outcome:
         engine = self.engines(member)
         mark, read = fingerprint(member.loaded), None
         again: tuple[str, ...] = ()
         if self.resume is not None:
             read = input_of(member, self.catalog, engine)
-            done, why = self.resume.verdict(member.dataset, mark, read)
+            done, why = self.resume.verdict(member.dataset, mark, read, self._has_run)
             if done:
                 kept = {"in_order": True, "fingerprint": mark, "input": read}
                 return outcome(member, "skipped", why, **kept)

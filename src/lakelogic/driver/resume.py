@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from lakelogic.run import window
 from lakelogic.run.events import log
 
 _FORMAT = 1
+_ENTRY = frozenset({"status", "done", "pipeline_run_id", "run_id", "fingerprint"})
 
 
 class Resume:
@@ -33,14 +34,21 @@ class Resume:
     def _key(self, dataset: str) -> str:
         return f"{dataset}@{self.scope}" if self.scope else dataset
 
-    def verdict(self, dataset: str, fingerprint: str, found: Mapping[str, Any] | None) -> tuple[bool, str]:
-        """Whether a dataset is done already, and why (or why it runs again; nothing to say of one that never ran)."""
+    def verdict(
+        self, dataset: str, fingerprint: str, found: Mapping[str, Any] | None, is_known: Callable[[str], bool]
+    ) -> tuple[bool, str]:
+        """Whether a dataset is done already, and why (or why it runs again; nothing to say of one that never ran).
+
+        `is_known`: whether the ledger has a run. What was done in another warehouse, or before it was emptied, is not.
+        """
         known = self._datasets.get(self._key(dataset))
         if not self._resuming or known is None:
             return False, ""
         status, before = known["status"], known["pipeline_run_id"]
         if not known["done"]:
             return False, f"runs again: it was {status} in {before}"
+        if known["run_id"] is not None and not is_known(known["run_id"]):
+            return False, f"runs again: the ledger has no {known['run_id']}, which the state file names"
         if known["fingerprint"] != fingerprint:
             return False, f"runs again: its contract has changed since {before}"
         if self.scope is not None:  # later windows have moved its source on, and that is theirs
@@ -84,7 +92,13 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
         ) from error
     if not isinstance(found, dict) or found.get("format") != _FORMAT:
         raise UsageError(f"{path} is no state file of a pass.", hint="Name another --state-path.")
-    datasets: dict[str, dict[str, Any]] = found["datasets"]
+    datasets = found.get("datasets")
+    if not isinstance(datasets, dict) or not all(
+        isinstance(one, dict) and one.keys() >= _ENTRY for one in datasets.values()
+    ):
+        raise UsageError(
+            f"{path} is no whole state file of a pass.", hint="Name another --state-path, or take it away."
+        )
     return datasets
 
 

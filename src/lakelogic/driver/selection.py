@@ -75,11 +75,14 @@ def choose(choice: Choice) -> Selection:
             "--set may not change the name of a dataset in a pass over several.",
             hint="Run that contract alone: lakelogic run contract.yaml --set …",
         )
+    named = {member.dataset: _named_files(member, members[member.dataset]) for member in chosen if choice.overrides}
     passed_by = {
-        member.dataset: reason
+        member.dataset: f"its files are `{member.loaded.contract.source.pattern}`, and --set source.pattern names "
+        f"{', '.join(named[member.dataset].strange[:3])}"
         for member in chosen
-        if choice.overrides and (reason := _foreign_files(member, members[member.dataset]))
+        if choice.overrides and named[member.dataset].are_all_strange
     }
+    _refuse_mixed({dataset: files for dataset, files in named.items() if dataset not in passed_by and files.any})
     warnings = [p for p in (*estate.problems, *problems) if p.severity == "warning"]
     return Selection(
         estate,
@@ -108,6 +111,10 @@ def _chosen(estate: Estate, choice: Choice) -> tuple[Member, ...]:
         layers=choice.layers, entities=choice.entities, contracts=choice.contracts, exclude=choice.exclude
     )
     if not found:
+        if not len(estate):
+            raise UsageError(
+                "Nothing is left to run: no contract is listed.", hint=f"Add entries to {', '.join(choice.registries)}."
+            )
         why = sorted({_why_not(member, choice) for member in within})
         raise UsageError("Nothing is left to run.", hint=f"What was chosen is out: {'; '.join(why[:3])}.")
     return found
@@ -165,20 +172,46 @@ def _why_not(member: Member, choice: Choice) -> str:
     return "not named by --contracts"
 
 
-def _foreign_files(own: Member, overridden: Member) -> str | None:
-    """Why a contract has nothing to do with the files that `--set source.pattern=…` names.
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """The names of files that `--set source.pattern=…` means for a contract, its own ones by its pattern and others."""
 
-    A pattern that is set for a whole pass is one of some contracts only: the others would read rows of somebody else.
-    """
+    own: tuple[str, ...] = ()
+    strange: tuple[str, ...] = ()
+
+    @property
+    def any(self) -> bool:
+        return bool(self.own or self.strange)
+
+    @property
+    def are_all_strange(self) -> bool:
+        return bool(self.strange) and not self.own
+
+
+def _named_files(own: Member, overridden: Member) -> _Files:
+    """Which files a contract would read; none where no pattern was set, or where there are none."""
     pattern, asked = own.loaded.contract.source.pattern, overridden.loaded.contract.source.pattern
     if pattern is None or asked is None or asked == pattern:
-        return None
+        return _Files()
     contract = overridden.loaded.contract
     try:
         files = list_files(source_path(contract), file_format=source_format(contract), pattern=asked)
     except (SourceError, UsageError):
-        return None  # its run says what is wrong with the place
-    named = [Path(file.path).name for file in files]
-    if not named or any(fnmatch(name, Path(pattern).name) for name in named):
-        return None
-    return f"its files are `{pattern}`, and --set source.pattern names {', '.join(named[:3])}"
+        return _Files()  # its run says what is wrong with the place
+    found = [Path(file.path).name for file in files]
+    is_own = [fnmatch(name, Path(pattern).name) for name in found]
+    return _Files(
+        tuple(name for name, mine in zip(found, is_own, strict=True) if mine),
+        tuple(name for name, mine in zip(found, is_own, strict=True) if not mine),
+    )
+
+
+def _refuse_mixed(named: Mapping[str, _Files]) -> None:
+    """A pattern that is set for a whole pass is one of some contracts: two of them would read rows of one another."""
+    dataset, strange = next(((name, files.strange) for name, files in named.items() if files.strange), (None, ()))
+    if dataset is not None and len(named) > 1:
+        raise UsageError(
+            f"With --set source.pattern `{dataset}` would read files that its own pattern leaves to others: "
+            f"{', '.join(strange[:3])}.",
+            hint="Name files of one contract, or choose that one with --entities or --contracts.",
+        )
