@@ -16,7 +16,7 @@ WORKDIR /src
 COPY requirements/dev.txt requirements/dev.txt
 # The versions that are tested. Without hashes: pip takes hashes only where every package has one, the project too.
 RUN sed -e 's/ \\$//' -e '/^ /d' requirements/dev.txt > constraints.txt && python -m venv /venv
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY src src
 COPY examples examples
 COPY --from=page /src/src/lakelogic/ui/dist src/lakelogic/ui/dist

@@ -76,7 +76,7 @@ test-orchestrators: $(PROJECT_READY) ## Templates for Airflow, Prefect and Dagst
 test-exports: $(PROJECT_READY) ## Exports through the real clients, against servers that run them: fakesnow, minilake, moto (slow)
 	$(BIN)/python scripts/walk_exports.py $(VENV)/exports $(ARGS)
 
-test-deploy: $(PROJECT_READY) ## The image's command line in a plain environment, and linters for image, manifests and Terraform (slow)
+test-deploy: $(PROJECT_READY) $(PAGE) ## The image's command line in a plain environment, and linters for image, manifests and Terraform (slow)
 	$(BIN)/python scripts/walk_deploy.py $(VENV)/deploy $(ARGS)
 
 parity: setup ## Made-up contracts through all engines (N=5000 SEED=1 ENGINES=duckdb,polars,spark); prints what differed

@@ -54,7 +54,7 @@ def image(_: Path) -> None:
         pins = (ROOT / "requirements/dev.txt").read_text("utf-8").splitlines()
         lines = [line.removesuffix(" \\") for line in pins if line and not line.startswith((" ", "#"))]
         (build / "constraints.txt").write_text("\n".join(lines) + "\n")
-        for name in ("pyproject.toml", "README.md", "LICENSE"):
+        for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):
             shutil.copy(ROOT / name, build)
         for name in ("src", "examples"):
             shutil.copytree(ROOT / name, build / name, ignore=shutil.ignore_patterns("__pycache__"))

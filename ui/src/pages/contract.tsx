@@ -142,7 +142,7 @@ function TreeLine({ line, from, own, same, flat }: { line: Line; from: { file: s
         )}
         {line.value !== null && <span className={line.kind}>{line.value}</span>}
       </span>
-      <span className="origin">
+      <span className={`origin${same ? " same" : ""}`}>
         {(!same || kind !== "dataset") && <span className={`from ${kind}`}>{word}</span>}
         {from ? (
           <span title={`${from.file}:${from.line}`}>

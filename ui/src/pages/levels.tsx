@@ -51,9 +51,9 @@ export default function Levels() {
                     <tr>
                       <th scope="col">Dataset</th>
                       <th scope="col">Promise</th>
+                      <th scope="col">Verdict</th>
                       <th scope="col">Target</th>
                       <th scope="col" className="num">Now</th>
-                      <th scope="col">Verdict</th>
                       <th scope="col" className="wide-only">Last runs</th>
                       <th scope="col" className="num wide-only">Attained</th>
                       <th scope="col" className="num wide-only">Next due</th>
@@ -71,11 +71,11 @@ export default function Levels() {
                           </span>
                         </td>
                         <td>{words(level.name)}</td>
-                        <td>{level.promised ?? level.expected}</td>
-                        <td className="num">{amount(level)}</td>
                         <td>
                           <VerdictChip verdict={level.kept === null ? { role: "unknown", word: "Not measured" } : level.kept ? { role: "good", word: "Kept" } : { role: "bad", word: "Missed" }} />
                         </td>
+                        <td>{level.promised ?? level.expected}</td>
+                        <td className="num">{amount(level)}</td>
                         <td className="wide-only">
                           <Bar level={level} />
                         </td>

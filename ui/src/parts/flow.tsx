@@ -113,7 +113,7 @@ function laid(data: FlowData, width: number) {
   };
   const scale = 210 / Math.max(1, data.read);
   for (const one of data.nodes) heights.set(one.id, Math.max(LEAST, through(one.id) * scale));
-  const label = 196;
+  const label = 214;
   const step = columns > 1 ? (width - label) / (columns - 1) : 0;
   const placed: Placed[] = [];
   let bottom = 0;
