@@ -457,6 +457,12 @@ def test_runs_side_by_side_share_one_spark(estate: Path, request: pytest.Fixture
     assert done.as_dict()["engines"] == ["spark"]
 
 
+def test_a_registry_may_have_any_name(estate: Path) -> None:
+    (estate / "contracts/_registry.yaml").rename(estate / "contracts/nightly.yaml")
+    request = DriveRequest(("contracts/nightly.yaml",), layers=("gold",), engine="duckdb")
+    assert [one.dataset for one in plan(request).datasets] == ["gold_totals"]
+
+
 @pytest.mark.parametrize("flag", ["--layers", "--entities", "--contracts", "--exclude"])
 def test_an_option_that_names_nothing_does_not_mean_everything(estate: Path, flag: str) -> None:
     done = CliRunner().invoke(drive_command, ["--registry", "contracts", "--engine", "duckdb", flag, " , "])

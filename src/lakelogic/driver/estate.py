@@ -22,6 +22,7 @@ from lakelogic.driver.registry import (
     Listed,
     Member,
     contracts_below,
+    has_entries,
     read_registry,
     registries_below,
     systems_below,
@@ -221,7 +222,7 @@ class _Finder:
     def look_at(self, place: Path) -> None:
         if place.is_dir():
             self.folder(place)
-        elif place.name.startswith("_") or not place.exists():
+        elif place.name.startswith("_") or not place.exists() or has_entries(place):
             self.registry(place)
         else:
             self.add(Listed(Path(os.path.normpath(place.absolute())), where=Where(str(place))))

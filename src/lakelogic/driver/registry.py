@@ -139,6 +139,14 @@ def read_registry(place: Path, documents: Documents) -> Listing:
     return _present(listing)
 
 
+def has_entries(file: Path) -> bool:
+    """Whether a file that is called otherwise is a registry all the same; no contract has `entries` at its root."""
+    try:
+        return any(line.startswith("entries:") for line in file.read_text("utf-8").splitlines())
+    except (OSError, UnicodeDecodeError):
+        return False  # whoever reads it says what is wrong
+
+
 def _of_system(file: Path, documents: Documents) -> Listing:
     document = documents.document(file, System)
     listed = document.tree.get("contracts") if document.tree else None
