@@ -22,7 +22,7 @@ from lakelogic.driver.attempts import Retries
 from lakelogic.driver.outcome import Outcome
 from lakelogic.driver.passes import Pass
 from lakelogic.engines import registry
-from lakelogic.errors import LoadError, UsageError
+from lakelogic.errors import LakeLogicError, LoadError, UsageError
 from lakelogic.ledger.store import open_ledger
 
 REGISTRY = """
@@ -455,6 +455,14 @@ def test_runs_side_by_side_share_one_spark(estate: Path, request: pytest.Fixture
     assert ids("shop.gold.totals") == [1, 2]
     assert ids("shop.silver.items") == [7]
     assert done.as_dict()["engines"] == ["spark"]
+
+
+def test_an_output_that_cannot_be_written_does_not_hide_how_the_pass_came_out(estate: Path) -> None:
+    (estate / "landing/orders_2.csv").write_text("id,amount\n4,-1\n5,-2\n6,-3\n")
+    (estate / "taken").write_text("a file, so no folder")
+    assert go(entities=("orders",), layers=("bronze", "silver"), summary_path="taken/summary.json").exit_code == 3
+    with pytest.raises(LakeLogicError, match="could not be written"):
+        go(entities=("items",), summary_path="taken/summary.json")
 
 
 def test_a_registry_may_have_any_name(estate: Path) -> None:

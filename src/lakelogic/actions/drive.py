@@ -166,7 +166,12 @@ def drive(
         except LakeLogicError as error:
             outputs.ended(not_begun(settings, error))
             raise
-        outputs.ended(done)
+        try:
+            outputs.ended(done)
+        except LakeLogicError:
+            if done.exit_code == 0:
+                raise
+            # It was logged; raised, it would tell "try again" of a pass that a person must look at.
         ended(done)
         if done.interrupted is None:
             outputs.linger()
