@@ -60,6 +60,14 @@ def estate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str
         yield folder, address
 
 
+@pytest.fixture(scope="session")
+def mounted(estate: tuple[Path, str]) -> Iterator[str]:
+    """A second service over the same estate, behind a proxy that has it under /lake."""
+    module = _estate_module()
+    with module.served(estate[0], ("contracts",), "--root-path", "/lake", "--workers", "0") as address:
+        yield address
+
+
 @pytest.fixture
 def address(estate: tuple[Path, str]) -> str:
     return estate[1]

@@ -345,3 +345,19 @@ def test_a_change_of_a_contract_is_judged_before_it_is_made(open_page):
     draft.fill("dataset: x\nmodel: {felds: 3}\n")
     page.get_by_role("button", name="Compare").click()
     expect(page.get_by_text("Did you mean `fields`?")).to_be_visible()
+
+
+def test_a_proxy_may_have_it_anywhere(browser, mounted: str):
+    context = browser.new_context()
+    page = context.new_page()
+    asked: list[str] = []
+    page.on("request", lambda one: asked.append(urlsplit(one.url).path))
+    page.goto(f"{mounted}/lake/datasets/silver_orders?tab=runs")
+    expect(page.get_by_role("heading", level=1)).to_have_text("silver_orders")
+    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Quarantine").click()
+    expect(page).to_have_url(f"{mounted}/lake/quarantine")
+    expect(page.get_by_role("heading", name="By cause")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("heading", name="By cause")).to_be_visible()
+    assert [path for path in asked if not path.startswith("/lake/")] == []
+    context.close()

@@ -45,7 +45,7 @@ function Nothing() {
 }
 
 function Matrix({ items, queues, approvals }: { items: Dataset[]; queues: Queue[] | undefined; approvals: Approval[] }) {
-  const [choices, choose] = useChoices();
+  const [choices, , href] = useChoices();
   const estate = useGet<EstateTold>("/estate");
   const waiting = useMemo(() => new Map((queues ?? []).map((one) => [one.dataset, one.active])), [queues]);
   const tiles: Tile[] = items.map((one) => ({ ...one, waiting: waiting.get(one.dataset) ?? 0, role: queues ? datasetRole(one.last_run, waiting.get(one.dataset) ?? 0) : unsure(datasetRole(one.last_run, 0)) }));
@@ -68,12 +68,12 @@ function Matrix({ items, queues, approvals }: { items: Dataset[]; queues: Queue[
       <div className="head">
         <h1>Estate</h1>
         <p className="finding">
-          <Phrase on={!lens} show={() => choose({ show: undefined })}>
+          <Phrase on={!lens} href={href({ show: undefined })}>
             {plural(tiles.length, "dataset")}
           </Phrase>
           <span className="sep">·</span>
           {broken.length > 0 ? (
-            <Phrase on={lens === "broken"} show={() => choose({ show: "broken" })} role="bad">
+            <Phrase on={lens === "broken"} href={href({ show: "broken" })} role="bad">
               {count(broken.length)} broken
             </Phrase>
           ) : (
@@ -82,7 +82,7 @@ function Matrix({ items, queues, approvals }: { items: Dataset[]; queues: Queue[
           {held.length > 0 && (
             <>
               <span className="sep">·</span>
-              <Phrase on={lens === "held"} show={() => choose({ show: "held" })} role="held">
+              <Phrase on={lens === "held"} href={href({ show: "held" })} role="held">
                 {count(held.length)} held back
               </Phrase>
             </>
@@ -111,7 +111,7 @@ function Matrix({ items, queues, approvals }: { items: Dataset[]; queues: Queue[
           {never.length > 0 && (
             <>
               <span className="sep">·</span>
-              <Phrase on={lens === "never"} show={() => choose({ show: "never" })}>
+              <Phrase on={lens === "never"} href={href({ show: "never" })}>
                 {count(never.length)} never run
               </Phrase>
             </>
@@ -168,19 +168,11 @@ function weight(tiles: Tile[]): number {
   return Math.min(...tiles.map((one) => gravity(one.role) * 1000 - Math.min(one.waiting, 900)));
 }
 
-function Phrase({ on, show, role, children }: { on: boolean; show: () => void; role?: string; children: React.ReactNode }) {
+function Phrase({ on, href, role, children }: { on: boolean; href: string; role?: string; children: React.ReactNode }) {
   return (
-    <a
-      href="."
-      aria-current={on ? "true" : undefined}
-      className={role ? `ink-${role}` : undefined}
-      onClick={(event) => {
-        event.preventDefault();
-        show();
-      }}
-    >
+    <Link href={href} aria-current={on ? "true" : undefined} className={role ? `ink-${role}` : undefined}>
       {children}
-    </a>
+    </Link>
   );
 }
 
@@ -197,7 +189,7 @@ function Cell({ tiles, lane }: { tiles: Tile[]; lane: string }) {
       ))}
       {sorted.length > shown.length && (
         <button type="button" className="fold" onClick={() => setOpen(true)}>
-          {count(sorted.length - shown.length)} healthy
+          {count(sorted.length - shown.length)} {sorted.length - shown.length > fold.length ? "more" : "healthy"}
         </button>
       )}
     </div>

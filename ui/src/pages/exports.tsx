@@ -1,10 +1,12 @@
 // Did consumers get it? What each destination has, and what it lacks to be used at all.
-import { Link } from "wouter";
-import { part, useGet } from "../api";
+import { useState } from "react";
+import { Link, useLocation } from "wouter";
+import { part, post, Trouble, useGet } from "../api";
 import { count, plural, words } from "../format";
-import { Ago } from "../parts/bits";
+import { Ago, Dialog } from "../parts/bits";
 import { VerdictChip } from "../parts/marks";
-import { Asked, Empty } from "../parts/state";
+import { Asked, Empty, TroubleState } from "../parts/state";
+import type { Job } from "../types";
 import type { Role } from "../verdict";
 
 interface Destination {
@@ -22,6 +24,8 @@ interface Delivery {
   type: string;
   target: string;
   status: string;
+  configured: boolean;
+  missing: string[];
   table_version: number | null;
   exported_version: number | null;
   exported_at: string | null;
@@ -93,7 +97,9 @@ export default function Exports() {
 const STATE: Record<string, Role> = { "up to date": "good", exported: "good", current: "good", done: "good", failed: "bad", behind: "warn", "never exported": "unknown", "held back": "held" };
 
 function Deliveries({ items }: { items: Delivery[] }) {
+  const [sending, setSending] = useState<Delivery | null>(null);
   return (
+    <>
     <div className="scroll-x" tabIndex={0} role="region" aria-label="Deliveries">
       <table className="table">
         <thead>
@@ -106,6 +112,9 @@ function Deliveries({ items }: { items: Delivery[] }) {
             <th scope="col" className="num">Newest</th>
             <th scope="col" className="num">Rows</th>
             <th scope="col" className="num">When</th>
+            <th scope="col">
+              <span className="hidden-visually">What to do</span>
+            </th>
           </tr>
         </thead>
         <tbody>
@@ -128,10 +137,63 @@ function Deliveries({ items }: { items: Delivery[] }) {
               <td className="num">
                 <Ago at={one.exported_at} />
               </td>
+              <td className="num">
+                <button type="button" className="btn" disabled={!one.configured || one.table_version === null} title={one.configured ? undefined : `lacks ${one.missing.join(", ")}`} onClick={() => setSending(one)}>
+                  Send…
+                </button>
+              </td>
             </tr>
           ))}
         </tbody>
       </table>
     </div>
+      {sending && <Send one={sending} onClose={() => setSending(null)} />}
+    </>
+  );
+}
+
+function Send({ one, onClose }: { one: Delivery; onClose: () => void }) {
+  const [why, setWhy] = useState("");
+  const [failed, setFailed] = useState<Trouble | null>(null);
+  const [busy, setBusy] = useState(false);
+  const [once] = useState(() => `page-${crypto.randomUUID()}`);
+  const [, go] = useLocation();
+  const again = one.exported_version !== null && one.exported_version === one.table_version;
+  const send = async () => {
+    setBusy(true);
+    try {
+      const job = await post<Job>(`/exports/${part(one.dataset)}`, { only: [one.export], again, why: why.trim() || null }, once);
+      go(`/jobs/${job.job_id}`);
+    } catch (error) {
+      setFailed(error instanceof Trouble ? error : new Trouble(0, {}));
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={`Send ${one.dataset} to ${NAMES[one.type] ?? one.type}`}
+      footer={
+        <>
+          <button type="button" className="btn" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="button" className="btn first" disabled={busy} onClick={send}>
+            Send version {one.table_version} {again && "again"}
+          </button>
+        </>
+      }
+    >
+      <p>
+        Version {one.table_version} goes to <code>{one.target}</code>, masked as it is kept.
+        {again && " It was sent already; sending it again puts the same rows there once more, by their keys."}
+      </p>
+      <div className="field">
+        <label htmlFor="send-why">Why (may stay empty; kept in the ledger)</label>
+        <input id="send-why" className="input" value={why} onChange={(event) => setWhy(event.target.value)} />
+      </div>
+      {failed && <TroubleState error={failed} what="The export" />}
+    </Dialog>
   );
 }

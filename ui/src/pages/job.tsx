@@ -17,7 +17,7 @@ const STATES: Record<Job["state"], Verdict> = {
   failed: { role: "bad", word: "Failed" },
   cancelled: { role: "skip", word: "Cancelled" },
 };
-const KINDS: Record<string, string> = { run: "Run", replay: "Replay", discard: "Discard", release: "Release", give_up: "Give up", preview: "Preview" };
+const KINDS: Record<string, string> = { run: "Run", replay: "Replay", discard: "Discard", release: "Release", give_up: "Give up", preview: "Preview", export: "Export" };
 
 export default function JobPage({ job }: { job: string }) {
   const found = useGet<Job>(`/jobs/${part(job)}`, { every: 2_000 });
