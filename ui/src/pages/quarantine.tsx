@@ -258,7 +258,7 @@ function Rows({ items, chosen, toggle, at, total, more, onAct, onAll }: { items:
     Escape: () => at && choose({ row: undefined }),
   });
   return (
-    <div className="vlist" style={{ height: Math.min(items.length * 44 + 2, 640) }} ref={box} role="grid" aria-label="Quarantined rows" aria-rowcount={total} tabIndex={0}>
+    <div className="vlist" style={{ height: Math.min(items.length * 44 + 2, 640), minHeight: 0 }} ref={box} role="grid" aria-label="Quarantined rows" aria-rowcount={total} tabIndex={0}>
       <div style={{ height: rows.getTotalSize(), position: "relative" }} role="rowgroup">
         {shown.map((virtual) => {
           const one = items[virtual.index];
