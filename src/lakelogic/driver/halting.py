@@ -111,9 +111,12 @@ def watched(engine: Engine, label: str, stop: threading.Event, deadline: Deadlin
     """A watch over what this thread does on an engine while the block lasts."""
     with engine.work(label) if isinstance(engine, CanStop) else nullcontext() as stop_work:
         watch = Watch(stop, deadline, stop_work)
+        thread = threading.Thread(target=watch.look, name=f"watch {label}", daemon=True)
         if stop_work is not None:
-            threading.Thread(target=watch.look, name=f"watch {label}", daemon=True).start()
+            thread.start()
         try:
             yield watch
         finally:
             watch.end()
+            if stop_work is not None:
+                thread.join()  # it holds the engine's connection, which must be gone before the process is

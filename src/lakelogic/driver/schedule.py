@@ -48,7 +48,7 @@ class Schedule:
         self._stop, self._settled = stop, settle
         self._order = [member.dataset for member in graph.order()]
         self._waiting = list(self._order)
-        self._running: set[str] = set()
+        self._running: dict[str, threading.Thread] = {}
         self._outcomes: dict[str, Outcome] = {}
         self._done: SimpleQueue[Outcome] = SimpleQueue()
         self._failures = 0  # one after another
@@ -79,8 +79,8 @@ class Schedule:
                 self._settle(outcome(self._members[dataset], "skipped", self._closed, exit_code=5))
             elif len(self._running) < self._policy.max_workers and self._is_ready(dataset, by_layer=by_layer):
                 self._waiting.remove(dataset)
-                self._running.add(dataset)
-                threading.Thread(target=self._do, args=(dataset,), name=dataset, daemon=True).start()
+                self._running[dataset] = threading.Thread(target=self._do, args=(dataset,), name=dataset, daemon=True)
+                self._running[dataset].start()
 
     def _do(self, dataset: str) -> None:
         try:
@@ -95,7 +95,7 @@ class Schedule:
             found = self._done.get(timeout=_LOOK_SECONDS)
         except Empty:
             return
-        self._running.remove(found.dataset)
+        self._running.pop(found.dataset).join()  # what it held is gone with it
         self._settle(found)
         if found.status == "failed":
             self._failures += 1
