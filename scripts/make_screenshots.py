@@ -120,11 +120,10 @@ def _change(page: Any) -> None:
 
 
 def _keep(shot: bytes, path: Path) -> None:
-    """A picture with a palette: a third of the bytes, and nobody sees it."""
+    """A picture in all its colours: a palette would lose the small marks."""
     from PIL import Image
 
-    image = Image.open(io.BytesIO(shot)).convert("RGB").quantize(128, dither=Image.Dither.NONE)
-    image.save(path, optimize=True)
+    Image.open(io.BytesIO(shot)).convert("RGB").save(path, optimize=True)
 
 
 if __name__ == "__main__":

@@ -133,6 +133,8 @@ function Chain({ dataset }: { dataset: string }) {
   const key = choices.key ? (safe(choices.key) as Value[]) : undefined;
   const stops: Stop[] = [{ d: dataset, k: Array.isArray(key) ? key : key === undefined ? undefined : [key as Value], a: choices.at }, ...((safe(choices.way ?? "[]") as Stop[]) ?? [])];
   const column = choices.column;
+  const first = useGet<Drill>(`/lineage/rows/${part(dataset)}/upstream${asked(stops[0] as Stop)}&limit=50`);
+  const figure = column ? first.data?.row.values[column] : undefined;
   useEffect(() => {
     box.current?.scrollTo({ left: box.current.scrollWidth, behavior: "instant" });
   }, [choices.way]);
@@ -176,6 +178,11 @@ function Chain({ dataset }: { dataset: string }) {
       <div className="head">
         <div className="line">
           <h1>{column ? words(column) : dataset}</h1>
+          {figure !== undefined && (
+            <span className="kpi-value">
+              <Figure value={figure} />
+            </span>
+          )}
           <span className="muted">{key ? (Array.isArray(key) ? key : [key]).map(String).join(" / ") : choices.at}</span>
           <span className="actions">
             <Link className="btn" href={`/kpis/${part(dataset)}`}>
@@ -239,11 +246,6 @@ function Pane({ stop, column, next, onPick }: { stop: Stop; column?: string; nex
                 {told.row.dataset}
               </Link>
             </h2>
-            {column && (
-              <div className="kpi-value">
-                <Figure value={told.row.values[column] ?? null} />
-              </div>
-            )}
             <dl className="pairs">
               {Object.entries(told.row.values).filter(([name]) => !isLong(told.row.values[name])).map(([name, value]) => (
                 <div key={name} style={{ display: "contents" }}>
