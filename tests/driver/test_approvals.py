@@ -105,9 +105,10 @@ def test_columns_that_differ_from_the_table_need_approval(estate: Path) -> None:
 def test_approvals_that_nobody_asks_for_or_can_read_are_refused(estate: Path) -> None:
     with pytest.raises(UsageError, match="only asked for with --approval-required"):
         go(approval_file="approvals/one.ok")
-    (estate / "note.ok").write_text("ok\n")
-    with pytest.raises(UsageError, match="is no file of approvals"):
-        go(approval_required=True, approval_file="note.ok")
+    for text, why in (("ok\n", "Expecting value"), ("{}", "it has no 'format'")):
+        (estate / "note.ok").write_text(text)
+        with pytest.raises(UsageError, match=f"is no file of approvals: {why}"):
+            go(approval_required=True, approval_file="note.ok")
     assert not (estate / "lakelogic_warehouse").exists()
 
 

@@ -430,6 +430,8 @@ def test_a_loop_of_ones_own_stops_what_is_downstream_of_a_broken_dataset_rule(es
         if report.dataset_rules_failed:
             stopped |= dag.descendants(node.dataset)
     assert found == {"bronze_orders": (), "bronze_items": (), "silver_orders": ("many",), "silver_items": ()}
+    with pytest.raises(UsageError, match="runs a node of a graph"):
+        run_contract("contracts/silver/orders.yaml", "duckdb")  # type: ignore[arg-type]
 
 
 def test_a_pass_from_python(estate: Path) -> None:

@@ -56,7 +56,12 @@ _ORDER = (
     click.option("--retries", type=click.IntRange(0), default=0, show_default=True, help="Try again so often."),
     click.option("--retry-base-seconds", type=click.FloatRange(0), default=1.0, show_default=True, help="First wait."),
     click.option("--retry-max-seconds", type=click.FloatRange(0), default=60.0, show_default=True, help="The longest."),
-    click.option("--entity-timeout", type=click.FloatRange(0), metavar="SECONDS", help="Stop a dataset after so long."),
+    click.option(
+        "--entity-timeout",
+        type=click.FloatRange(0, min_open=True),
+        metavar="SECONDS",
+        help="Stop a dataset after so long.",
+    ),
     click.option("--window", type=click.Choice(_WINDOWS), default="none", show_default=True, help="How far back."),
     *(
         click.option(f"--{flag}", metavar="DATE", help=told)

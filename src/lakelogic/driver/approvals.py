@@ -68,8 +68,9 @@ def read_approvals(path: str | os.PathLike[str]) -> tuple[Approved, ...]:
     except FileNotFoundError:
         return ()
     except (OSError, ValueError, TypeError, KeyError) as error:
+        told = f"it has no {error}" if isinstance(error, KeyError) else str(error)
         raise UsageError(
-            f"{path} is no file of approvals: {error}.", hint="`lakelogic approve RUN --approval-file …` writes one."
+            f"{path} is no file of approvals: {told}.", hint="`lakelogic approve RUN --approval-file …` writes one."
         ) from error
 
 

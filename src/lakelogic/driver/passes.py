@@ -24,7 +24,7 @@ from lakelogic.driver.schedule import Policy, Schedule, Settle
 from lakelogic.driver.selection import Selection
 from lakelogic.driver.windows import Kind, window
 from lakelogic.engines.base import Engine
-from lakelogic.errors import LakeLogicError
+from lakelogic.errors import LakeLogicError, UsageError
 from lakelogic.ledger.store import Ledger, open_ledger
 from lakelogic.plan.days import Days
 from lakelogic.run.cuts import Asked
@@ -296,4 +296,9 @@ def _ends_in_order(stop: threading.Event) -> Iterator[list[int]]:
 
 def run_contract(node: Member, engine: str | Engine | None = None) -> Result:
     """Run one member of an estate: for loops of one's own over `topo_sort(dag)`; trouble of the world raises."""
+    if not isinstance(node, Member):
+        raise UsageError(
+            f"`run_contract` runs a node of a graph, and {node!r} is none.",
+            hint="`for node in topo_sort(dag): run_contract(node)`; for a file, `DataProcessor(path).run()`.",
+        )
     return DataProcessor(node.loaded, engine).run()
