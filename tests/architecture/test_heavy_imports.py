@@ -34,7 +34,21 @@ HOMES = {
     "rich": ("cli/",),
 }
 
-HEAVY = ("pyspark", "polars", "duckdb", "deltalake", "pyiceberg", "fastapi", "uvicorn", "sqlalchemy", "pandas", "numpy", "snowflake", "databricks", "boto3")
+HEAVY = (
+    "pyspark",
+    "polars",
+    "duckdb",
+    "deltalake",
+    "pyiceberg",
+    "fastapi",
+    "uvicorn",
+    "sqlalchemy",
+    "pandas",
+    "numpy",
+    "snowflake",
+    "databricks",
+    "boto3",
+)
 
 CONTRACT = """
 source:
