@@ -63,6 +63,12 @@ def has_tokens() -> bool:
         return Tokens(ledger.database).any_valid()
 
 
+def ever_had_tokens() -> bool:
+    """Whether somebody has said that tokens are asked for; one that has expired or was revoked says so still."""
+    with open_ledger(LocalCatalog().ledger_url()) as ledger:
+        return Tokens(ledger.database).any_made()
+
+
 def token_data(token: Token) -> dict[str, Any]:
     """A token as plain data, without anything that lets in."""
     return {

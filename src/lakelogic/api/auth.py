@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
-from lakelogic.actions.access import check_token, has_tokens
+from lakelogic.actions.access import check_token, ever_had_tokens
 from lakelogic.actions.quarantine import person
 from lakelogic.api.problems import Unknown
 from lakelogic.api.settings import Oidc, Settings
@@ -69,9 +69,9 @@ class Door:
         raise Unknown("The token is not known, has expired or was revoked.", hint="Ask for a new one.")
 
     def _is_open(self) -> bool:
-        """On one's own machine, and nobody has said that tokens are asked for."""
+        """On one's own machine, where nobody ever said that tokens are asked for; the last to expire opens nothing."""
         settings = self._settings
-        return settings.is_loopback and settings.oidc is None and not settings.tokens_only and not has_tokens()
+        return settings.is_loopback and settings.oidc is None and not settings.tokens_only and not ever_had_tokens()
 
 
 class _Provider:

@@ -86,6 +86,11 @@ class Tokens:
             token.revoked_at is None and (token.expires_at is None or token.expires_at > now) for token in self.all()
         )
 
+    def any_made(self) -> bool:
+        """Whether there ever was a token, whatever became of it."""
+        with self._database.read() as connection:
+            return bool(connection.rows("SELECT token_id FROM tokens LIMIT 1"))
+
     def revoke(self, token_id: str) -> Token:
         """Shut a token out for good."""
         with self._database.write("tokens") as connection:
