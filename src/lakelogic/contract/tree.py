@@ -133,6 +133,7 @@ for _tag, _pattern, _first in (
     _Resolver.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", _pattern, list(_first))
 
 _TAG = "tag:yaml.org,2002:"
+_MOST_DIGITS = 1_000  # Python itself refuses to write or read numbers that are a few times as long
 _PLACEHOLDER_FIRST = re.compile(r":\s+\{\w+\}\S")
 
 
@@ -254,6 +255,11 @@ class _Builder:
                 return Leaf(None, spot, text)
             case "bool":
                 return Leaf(text.lower() == "true", spot, text)
+            case "int" if _INT.match(text) and len(text) > _MOST_DIGITS:
+                self.problem(
+                    codes.SYNTAX, "A number of that many digits is not read.", spot, path, "Put it in quotes."
+                )  # fmt: skip
+                return Leaf(text, spot, text)
             case "int" if _INT.match(text):
                 return Leaf(int(text, 0), spot, text)
             case "float" if _FLOAT.match(text):
