@@ -202,7 +202,7 @@ def _described(served: Served, row: _Row) -> dict[str, Any]:
     return {
         "dataset": row.member.dataset, "layer": row.member.layer, "domain": row.member.domain,
         "table": contract.materialization.target_path, "version": row.state.version,
-        "at": str(Place(row.state.version, row.number)), "key": _key(contract, row.values),
+        "at": str(Place(row.state.version, row.number)), "key": _key(contract, row.values, hidden),
         "key_columns": list(contract.key), "values": _values(row.values, hidden),
         "hidden": sorted(hidden & set(row.values)), "run_id": row.values.get(lineage.run_id_column_name),
         "processed_at": row.values.get(lineage.timestamp_column_name),
@@ -224,7 +224,7 @@ def _told(
         contract = maker.loaded.contract if maker else None
         rows.append({
             "at": str(Place(place.version or 0, row[PLACE] - 1)) if not is_file and PLACE in row else None,
-            "key": _key(contract, row) if contract else None,
+            "key": _key(contract, row, hidden) if contract else None,
             "values": _values({name: row[name] for name in place.columns}, hidden),
             "file": row.get(names.FILE), "line": row.get(names.NUMBER),
             "run_id": row.get(contract.lineage.run_id_column_name) if contract else None,
@@ -300,10 +300,11 @@ def _values(row: Mapping[str, Any], hidden: frozenset[str]) -> dict[str, Any]:
     }
 
 
-def _key(contract: Contract, row: Mapping[str, Any]) -> list[str] | None:
-    """The values of a row's key as text that finds it again; None where there is no key, or not all of it."""
+def _key(contract: Contract, row: Mapping[str, Any], hidden: frozenset[str]) -> list[str] | None:
+    """The values of a row's key as text that finds it again; None where a part of it is lacking or hidden."""
     known = {name.lower(): value for name, value in row.items()}
-    values = [known.get(part.lower()) for part in contract.key]
+    secret = {name.lower() for name in hidden}
+    values = [None if part.lower() in secret else known.get(part.lower()) for part in contract.key]
     if not values or None in values:
         return None
     return [_text(value) for value in values]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -48,11 +48,8 @@ class EstateReport:
     @property
     def summary(self) -> str:
         """One line: how many datasets of which layers, and how many problems."""
-        layers = ", ".join(f"{count} {layer}" for layer, count in layer_counts(self.estate).items())
         errors = len(self.estate.errors)
-        warnings = len(self.problems) - errors
-        told = f"{_many(errors, 'error')}, {_many(warnings, 'warning')}" if self.problems else "nothing is wrong"
-        return f"{_many(len(self.estate), 'dataset')} ({layers or 'none'}): {told}"
+        return summary_of(tuple(self.estate), errors, len(self.problems) - errors)
 
     def as_dict(self) -> dict[str, Any]:
         """As one JSON object."""
@@ -70,6 +67,13 @@ def look_at(request: EstateRequest) -> EstateReport:
     if not estate.members and estate.errors:
         raise LoadError(estate.errors)
     return EstateReport(estate)
+
+
+def summary_of(members: Sequence[Member], errors: int, warnings: int) -> str:
+    """One line about some datasets: how many of which layers, and how many problems."""
+    layers = ", ".join(f"{count} {layer}" for layer, count in layer_counts(members).items())
+    told = f"{_many(errors, 'error')}, {_many(warnings, 'warning')}" if errors + warnings else "nothing is wrong"
+    return f"{_many(len(members), 'dataset')} ({layers or 'none'}): {told}"
 
 
 def _many(count: int, noun: str) -> str:

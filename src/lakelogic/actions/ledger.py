@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lakelogic.catalogs.local import LocalCatalog
-from lakelogic.errors import LedgerError
+from lakelogic.errors import LedgerError, UsageError
 from lakelogic.ledger.ask import RUNS, SUBJECTS, Question, counts, page
 from lakelogic.ledger.publish import as_arrow, as_dict
 from lakelogic.ledger.store import open_ledger
@@ -28,6 +28,16 @@ def show_run(run_id: str) -> dict[str, Any]:
     """One run, by its id or a prefix of it that fits only one."""
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
         return as_dict(ledger.run(run_id))
+
+
+def find_run(run_id: str) -> dict[str, Any] | None:
+    """One run by its whole id."""
+    with open_ledger(LocalCatalog().ledger_url()) as ledger:
+        try:
+            found = as_dict(ledger.run(run_id))
+        except UsageError:  # there is none, or several begin so
+            return None
+    return found if found["run_id"] == run_id else None
 
 
 def ask(subject: str, question: Question) -> list[dict[str, Any]]:

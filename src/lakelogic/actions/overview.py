@@ -8,6 +8,7 @@ from lakelogic.actions.export import kinds, status
 from lakelogic.actions.preview import preview
 from lakelogic.actions.queue_pages import QueuePages, Wanted
 from lakelogic.actions.served import Served
+from lakelogic.actions.veil import concealed, veiled
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.governance import LAYERS
 from lakelogic.driver.registry import Member
@@ -57,10 +58,11 @@ def described(member: Member) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def dataset(served: Served, name: str) -> dict[str, Any]:
-    """One dataset: its contract in short, its columns, its newest runs, its neighbours."""
+def dataset(served: Served, name: str, domains: Domains = None) -> dict[str, Any]:
+    """One dataset: its contract in short, its columns, its newest runs, its neighbours that somebody may see."""
     member = served.member(name)
     graph = served.report().estate.graph
+    seen = {one.dataset for one in visible(served, domains)}
     contract = member.loaded.contract
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
         runs = newest_runs(ledger.database, [name], each=14).get(name, [])
@@ -75,8 +77,8 @@ def dataset(served: Served, name: str) -> dict[str, Any]:
         **described(member),
         "fields": fields,
         "rules": [rule.name or rule.kind for rule in contract.quality.row_rules],
-        "upstreams": list(graph.upstreams(name)),
-        "downstreams": sorted({edge.downstream for edge in graph.edges if edge.upstream == name}),
+        "upstreams": [one for one in graph.upstreams(name) if one in seen],
+        "downstreams": sorted({edge.downstream for edge in graph.edges if edge.upstream == name} & seen),
         "last_run": _glance(runs),
         "runs": runs,
     }
@@ -99,7 +101,10 @@ def quality_report(served: Served, pages: QueuePages, domains: Domains, limit: i
             "dataset": member.dataset, "layer": member.layer, "quarantine": facets.table, "rejected": facets.total,
             "by_reason": facets.counts["rule"],
             "rules": [{"name": rule.name, "label": rule.label, "severity": rule.severity} for rule in rules],
-            "rejected_rows": [{**row["values"], "rejection_reason": row["rejection_reason"]} for row in rows],
+            "rejected_rows": [
+                {**veiled(served, member.dataset, row["values"]), "rejection_reason": row["rejection_reason"]}
+                for row in rows
+            ],
         })  # fmt: skip
     return {"rejected": sum(one["rejected"] for one in reports), "datasets": reports}
 
@@ -112,12 +117,15 @@ def table_preview(served: Served, layer: str, domains: Domains, limit: int = 20)
     tables = []
     for member in visible(served, domains):
         if member.layer == wanted:
-            tables.append(sample(member, limit))
+            tables.append(sample(served, member, limit))
     return {"layer": wanted, "tables": tables}
 
 
-def sample(member: Member, limit: int = 20) -> dict[str, Any]:
-    """The first rows of a dataset's table, without stamps; none where it has never run."""
+def sample(served: Served, member: Member, limit: int = 20) -> dict[str, Any]:
+    """The first rows of a dataset's table, without stamps; what is masked further down is hidden.
+
+    There are none where it has never run.
+    """
     where = places(member.loaded.contract, LocalCatalog())
     try:
         found = preview(where.target_location, limit)
@@ -128,12 +136,15 @@ def sample(member: Member, limit: int = 20) -> dict[str, Any]:
             "version": None,
             "total": 0,
             "columns": [],
+            "hidden": [],
             "rows": [],
         }
+    hidden = concealed(served, member.dataset)
     columns = [name for name in found.columns if not name.startswith("_lakelogic_")]
     return {
         "dataset": member.dataset, "table": where.target, "version": found.version, "total": found.total,
-        "columns": columns, "rows": [{name: row[name] for name in columns} for row in found.rows],
+        "columns": columns, "hidden": sorted(name for name in columns if name.lower() in hidden),
+        "rows": [veiled(served, member.dataset, {name: row[name] for name in columns}) for row in found.rows],
     }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from lakelogic.actions.estate import EstateReport, EstateRequest, graph_data, look_at, tree, tree_data
+from lakelogic.actions.estate import EstateReport, EstateRequest, graph_data, look_at, summary_of, tree, tree_data
 from lakelogic.contract.surroundings import PACK_FOLDER, SUFFIXES
 from lakelogic.driver.estate import Estate
 from lakelogic.driver.registry import Member
@@ -102,13 +102,23 @@ def estate_view(served: Served, domains: frozenset[str | None] | None = None) ->
     kept = [one for one in data["datasets"] if domains is None or one["domain"] in domains]
     files = {one["file"] for one in kept}
     branches = tree_data(tree(report))
+    diagnostics = [one for one in data["diagnostics"] if domains is None or one["file"] in files]
+    told = {"valid": data["valid"], "summary": report.summary, "registries": data["registries"]}
+    if domains is not None:
+        # How much there is of what somebody may not see is nothing that they should learn.
+        wrong = sum(one["severity"] == "error" for one in diagnostics)
+        told = {
+            "valid": data["valid"] or (bool(kept) and not wrong),
+            "summary": summary_of(
+                [one for one in report.estate if one.domain in domains], wrong, len(diagnostics) - wrong
+            ),
+            "registries": sorted({one["registry"] for one in kept if one["registry"]}),
+        }
     return {
-        "valid": data["valid"],
-        "summary": report.summary,
-        "registries": data["registries"],
+        **told,
         "datasets": kept,
         "tree": [one for one in branches if domains is None or one["name"] in domains],
-        "diagnostics": [one for one in data["diagnostics"] if domains is None or one["file"] in files],
+        "diagnostics": diagnostics,
     }
 
 
@@ -125,8 +135,8 @@ def graph_view(
     visible = {m.dataset for m in graph.members.values() if domains is None or m.domain in domains}
     for one in data["datasets"]:
         name = one["dataset"]
-        hidden_up = [up_ for up_ in graph.upstreams(name) if up_ not in names]
-        hidden_down = [e.downstream for e in graph.edges if e.upstream == name and e.downstream not in names]
+        hidden_up = [up_ for up_ in graph.upstreams(name) if up_ in visible - names]
+        hidden_down = [e.downstream for e in graph.edges if e.upstream == name and e.downstream in visible - names]
         one["hidden"] = {"upstream": len(set(hidden_up)), "downstream": len(set(hidden_down))}
     return {
         "focus": focus,

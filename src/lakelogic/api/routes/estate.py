@@ -10,6 +10,7 @@ from fastapi.responses import Response
 from lakelogic.actions import overview, promises
 from lakelogic.actions.served import estate_view, graph_view
 from lakelogic.actions.stories import explain_key
+from lakelogic.actions.veil import veiled_story
 from lakelogic.api.answers import Word, answer, document
 from lakelogic.api.auth import Asking
 from lakelogic.api.models import Page, Row
@@ -49,15 +50,16 @@ def dataset(request: Request, caller: Asking, dataset: Word) -> Response:
     """One dataset: its fields and rules, its neighbours, its newest runs."""
     service = service_of(request)
     service.member(dataset, caller)
-    return document(request, overview.dataset(service.served, dataset))
+    return document(request, overview.dataset(service.served, dataset, caller.domains))
 
 
 @router.get("/datasets/{dataset}/sample", response_model=Row, responses=trouble(404))
 def sample(
     request: Request, caller: Asking, dataset: Word, limit: Annotated[int, Query(ge=1, le=200)] = 20
 ) -> Response:
-    """The first rows of its table, masked as they are kept."""
-    return document(request, overview.sample(service_of(request).member(dataset, caller), limit))
+    """The first rows of its table, masked as they are kept; what is masked further down is hidden."""
+    service = service_of(request)
+    return document(request, overview.sample(service.served, service.member(dataset, caller), limit))
 
 
 @router.get("/lineage", response_model=Row, responses=trouble(404))
@@ -77,13 +79,15 @@ def row_story(
     key: Annotated[list[Word], Query(min_length=1, max_length=20, description="The values of its primary key.")],
 ) -> Response:
     """The story of one good row: its run, its source, and what each step and rule made of it; masked values hidden."""
-    member = service_of(request).member(dataset, caller)
-    shown = overview.sample(member, 1)
+    service = service_of(request)
+    member = service.member(dataset, caller)
+    shown = overview.sample(service.served, member, 1)
     if (shown["total"] or 0) > _MOST_ROWS:
         raise UsageError(
             "The table is too large to look for a key while you wait.", hint="Use `lakelogic explain --key`."
         )
-    return answer(explain_key(str(member.path), key, env=member.loaded.env).as_dict())
+    told = explain_key(str(member.path), key, env=member.loaded.env).as_dict()
+    return answer(veiled_story(service.served, member.dataset, told))
 
 
 @router.get("/service-levels", response_model=Page, responses=trouble(404))

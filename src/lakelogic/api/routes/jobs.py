@@ -14,6 +14,8 @@ from starlette.concurrency import run_in_threadpool
 
 from lakelogic.actions import ledger as action
 from lakelogic.actions import work
+from lakelogic.actions.served import Served
+from lakelogic.actions.veil import veiled_preview
 from lakelogic.api.answers import Word, answer, plain, read_cursor
 from lakelogic.api.asking import LOG_LINES, Cursor, Limit, log_data, pages_of
 from lakelogic.api.auth import Asking, Caller
@@ -45,20 +47,26 @@ _SSE: dict[int | str, dict[str, Any]] = {
 
 @router.get("/jobs", response_model=Page, responses=trouble(400))
 def jobs(
-    caller: Asking, state: State | None = None, dataset: Word | None = None, after: Cursor = None, limit: Limit = 50
+    request: Request,
+    caller: Asking,
+    state: State | None = None,
+    dataset: Word | None = None,
+    after: Cursor = None,
+    limit: Limit = 50,
 ) -> Response:
     """Jobs, newest first."""
     filters = {name: [value] for name, value in (("state", state), ("dataset", dataset)) if value is not None}
     among = None if caller.domains is None else ("domain", sorted(caller.domains, key=str))
     question = Question("created_at", True, filters, None, None, read_cursor(after), limit, among)
     page = pages_of(action.ask("work", question), limit, "created_at", "work_id")
-    return answer({**page, "items": [job_data(one) for one in page["items"]]})
+    served = service_of(request).served
+    return answer({**page, "items": [_told(served, one) for one in page["items"]]})
 
 
 @router.get("/jobs/{job_id}", response_model=Job, responses=trouble(404))
-def job(caller: Asking, job_id: Word) -> Response:
+def job(request: Request, caller: Asking, job_id: Word) -> Response:
     """One job; when it has ended, its outcome is the receipt."""
-    return answer(job_data(_seen(caller, job_id)))
+    return answer(_told(service_of(request).served, _seen(caller, job_id)))
 
 
 @router.post("/jobs/{job_id}/cancel", response_model=Job, responses=trouble(400, 404, 409))
@@ -96,6 +104,15 @@ def _seen(caller: Caller, job_id: str) -> Work:
     if not caller.can("viewer", found.domain):
         raise NotFound(f"There is no job `{job_id}`.", hint="GET /api/v1/jobs lists them.")
     return found
+
+
+def _told(served: Served, work_: Work | dict[str, Any]) -> dict[str, Any]:
+    """A job; rows that a preview tells of are shown as they are anywhere else."""
+    told = job_data(work_)
+    outcome = told["outcome"]
+    if told["kind"] == "preview" and outcome and outcome.get("rows"):
+        told["outcome"] = veiled_preview(served, told["dataset"], outcome)
+    return told
 
 
 def _position(last_event_id: str | None, after: int) -> int:

@@ -11,6 +11,7 @@ from lakelogic.actions import overview, previews, work
 from lakelogic.actions.quarantine import Request as QueueRequest
 from lakelogic.actions.queue_pages import Wanted
 from lakelogic.actions.stories import explain_row
+from lakelogic.actions.veil import veiled_preview, veiled_story
 from lakelogic.api.answers import Word, answer, cursor, document, read_cursor
 from lakelogic.api.asking import Cursor, Limit
 from lakelogic.api.auth import Asking, Caller
@@ -79,7 +80,8 @@ def rows(
 def row(request: Request, caller: Asking, dataset: Word, row_id: Word) -> Response:
     """One row with its values, masked as they are kept."""
     service = service_of(request)
-    return document(request, service.pages.row(service.member(dataset, caller), row_id))
+    member = service.member(dataset, caller)
+    return document(request, veiled_story(service.served, member.dataset, service.pages.row(member, row_id)))
 
 
 @router.get("/{dataset}/rows/{row_id}/explain", response_model=Row, responses=trouble(400, 404))
@@ -89,7 +91,7 @@ def explain(request: Request, caller: Asking, dataset: Word, row_id: Word) -> Re
     member = service.member(dataset, caller)
     service.pages.row(member, row_id)
     told = explain_row(row_id, QueueRequest(str(member.path), env=member.loaded.env)).as_dict()
-    return answer(told)
+    return answer(veiled_story(service.served, member.dataset, told))
 
 
 @router.post("/{dataset}/replay", response_model=Job, status_code=202, responses=trouble(400, 404, 409))
@@ -140,7 +142,10 @@ def _previewed(action: str, service: Service, caller: Caller, dataset: str, body
         return accepted(work.ask(asked))
     request = work.choice({**facts, "contract": str(member.path), "env": member.loaded.env})
     found = previews.preview(action, request, body.limit, body.engine)
-    return answer({**found, "downstreams": list(service.served.report().estate.graph.downstreams(member.dataset))})
+    seen = {one.dataset for one in overview.visible(service.served, caller.domains)}
+    after = service.served.report().estate.graph.downstreams(member.dataset)
+    told = veiled_preview(service.served, member.dataset, found)
+    return answer({**told, "downstreams": [one for one in after if one in seen]})
 
 
 def _refuse_unchosen(kind: str, body: ChooseRows | PreviewRows) -> None:

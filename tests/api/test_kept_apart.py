@@ -1,0 +1,115 @@
+"""What must not be told: text that is masked one table later, what lies in other domains, and an open door at the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakelogic import DataProcessor
+from lakelogic.actions.access import list_tokens, revoke_token
+
+API = "/api/v1"
+# Everything in clear, then the same masked, in another domain: the mail is the key, and one row is too young.
+RAW = """
+info: {dataset: bronze_members, domain: raw, target_layer: bronze}
+source: {path: data/members.csv}
+primary_key: [mail]
+model:
+  fields: [{name: mail, required: true}, {name: age, type: int, min: 0}]
+materialization: {strategy: merge, target_path: raw.bronze.members}
+"""
+MASKED = """
+info: {dataset: silver_members, domain: clubs, target_layer: silver}
+source: {type: table, path: raw.bronze.members}
+upstream: [bronze_members]
+primary_key: [age]
+model:
+  fields: [{name: mail, pii: true, masking: redact}, {name: age, type: int}]
+materialization: {strategy: merge, target_path: clubs.silver.members}
+"""
+
+
+@pytest.fixture
+def members(lab: Path, duckdb_once: Any) -> Path:
+    (lab / "data/members.csv").write_text("mail,age\nada@example.com,36\nbob@example.com,-4\n")
+    for name, text in (("raw", RAW), ("masked", MASKED)):
+        (lab / f"people/{name}.yaml").write_text(text)
+        DataProcessor(f"people/{name}.yaml", duckdb_once).run()
+    return lab
+
+
+def test_what_the_next_table_masks_is_hidden_in_every_answer_about_the_one_before(members, client):
+    queue = f"{API}/quarantine/bronze_members"
+    row = client.get(f"{queue}/rows").json()["items"][0]["row_id"]
+    everything = {"everything": True}
+    answers = [
+        client.get(f"{API}/datasets/bronze_members/sample"),
+        client.get("/api/runtime/table-preview/bronze"),
+        client.get("/api/runtime/quality-report"),
+        client.get(f"{queue}/rows/{row}"),
+        client.get(f"{queue}/rows/{row}/explain"),
+        client.post(f"{queue}/discard/preview", json=everything),
+        client.post(f"{queue}/replay/preview", json=everything),
+        client.get(f"{API}/lineage/rows/silver_members/upstream", params={"key": "36"}),
+        client.get(f"{API}/lineage/rows/silver_members/chain", params={"key": "36"}),
+        client.get(f"{API}/lineage/rows/bronze_members/upstream", params={"at": "0-0"}),
+        client.get(f"{API}/lineage/rows/bronze_members", params={"key": "ada@example.com"}),
+    ]
+    assert [one.status_code for one in answers] == [200] * len(answers)
+    # The last one repeats the key that it was asked for.
+    assert [at for at, one in enumerate(answers) if "example.com" in one.text] == [len(answers) - 1]
+    story = answers[-1].json()
+    assert "example.com" not in str({name: value for name, value in story.items() if name != "key"})
+    assert story["values"]["mail"] == story["story"][0]["values"]["mail"] == "••••"
+    shown = answers[0].json()
+    assert (shown["hidden"], [one["mail"] for one in shown["rows"]]) == (["mail"], ["••••"])
+    assert answers[3].json()["values"]["mail"] == "••••"
+    assert answers[7].json()["upstreams"][0]["rows"][0]["key"] is None
+
+
+def test_a_preview_that_a_worker_made_hides_the_same(members, client, work, monkeypatch):
+    monkeypatch.setattr("lakelogic.actions.previews.MOST_AT_ONCE", 0)
+    job = client.post(f"{API}/quarantine/bronze_members/replay/preview", json={"everything": True}).json()
+    assert work() == 1
+    done = client.get(f"{API}/jobs/{job['job_id']}")
+    assert (done.json()["outcome"]["chosen"], "example.com" in done.text) == (1, False)
+    assert "example.com" not in client.get(f"{API}/jobs").text
+
+
+def test_neighbours_counts_and_registries_of_other_domains_do_not_exist(members, serve, token, client):
+    assert client.get(f"{API}/datasets/bronze_members").json()["downstreams"] == ["silver_members"]
+    raw, clubs = serve(token("rae", raw="steward")), serve(token("cleo", clubs="viewer"))
+    assert raw.get(f"{API}/datasets/bronze_members").json()["downstreams"] == []
+    assert clubs.get(f"{API}/datasets/silver_members").json()["upstreams"] == []
+    graph = raw.get(f"{API}/lineage", params={"focus": "bronze_members", "down": 0}).json()
+    assert graph["datasets"][0]["hidden"] == {"upstream": 0, "downstream": 0}
+    preview = raw.post(f"{API}/quarantine/bronze_members/discard/preview", json={"everything": True}).json()
+    assert (preview["chosen"], preview["downstreams"]) == (1, [])
+    estate = raw.get(f"{API}/estate").json()
+    assert (estate["summary"].partition(":")[0], estate["registries"]) == ("1 dataset (1 bronze)", [])
+    assert serve(token("lea", lab="viewer")).get(f"{API}/estate").json()["registries"] == ["contracts/_registry.yaml"]
+
+
+def test_the_beginning_of_an_id_tells_nothing_of_runs_elsewhere(serve, token):
+    runs = serve(token("ada", everywhere="viewer")).get(f"{API}/runs").json()["items"]
+    theirs = next(one["run_id"] for one in runs if one["domain"] == "lab")
+    stranger = serve(token("eve", people="viewer"))
+    told = {stranger.get(f"{API}/runs/{asked}").text.replace(asked, "…")[:60] for asked in ("run-20", theirs, "run-x")}
+    assert len(told) == 1
+    assert "There is no run `…`." in told.pop()
+
+
+def test_the_last_token_to_go_leaves_the_door_shut(serve, token):
+    assert serve().get(f"{API}/me").status_code == 200
+    token("ada", everywhere="viewer")
+    revoke_token(list_tokens()[0].token_id)
+    assert serve().get(f"{API}/me").status_code == 401
+
+
+def test_a_number_that_nobody_could_read_is_a_problem_of_the_contract(client):
+    for digits in ("9" * 5_000, "0x" + "f" * 5_000):
+        answer = client.post(f"{API}/contracts/validate", json={"text": f"version: {digits}\n"})
+        assert (answer.status_code, answer.json()["valid"]) == (200, False)
+        assert "digits" in answer.json()["diagnostics"][0]["message"]
