@@ -113,3 +113,20 @@ def test_a_number_that_nobody_could_read_is_a_problem_of_the_contract(client):
         answer = client.post(f"{API}/contracts/validate", json={"text": f"version: {digits}\n"})
         assert (answer.status_code, answer.json()["valid"]) == (200, False)
         assert "digits" in answer.json()["diagnostics"][0]["message"]
+
+
+def test_another_made_up_token_with_every_request_is_no_way_around_the_rate(serve):
+    few = serve(requests_per_second=0.01, burst=3)
+    asked = [few.get("/health", headers={"Authorization": f"Bearer {at}"}).status_code for at in range(5)]
+    assert asked == [200, 200, 200, 429, 429]
+    # Whoever was let in before goes on with what they have left.
+    assert few.get("/health", headers={"Authorization": "Bearer 1"}).status_code == 200
+
+
+def test_a_key_that_was_used_for_other_choices_is_refused(client):
+    way, key = f"{API}/quarantine/silver_orders/discard", {"Idempotency-Key": "click-1"}
+    body = {"why": "w", "rules": ["stale_duplicate"]}
+    first, second = (client.post(way, json=body, headers=key) for _ in range(2))
+    assert first.json()["job_id"] == second.json()["job_id"]
+    other = client.post(way, json={**body, "rules": ["missing_region"]}, headers=key)
+    assert (other.status_code, other.json()["code"]) == (409, "LL-E041")

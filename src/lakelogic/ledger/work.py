@@ -6,6 +6,7 @@ one takes it up again. Doing a piece twice is harmless: runs and replays are ide
 
 from __future__ import annotations
 
+import json
 import secrets
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
@@ -196,7 +197,11 @@ class WorkQueue:
 
 def _same(known: Work, asked: Work) -> Work:
     """The earlier piece, where it was asked by the same person for the same; anything else is a mistake."""
-    if (known.kind, known.dataset, known.person) != (asked.kind, asked.dataset, asked.person):
+    ours, theirs = (
+        (one.kind, one.dataset, one.person, json.dumps(one.facts, sort_keys=True, default=str))
+        for one in (known, asked)
+    )  # fmt: skip
+    if ours != theirs:
         raise CommitConflict(
             "This idempotency key belongs to another request.", hint="Make a new key for every request."
         )
