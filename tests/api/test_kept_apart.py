@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lakelogic import DataProcessor
-from lakelogic.actions.access import list_tokens, revoke_token
+from lakelogic.actions.access import check_token, list_tokens, revoke_token
+from lakelogic.api.auth import Caller
+from lakelogic.api.routes.jobs import _stream
 
 API = "/api/v1"
 # Everything in clear, then the same masked, in another domain: the mail is the key, and one row is too young.
@@ -130,3 +133,20 @@ def test_a_key_that_was_used_for_other_choices_is_refused(client):
     assert first.json()["job_id"] == second.json()["job_id"]
     other = client.post(way, json={**body, "rules": ["missing_region"]}, headers=key)
     assert (other.status_code, other.json()["code"]) == (409, "LL-E041")
+
+
+def test_a_stream_tells_nothing_more_once_its_token_is_revoked(serve, token):
+    text = token("ada", everywhere="operator")
+    client = serve(text)
+    client.post(f"{API}/runs", json={"dataset": "bronze_orders"})
+    assert "bronze_orders" in client.get(f"{API}/events").text
+
+    async def told() -> list[str]:
+        caller = Caller("ada", {"*": "operator"})
+        stream = _stream(client.app.state.service, caller, f"Bearer {text}", 0, None)
+        first = await anext(stream)
+        revoke_token(list_tokens()[0].token_id)
+        return [first, *[one async for one in stream]]
+
+    assert asyncio.run(told()) == ["retry: 2000\n\n"]
+    assert check_token(text) is None

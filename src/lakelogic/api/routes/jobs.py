@@ -21,7 +21,7 @@ from lakelogic.api.asking import LOG_LINES, Cursor, Limit, log_data, pages_of
 from lakelogic.api.auth import Asking, Caller
 from lakelogic.api.models import Job, Log, Page, Reason
 from lakelogic.api.service import Service, job_data, service_of, trouble
-from lakelogic.errors import NotFound
+from lakelogic.errors import NotFound, Refused
 from lakelogic.ledger.ask import Question
 from lakelogic.ledger.work import ENDED, Happening, Work
 
@@ -90,13 +90,13 @@ def job_events(
 ) -> Response:
     """What happens to one job while it happens (server-sent events); ends with the job."""
     _seen(caller, job_id)
-    return _streamed(service_of(request), caller, _position(last_event_id, after), job_id)
+    return _streamed(request, caller, _position(last_event_id, after), job_id)
 
 
 @router.get("/events", response_class=StreamingResponse, responses={**trouble(), **_SSE})
 def events(request: Request, caller: Asking, after: After = 0, last_event_id: LastEventId = None) -> Response:
     """Hints of what changed anywhere (topic, id, seq): ask for the thing itself again when one comes."""
-    return _streamed(service_of(request), caller, _position(last_event_id, after), None)
+    return _streamed(request, caller, _position(last_event_id, after), None)
 
 
 def _seen(caller: Caller, job_id: str) -> Work:
@@ -121,17 +121,26 @@ def _position(last_event_id: str | None, after: int) -> int:
     return after
 
 
-def _streamed(service: Service, caller: Caller, after: int, job_id: str | None) -> StreamingResponse:
+def _streamed(request: Request, caller: Caller, after: int, job_id: str | None) -> StreamingResponse:
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(_stream(service, caller, after, job_id), headers=headers, media_type="text/event-stream")
+    told = _stream(service_of(request), caller, request.headers.get("authorization"), after, job_id)
+    return StreamingResponse(told, headers=headers, media_type="text/event-stream")
 
 
-async def _stream(service: Service, caller: Caller, after: int, job_id: str | None) -> AsyncIterator[str]:
+async def _stream(
+    service: Service, caller: Caller, authorization: str | None, after: int, job_id: str | None
+) -> AsyncIterator[str]:
     ends = time.monotonic() + service.settings.stream_seconds
     beat = time.monotonic()
     yield "retry: 2000\n\n"
     while True:
         found = await run_in_threadpool(action.happenings, after, job_id)
+        if found:
+            # A stream lasts minutes, and a token may be revoked meanwhile.
+            try:
+                caller = await run_in_threadpool(service.door.caller, authorization)
+            except Refused:
+                return
         for one in found:
             after = one.seq
             if job_id is not None or caller.can("viewer", service.served.domain_of(one.dataset)):
