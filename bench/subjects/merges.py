@@ -15,9 +15,9 @@ FIRST, LAST = "1900-01-01 00:00:00", "9999-12-31 00:00:00"
 TABLE = "lakelogic_warehouse/bench/silver/orders"
 # What LakeLogic's table has beside the contract's columns, for a merge by hand that writes as much.
 STAMPS = {
-    "_lakelogic_source": "'changes.parquet'", "_lakelogic_processed_at": "current_timestamp()",
+    "_lakelogic_source": "'changes.parquet'", "_lakelogic_processed_at": "now()",
     "_lakelogic_run_id": "'run'", "_lakelogic_contract_name": "'orders'", "_lakelogic_domain": "CAST(NULL AS STRING)",
-    "_lakelogic_system": "CAST(NULL AS STRING)", "_lakelogic_created_at": "current_timestamp()",
+    "_lakelogic_system": "CAST(NULL AS STRING)", "_lakelogic_created_at": "now()",
     "_lakelogic_created_by": "'lakelogic'",
 }  # fmt: skip
 
