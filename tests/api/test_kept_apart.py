@@ -12,6 +12,8 @@ from lakelogic import DataProcessor
 from lakelogic.actions.access import check_token, list_tokens, revoke_token
 from lakelogic.api.auth import Caller
 from lakelogic.api.routes.jobs import _stream
+from lakelogic.api.settings import Settings, check_bind
+from lakelogic.errors import UsageError
 
 API = "/api/v1"
 # Everything in clear, then the same masked, in another domain: the mail is the key, and one row is too young.
@@ -150,3 +152,12 @@ def test_a_stream_tells_nothing_more_once_its_token_is_revoked(serve, token):
 
     assert asyncio.run(told()) == ["retry: 2000\n\n"]
     assert check_token(text) is None
+
+
+def test_behind_a_proxy_nobody_is_let_in_without_a_token(serve):
+    behind = serve(allowed_hosts=("lake.example.com",))
+    for host in ("lake.example.com", "127.0.0.1"):
+        assert behind.get("/api/v1/me", headers={"Host": host}).status_code == 401
+    with pytest.raises(UsageError, match=r"Nobody would be asked who they are at lake\.example\.com"):
+        check_bind(Settings(allowed_hosts=("lake.example.com",)), has_tokens=False)
+    check_bind(Settings(allowed_hosts=("lake.example.com",)), has_tokens=True)

@@ -71,7 +71,7 @@ class Door:
     def _is_open(self) -> bool:
         """On one's own machine, where nobody ever said that tokens are asked for; the last to expire opens nothing."""
         settings = self._settings
-        return settings.is_loopback and settings.oidc is None and not settings.tokens_only and not ever_had_tokens()
+        return settings.is_private and settings.oidc is None and not settings.tokens_only and not ever_had_tokens()
 
 
 class _Provider:

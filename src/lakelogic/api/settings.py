@@ -64,6 +64,11 @@ class Settings:
         """Whether only this machine can reach it."""
         return is_loopback(self.host)
 
+    @property
+    def is_private(self) -> bool:
+        """Whether only this machine asks. A name of its own means a proxy in front, which asks for others."""
+        return self.is_loopback and not self.allowed_hosts
+
 
 def is_loopback(host: str) -> bool:
     """Whether an address is this machine's own."""
@@ -77,9 +82,9 @@ def is_loopback(host: str) -> bool:
 
 def check_bind(settings: Settings, *, has_tokens: bool) -> None:
     """Refuse to listen to others without knowing who they are."""
-    if not settings.is_loopback and not has_tokens and settings.oidc is None:
+    if not settings.is_private and not has_tokens and settings.oidc is None:
         raise UsageError(
-            f"Nobody would be asked who they are at {settings.host}.",
+            f"Nobody would be asked who they are at {(*settings.allowed_hosts, settings.host)[0]}.",
             hint="Make a token first (`lakelogic token new --person … --role viewer`), or set LAKELOGIC_OIDC_ISSUER, "
             "LAKELOGIC_OIDC_AUDIENCE and LAKELOGIC_OIDC_KEYS. Without them only 127.0.0.1 is served.",
         )
