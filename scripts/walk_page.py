@@ -1,6 +1,6 @@
 """Run every command of the driver's page, verbatim and in order, on each engine; `--page FILE` writes the transcript.
 
-The commands are those of the tests of the surfaces, which also say by hand what each must do; here all of them follow
+The tests of the surfaces take the commands from here and say by hand what each must do; here all of them follow
 one another on one copy of the example. After each, exit code, tables and ledger must be the same on every engine.
 """
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import shlex
 import shutil
 import signal
@@ -31,52 +32,16 @@ from lakelogic.cli.main import cli
 from lakelogic.ledger.store import open_ledger
 
 ROOT = Path(__file__).parents[2]
+PAGE: dict[str, str] = runpy.run_path(str(ROOT / "scripts/walk_page.py"))["PAGE"]  # the commands, verbatim
 ENGINES = os.environ.get("LAKELOGIC_PAGE_ENGINES", "duckdb").split(",")
 
-BASIC = """lakelogic-driver \\
---registry examples/insurance_elt/contracts/insurance/_registry.yaml \\
---reference-registry examples/insurance_elt/contracts/shared/reference/_registry.yaml \\
---gold-registry examples/insurance_elt/contracts/insurance/warehouse/_registry.yaml \\
---layers reference,bronze,silver,gold \\
---window last_success"""
-ONE_ENTITY = """lakelogic-driver \\
---registry examples/insurance_elt/contracts/insurance/_registry.yaml \\
---reference-registry examples/insurance_elt/contracts/shared/reference/_registry.yaml \\
---gold-registry examples/insurance_elt/contracts/insurance/warehouse/_registry.yaml \\
---layers bronze,silver,gold \\
---entities policies"""
-OVERRIDES = """lakelogic-driver \\
---registry examples/insurance_elt/contracts/insurance/_registry.yaml \\
---layers bronze \\
---set source.path=examples/insurance_elt/data/bronze \\
---set source.pattern="claims_cdc_2026-02-06.csv" """
-RESUME = """lakelogic-driver \\
---registry examples/insurance_elt/contracts/insurance/_registry.yaml \\
---layers bronze,silver,gold \\
---state-path logs/driver_state.json \\
---resume"""
-OBSERVED = """lakelogic-driver \\
---registry examples/insurance_elt/contracts/insurance/_registry.yaml \\
---reference-registry examples/insurance_elt/contracts/shared/reference/_registry.yaml \\
---gold-registry examples/insurance_elt/contracts/insurance/warehouse/_registry.yaml \\
---layers reference,bronze,silver,gold \\
---window last_success \\
---summary-table lakelogic.pipeline_runs \\
---summary-backend duckdb \\
---summary-database examples/insurance_elt/output/run_logs/lakelogic_pipeline_runs.duckdb \\
---metrics-path examples/insurance_elt/output/run_logs/pipeline_metrics.json"""
-PACKS = """lakelogic-driver \\
---registry examples/insurance_elt/contracts/insurance/_registry.yaml \\
---layers silver \\
---policy-pack baseline_silver \\
---policy-pack-dir policy_packs"""
-PROMETHEUS = """lakelogic-driver \\
---registry examples/insurance_elt/contracts/insurance/_registry.yaml \\
---reference-registry examples/insurance_elt/contracts/shared/reference/_registry.yaml \\
---gold-registry examples/insurance_elt/contracts/insurance/warehouse/_registry.yaml \\
---metrics-backend prometheus \\
---metrics-host 0.0.0.0 \\
---metrics-port 9100"""
+BASIC = PAGE["Basic usage"]
+ONE_ENTITY = PAGE["Run only one entity"]
+OVERRIDES = PAGE["Run-level overrides"]
+RESUME = PAGE["Partial resume"]
+OBSERVED = PAGE["Observability outputs"]
+PACKS = PAGE["Policy packs"]
+PROMETHEUS = PAGE["Prometheus scraping"]
 
 
 @pytest.fixture(params=ENGINES)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import shlex
 import shutil
 from datetime import date
@@ -24,39 +25,15 @@ from lakelogic.cli.main import cli
 from lakelogic.ledger.store import open_ledger
 
 ROOT = Path(__file__).parents[2]
+PAGE: dict[str, str] = runpy.run_path(str(ROOT / "scripts/walk_page.py"))["PAGE"]  # the commands, verbatim
 ENGINES = os.environ.get("LAKELOGIC_PAGE_ENGINES", "duckdb").split(",")
 D = Decimal
 
-RANGE = """lakelogic-driver \\
---registry examples/insurance_elt/contracts/insurance/_registry.yaml \\
---reference-registry examples/insurance_elt/contracts/shared/reference/_registry.yaml \\
---gold-registry examples/insurance_elt/contracts/insurance/warehouse/_registry.yaml \\
---layers bronze,silver,gold \\
---window range \\
---window-start-date 2026-02-01 \\
---window-end-date 2026-02-05"""
-BACKFILL = """lakelogic-driver \\
---registry examples/insurance_elt/contracts/insurance/_registry.yaml \\
---layers bronze,silver \\
---backfill-start-date 2026-02-01 \\
---backfill-end-date 2026-02-07 \\
---backfill-granularity day"""
-REPROCESS = """lakelogic-driver \\
---registry examples/insurance_elt/contracts/insurance/_registry.yaml \\
---reference-registry examples/insurance_elt/contracts/shared/reference/_registry.yaml \\
---gold-registry examples/insurance_elt/contracts/insurance/warehouse/_registry.yaml \\
---layers silver,gold \\
---reprocess-start-date 2026-02-01 \\
---reprocess-end-date 2026-02-05"""
-APPROVAL = """lakelogic-driver \\
---registry examples/insurance_elt/contracts/insurance/_registry.yaml \\
---layers gold \\
---approval-required \\
---approval-file approvals/2026-02-06.ok"""
-CACHE = """lakelogic-driver \\
---registry examples/insurance_elt/contracts/insurance/_registry.yaml \\
---layers silver \\
---cache-references"""
+RANGE = PAGE["Incremental window (range)"]
+BACKFILL = PAGE["Backfill planner"]
+REPROCESS = PAGE["Reprocess (late arriving data)"]
+APPROVAL = PAGE["Approval gates"]
+CACHE = PAGE["Reference cache"]
 
 
 @pytest.fixture(params=ENGINES)
