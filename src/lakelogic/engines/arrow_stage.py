@@ -77,6 +77,11 @@ class _Side:
         self.files: list[DataFile] = []
         self.totals = Totals(self._columns)
 
+    @property
+    def names(self) -> list[str]:
+        """The columns of this side."""
+        return [column.name for column in self._columns]
+
     def write(self, batch: pa.RecordBatch) -> None:
         """Append rows; the batch has at least the columns of this side, masked."""
         arrays = [conform(batch.column(column.name), column.type) for column in self._columns]
@@ -121,11 +126,15 @@ def stage(
     root.mkdir(parents=True)
     good = _Side(root / f"{SIDE}={GOOD_SIDE}", [column for column in columns if column.on_good], order, adds_up=True)
     bad = _Side(root / f"{SIDE}={BAD_SIDE}", [column for column in columns if column.on_bad])
+    held = {
+        side: list(dict.fromkeys([*one.names, *(mask.column for mask in masks)]))
+        for side, one in ((GOOD_SIDE, good), (BAD_SIDE, bad))
+    }
     fates: Counter[int] = Counter()
     copies: Counter[int] = Counter()
     for batch in batches:
         copies.update(_copies(batch))
-        for side, rows in _by_side(batch, fates).items():
+        for side, rows in _by_side(batch, fates, held).items():
             target = {GOOD_SIDE: good, BAD_SIDE: bad}.get(side)
             if target is None:
                 raise EngineError(f"A row went to the side `{side}`, which does not exist: this is a defect.")
@@ -181,8 +190,8 @@ def _copies(batch: pa.RecordBatch) -> Counter[int]:
     return Counter({int(item["values"]): item["counts"] for item in counts if item["values"]})
 
 
-def _by_side(batch: pa.RecordBatch, fates: Counter[int]) -> dict[str, pa.RecordBatch]:
-    """The rows of each side; rows without one are counted by their fate."""
+def _by_side(batch: pa.RecordBatch, fates: Counter[int], held: Mapping[str, list[str]]) -> dict[str, pa.RecordBatch]:
+    """The rows of each side with the columns it holds; rows without a side are counted by their fate."""
     if batch.num_rows <= FEW_ROWS:
         return _few_by_side(batch, fates)
     from pyarrow import compute
@@ -195,7 +204,7 @@ def _by_side(batch: pa.RecordBatch, fates: Counter[int]) -> dict[str, pa.RecordB
     found = [value for value in compute.unique(sides).to_pylist() if value is not None]
     if not sides.null_count and len(found) == 1:
         return {found[0]: batch}
-    return {side: batch.filter(compute.equal(sides, side)) for side in sorted(found)}
+    return {side: batch.select(held.get(side, [])).filter(compute.equal(sides, side)) for side in sorted(found)}
 
 
 def _few_by_side(batch: pa.RecordBatch, fates: Counter[int]) -> dict[str, pa.RecordBatch]:

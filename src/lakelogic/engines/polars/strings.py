@@ -179,10 +179,14 @@ def _split(call: Call, args: Args) -> pl.Expr:
 
 
 def _digest(name: str) -> Builder:
-    def one(value: str | bytes) -> str:
-        return hashlib.new(name, exact_text.octets(value), usedforsecurity=False).hexdigest()
+    new = getattr(hashlib, name)  # `hashlib.new` looks its name up for every value
 
-    return _by_python(one)
+    def apply(values: pl.Series) -> pl.Series:
+        octets = values.cast(pl.Binary).to_list()
+        found = [None if value is None else new(value, usedforsecurity=False).hexdigest() for value in octets]
+        return pl.Series(values.name, found, dtype=pl.String)
+
+    return lambda _call, args: args[0].map_batches(apply, return_dtype=pl.String, is_elementwise=True)
 
 
 def _octet_length(call: Call, args: Args) -> pl.Expr:
