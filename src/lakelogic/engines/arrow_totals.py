@@ -42,7 +42,7 @@ class Totals:
 def _few(values: pa.Array, kind: Type) -> int | Decimal:
     if kind.kind in ("timestamp", "timestamp_ntz"):
         # As numbers: Arrow imports pandas, where it is installed, to make moments.
-        return sum(value for value in values.view(pa.int64()).to_pylist() if value is not None)
+        return sum(int(value) for value in values.view(pa.int64()).to_pylist() if value is not None)
     weigh = weigher(kind)
     assert weigh is not None
     total = Decimal(0)

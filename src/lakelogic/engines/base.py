@@ -90,7 +90,7 @@ class Capabilities:
 
 @runtime_checkable
 class Engine(Protocol):
-    """Six verbs, and three small ones around them. An engine translates and decides nothing."""
+    """Six verbs, and four small ones around them. An engine translates and decides nothing."""
 
     name: str
     capabilities: Capabilities
@@ -98,6 +98,10 @@ class Engine(Protocol):
     @property
     def version(self) -> str:
         """The version of the library behind the engine, for the ledger."""
+        ...
+
+    def expect(self, size: int) -> None:
+        """About so many bytes are going to be read: an engine that is yet to start may start for it."""
         ...
 
     def discover(self, read: Read, pinned: Pinned) -> tuple[Landed, ...]:

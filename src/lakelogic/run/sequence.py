@@ -19,7 +19,7 @@ from lakelogic.plan.nodes import Plan, Read
 from lakelogic.plan.publish import Stamps
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.privacy.keys import load_keys
-from lakelogic.run import arrival, cuts, export, faults, gates, leases, quarantine, upkeep, window
+from lakelogic.run import arrival, cuts, export, faults, foresight, gates, leases, quarantine, upkeep, window
 from lakelogic.run.account import digests_of
 from lakelogic.run.commit import Commit, committer, stored_names
 from lakelogic.run.events import Events, logging_sink
@@ -241,6 +241,7 @@ def require(plan: Plan, engine: Engine) -> None:
 def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> Result:
     job, contract, engine = run_.job, run_.job.loaded.contract, run_.job.engine
     run_.events.tell("phase", "looking at the source", phase="look")
+    engine.expect(foresight.bytes_ahead(run_))
     prepared = _prepare(run_)
     job.judged = run_, prepared
     plan = prepared.compiled.plan

@@ -117,3 +117,12 @@ def test_a_small_run_loads_neither_pandas_nor_polars_nor_arrow_functions(tmp_pat
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_keys_that_are_looked_at_in_turns_are_counted_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lakelogic.engines.duckdb.stage.KEYS_AT_ONCE", 2)
+    engine = DuckDBEngine()
+    rows = pa.table({"a": [1, 1, 2, 2, 2, 3, None, None], "b": ["x", "x", "y", "z", "y", None, "n", None]})
+    frame, _ = engine.adopt(rows)
+    assert engine.duplicates(frame, ["a"]) == 2
+    assert engine.duplicates(frame, ["a", "b"]) == 2  # (1, x) and (2, y)

@@ -27,6 +27,7 @@ from lakelogic.sql.bind import aggregate_type
 from lakelogic.sql.types import from_arrow
 
 BATCH = 100_000
+KEYS_AT_ONCE = 3_000_000
 
 
 def stream(connection: Any, query: Query) -> pa.RecordBatchReader:
@@ -96,11 +97,20 @@ def measure(
 
 
 def duplicates(connection: Any, query: Query, keys: Sequence[str]) -> int:
-    """How many different keys occur more than once."""
+    """How many different keys occur more than once. Many are looked at in turns: all of them at once take much room."""
     listed = ", ".join(quoted(query.columns[key]) for key in keys)
     present = " OR ".join(f"{quoted(query.columns[key])} IS NOT NULL" for key in keys)
-    inside = f"SELECT {listed} FROM {quoted(query.name)} WHERE {present} GROUP BY {listed} HAVING count(*) > 1"
-    counted = query.then("duplicates", f"SELECT count(*) AS n FROM (\n  {inside}\n)", {"n": "n"})
+    turns = 1 + _count(connection, query, f"SELECT * FROM {quoted(query.name)}") // KEYS_AT_ONCE
+    found = 0
+    for turn in range(turns):
+        these = f"({present}) AND hash({listed}) % {turns} = {turn}" if turns > 1 else present
+        inside = f"SELECT {listed} FROM {quoted(query.name)} WHERE {these} GROUP BY {listed} HAVING count(*) > 1"
+        found += _count(connection, query, inside)
+    return found
+
+
+def _count(connection: Any, query: Query, rows: str) -> int:
+    counted = query.then("counted", f"SELECT count(*) AS n FROM (\n  {rows}\n)", {"n": "n"})
     return int(stream(connection, counted).read_all().column("n")[0].as_py())
 
 

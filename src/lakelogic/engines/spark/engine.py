@@ -40,8 +40,8 @@ from lakelogic.sql.types import INT
 class SparkEngine:
     """Plans on Spark: a session handed in, a Connect server, a cluster's master, or a local one that we start.
 
-    `spark` is never changed: we work in a session of our own beside it. `fast_start` (local sessions; default on,
-    `LAKELOGIC_SPARK_FAST_START=0` turns it off) starts in a third of the time and is slower on large inputs.
+    `spark` is never changed: we work in a session of our own beside it. `fast_start` (local sessions) starts in a
+    third of the time and is slower on large inputs; unless it or `LAKELOGIC_SPARK_FAST_START` says, the input decides.
     `settings` are Spark settings for our own session. `delta` loads Delta's own reader and writer.
     """
 
@@ -74,6 +74,7 @@ class SparkEngine:
         self._master = master
         self._remote = remote or (None if master or spark is not None else os.environ.get("SPARK_REMOTE"))
         self._fast_start = fast_start
+        self._large = False
         self._settings = dict(settings or {})
         self._delta = delta
         self._session: Any = None
@@ -97,11 +98,15 @@ class SparkEngine:
                 elif self._remote is not None:
                     self._session = sessions.connect(self._remote, self._settings)
                 else:
-                    self._session = sessions.start(self, self._master, self._fast_start, self._settings, self._delta)
+                    self._session = self._start()
             session = self._session
         if (work := self._work.get()) is not None:
             work.mark(session)
         return session
+
+    def _start(self) -> Any:
+        fast = sessions.fast_start_wanted(self._fast_start, large=self._large)
+        return sessions.start(self, self._master, fast, self._settings, self._delta)
 
     @contextlib.contextmanager
     def work(self, label: str) -> Iterator[Callable[[], None]]:
@@ -152,6 +157,10 @@ class SparkEngine:
             if self._small is None:
                 self._small = sessions.for_small_inputs(session)
             return self._small, True
+
+    def expect(self, size: int) -> None:
+        """A local session that is yet to start gets the full compiler for much data, the quick one for little."""
+        self._large = size >= sessions.LARGE_BYTES
 
     def discover(self, read: Read, pinned: Pinned) -> tuple[Landed, ...]:
         """The keys of all ndjson objects."""
