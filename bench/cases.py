@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from bench.harness import Case
 
 ENGINES = ("duckdb", "polars", "spark")
+MOST_QUICK = 1_000_000  # rows for which a local session on Spark starts with the quick compiler
 FULL_COMPILER = {"LAKELOGIC_SPARK_FAST_START": "0"}
 
 
-def own(engine: str) -> list[Case]:
+def own(engine: str, rows: int = 0) -> list[Case]:
     """The floor, the job by hand and LakeLogic, on one engine."""
     found = [
         Case("io", engine, f"{engine}_hand", full=False),
@@ -18,8 +19,9 @@ def own(engine: str) -> list[Case]:
         Case("lakelogic", engine, "lakelogic_job"),
     ]
     if engine == "spark":
-        # Local sessions start with the quick compiler; a cluster or a session handed in has the full one.
-        found.append(Case("lakelogic-full-compiler", engine, "lakelogic_job", variables=FULL_COMPILER))
+        if rows <= MOST_QUICK:
+            # For little data local sessions start with the quick compiler; a cluster has the full one.
+            found.append(Case("lakelogic-full-compiler", engine, "lakelogic_job", variables=FULL_COMPILER))
         found.append(
             Case("lakelogic-keyed-mask", engine, "lakelogic_job", mask="keyed", variables=FULL_COMPILER),
         )

@@ -113,7 +113,7 @@ GOALS: tuple[Goal, ...] = (
         "spark-io",
         "Spark, 10M, both tables committed / reading and writing alone",
         2.5,
-        ratio("engines", f"{BIG}/spark", "lakelogic-full-compiler", "io"),
+        ratio("engines", f"{BIG}/spark", "lakelogic", "io"),
         unit="×",
     ),
     Goal(
@@ -141,7 +141,7 @@ GOALS: tuple[Goal, ...] = (
         "spark-hand",
         "Spark, 10M / job by hand",
         1.10,
-        ratio("engines", f"{BIG}/spark", "lakelogic-full-compiler", "hand"),
+        ratio("engines", f"{BIG}/spark", "lakelogic", "hand"),
         unit="×",
     ),
     Goal(

@@ -39,7 +39,7 @@ def engines(wanted: Wanted) -> None:
         for kind in wanted.formats:
             made = data.ensure(rows, tuple({"parquet", kind}))
             for engine in wanted.engines:
-                chosen = [case for case in cases.own(engine) if wanted.wants(case.name)]
+                chosen = [case for case in cases.own(engine, rows) if wanted.wants(case.name)]
                 if kind != "parquet":
                     chosen = [case for case in chosen if case.name in ("io", "hand", "lakelogic")]
                 interleaved(

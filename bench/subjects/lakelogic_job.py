@@ -22,7 +22,10 @@ def start(job: dict[str, Any]) -> Any:
     from lakelogic.engines import registry
 
     os.environ["LAKELOGIC_PII_SALT"] = KEY
-    return registry.load(job["engine"], **job.get("engine_options", {}))
+    engine = registry.load(job["engine"], **job.get("engine_options", {}))
+    # The counters below start Spark before the run does, which would have said this.
+    engine.expect(sum(Path(file).stat().st_size for file in job["files"]))
+    return engine
 
 
 def stop(engine: Any) -> None:
