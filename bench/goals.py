@@ -97,9 +97,10 @@ def _reads(figures: Figures) -> Spread | None:
             _group(figures, "engines", f"{rows}/parquet/spark").get("cases", {}).get("lakelogic", {}).get("warm", {})
         )
         if "spark_records" in found:
-            # The reference table is read once; the good ids perhaps once more, from the staged files.
-            records = found["spark_records"] - CUSTOMERS
-            records -= found["good_rows"] if records == rows + found["good_rows"] else 0
+            # The reference table is read once; good rows and their ids again, from the staged files.
+            records, good = found["spark_records"] - CUSTOMERS, found["good_rows"]
+            more = records - rows
+            records -= more if more > 0 and more % good == 0 else 0
             reads = round(records / rows, 2)
             return {"median": reads, "least": reads, "most": reads, "count": 1}
     return None

@@ -216,7 +216,8 @@ def peers(figures: Figures) -> str:
     parts = [
         "## Peers\n",
         "Each in an environment of its own, in the best form that its documentation shows, beside LakeLogic and the "
-        "job by hand; a million rows of Parquet. Peers write Parquet and commit no table.\n",
+        "job by hand; a million rows of Parquet. Peers write Parquet and commit no table. On Spark all have the full "
+        "compiler of Java, as they would on a cluster.\n",
     ]
     parts.append(table(heads, rows))
     if bars:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,11 +53,11 @@ def peers(wanted: Wanted) -> None:
     for rows in wanted.rows:
         made = data.ensure(rows)
         for engine in (*wanted.engines, "pandas"):
-            beside = (
-                [case for case in cases.own(engine) if case.name in ("hand", "lakelogic")]
-                if engine in cases.ENGINES
-                else []
-            )
+            beside = [case for case in cases.own(engine) if case.name in ("hand", "lakelogic")]
+            if engine == "spark":
+                # Peers have the full compiler of Java too, as everybody has on a cluster.
+                beside = [replace(case, variables=cases.FULL_COMPILER) for case in beside]
+            beside = beside if engine in cases.ENGINES else []
             chosen = [peer.case for peer in cases.PEERS if peer.case.engine == engine and wanted.wants(peer.case.name)]
             chosen = [case for case in chosen if case.env is None or _is_installed(case.env)]
             if chosen:
