@@ -10,7 +10,7 @@ from lakelogic.run.job import Run
 
 
 def bytes_ahead(run_: Run) -> int:
-    """The input, the links, and the table where the strategy looks at it; what is not on this machine is not counted."""
+    """The input, the links, and the table where the strategy looks at it; only what is on this machine is counted."""
     inputs = [*([run_.slice] if run_.slice else []), *run_.links.values()]
     found = sum(_size(Path(file) for file in one.pinned.files) for one in inputs)
     if run_.places is not None and strategy_of(run_.job.loaded.contract).looks_at_the_table:
