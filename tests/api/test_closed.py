@@ -46,6 +46,18 @@ def test_once_there_are_tokens_everybody_needs_one(serve, token):
     assert serve(good).get(READ).status_code == 401
 
 
+def test_what_a_person_asked_for_never_begins_once_their_last_token_is_revoked(serve, token, lab):
+    first, second = token("olga", lab="operator"), token("olga", lab="operator")
+    asked = serve(first).post("/api/v1/runs", json={"dataset": "silver_orders", "why": "again"}).json()
+    by_id = {text: text.split("_")[1] for text in (first, second)}
+    assert revoke_token(by_id[first]).cancelled == ()  # she only changed her token
+    assert serve(second).get(f"/api/v1/jobs/{asked['job_id']}").json()["state"] == "waiting"
+    assert revoke_token(by_id[second], "she left").cancelled == (asked["job_id"],)
+    assert (
+        serve(token("ada", everywhere="viewer")).get(f"/api/v1/jobs/{asked['job_id']}").json()["state"] == "cancelled"
+    )
+
+
 def test_a_role_reaches_as_far_as_its_domain(serve, token):
     viewer = serve(token("vera", lab="viewer"))
     steward = serve(token("stan", lab="steward"))

@@ -56,6 +56,20 @@ def test_another_worker_takes_up_what_a_dead_one_left_and_the_dead_one_cannot_en
     assert queue.end(again, "done", None)
 
 
+def test_what_somebody_asked_for_is_dropped_unless_it_runs_and_nobody_elses_is(queue, stopped):
+    queue.ask(Work("run", "orders", "ada"))
+    running = queue.take("worker-1", LONG)
+    stopped.forward(seconds=1)
+    waiting = queue.ask(Work("replay", "orders", "ada"))
+    other = queue.ask(Work("run", "orders", "bob"))
+    dropped, left = queue.drop("ada")
+    assert [one.work_id for one in dropped] == [waiting.work_id]
+    assert [one.work_id for one in left] == [running.work_id]
+    assert queue.one(waiting.work_id).state == "cancelled"
+    assert queue.take("worker-1", LONG).work_id == other.work_id
+    assert queue.take("worker-1", LONG) is None
+
+
 def test_work_that_takes_every_worker_down_is_given_up(queue, stopped):
     asked = queue.ask(Work("run", "orders", "ada"))
     for number in range(3):

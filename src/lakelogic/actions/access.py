@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -13,6 +14,7 @@ from lakelogic.errors import UsageError
 from lakelogic.ledger.access import EVERYWHERE, Token, Tokens
 from lakelogic.ledger.records import Act
 from lakelogic.ledger.store import open_ledger
+from lakelogic.ledger.work import WorkQueue
 
 
 def roles_of(written: Sequence[str]) -> dict[str, str]:
@@ -43,12 +45,29 @@ def list_tokens() -> list[Token]:
         return Tokens(ledger.database).all()
 
 
-def revoke_token(token_id: str, why: str | None = None) -> Token:
-    """Shut a token out."""
+@dataclass(frozen=True, slots=True)
+class Revoked:
+    """A token that lets nobody in any more, and what its person had asked for: cancelled, or going on."""
+
+    token: Token
+    cancelled: tuple[str, ...]
+    running: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {**token_data(self.token), "cancelled": list(self.cancelled), "running": list(self.running)}
+
+
+def revoke_token(token_id: str, why: str | None = None) -> Revoked:
+    """Shut a token out. Once its person has no other, what they asked for never begins; what runs is told."""
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        token = Tokens(ledger.database).revoke(token_id)
-        ledger.tell(Act("revoke token", None, whoever_runs_this(), why, {"token": token_id, "person": token.person}))
-    return token
+        tokens = Tokens(ledger.database)
+        token = tokens.revoke(token_id)
+        waiting, running = ([], []) if tokens.lets_in(token.person) else WorkQueue(ledger.database).drop(token.person)
+        revoked = Revoked(token, tuple(one.work_id for one in waiting), tuple(one.work_id for one in running))
+        facts = {"token": token_id, "person": token.person, "cancelled": list(revoked.cancelled)}
+        ledger.tell(Act("revoke token", None, whoever_runs_this(), why, facts))
+    return revoked
 
 
 def check_token(text: str) -> Token | None:

@@ -123,9 +123,16 @@ def token_list(as_json: bool) -> int:
 @guarded
 def token_revoke(token_id: str, why: str | None, as_json: bool) -> int:
     """Shut a token out for good."""
-    from lakelogic.actions.access import revoke_token, token_data
+    from lakelogic.actions.access import revoke_token
 
     console = Console(as_json)
-    found = token_data(revoke_token(token_id, why))
-    console.json(found) if as_json else console.print(f"{token_id} of {found['person']} is revoked")
+    found = revoke_token(token_id, why)
+    if as_json:
+        console.json(found.as_dict())
+        return 0
+    console.print(f"{token_id} of {found.token.person} is revoked")
+    if found.cancelled:
+        console.print(f"Cancelled before they began: {', '.join(found.cancelled)}")
+    if found.running:
+        console.print(f"Still running, asked by the same person: {', '.join(found.running)}")
     return 0

@@ -70,9 +70,7 @@ class Tokens:
         if not found or not is_right:
             return None
         token = _token(known)
-        if token.revoked_at is not None or (token.expires_at is not None and token.expires_at <= clock.now()):
-            return None
-        return token
+        return token if _is_valid(token) else None
 
     def all(self) -> list[Token]:
         """Every token, newest first, without anything that would let one in."""
@@ -81,10 +79,11 @@ class Tokens:
 
     def any_valid(self) -> bool:
         """Whether there is a token that would be let in."""
-        now = clock.now()
-        return any(
-            token.revoked_at is None and (token.expires_at is None or token.expires_at > now) for token in self.all()
-        )
+        return any(_is_valid(token) for token in self.all())
+
+    def lets_in(self, person: str) -> bool:
+        """Whether somebody has a token that would be let in."""
+        return any(token.person == person and _is_valid(token) for token in self.all())
 
     def any_made(self) -> bool:
         """Whether there ever was a token, whatever became of it."""
@@ -117,6 +116,10 @@ def check_roles(roles: Mapping[str, str]) -> None:
 def _hashed(secret: str) -> str:
     # 256 random bits need no slow hash: there is nothing to guess.
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
+
+
+def _is_valid(token: Token) -> bool:
+    return token.revoked_at is None and (token.expires_at is None or token.expires_at > clock.now())
 
 
 def _token(row: Mapping[str, Any]) -> Token:

@@ -152,6 +152,20 @@ class WorkQueue:
                 _tell(connection, "work", "cancel_asked", work)
             return self._one(connection, work_id)
 
+    def drop(self, person: str) -> tuple[list[Work], list[Work]]:
+        """Cancel what somebody asked for and has not begun; these, and what of theirs is running."""
+        with self._database.write("happenings", "work") as connection:
+            rows = connection.rows(
+                "SELECT * FROM work WHERE person = :person AND state IN ('waiting', 'running') "
+                "ORDER BY created_at, work_id",
+                person=person,
+            )
+            asked = [Work(**row) for row in rows]
+            waiting = [work for work in asked if work.state == "waiting"]
+            for work in waiting:
+                self._end(connection, work, "cancelled", None)
+        return waiting, [work for work in asked if work.state == "running"]
+
     def one(self, work_id: str) -> Work:
         """One piece of work."""
         with self._database.read() as connection:
