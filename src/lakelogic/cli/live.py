@@ -72,7 +72,7 @@ class LiveView:
         self._live = Live(
             get_renderable=self.drawn, console=self._screen, refresh_per_second=_FRAMES_A_SECOND, transient=True
         )
-        self._live.start()
+        self._live.start(refresh=True)  # at once: a short pass may end before the first frame is due
         # Handlers hold the stream of before: what they log would be drawn over.
         for handler in logging.getLogger("lakelogic").handlers:
             if isinstance(handler, logging.StreamHandler):
