@@ -5,6 +5,8 @@
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 SHELL := /bin/sh
+# Tests, walks and benchmarks start hundreds of processes: compiled once, whatever the machine says about it.
+export PYTHONDONTWRITEBYTECODE :=
 
 ENGINE ?= spark
 N ?= 500

@@ -9,7 +9,7 @@ say() { printf '%s\n' "$*" >&2; }
 
 with_uv() {
     "$BIN/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bootstrap.txt &&
-        "$BIN/uv" pip install --quiet --python "$BIN/python" --require-hashes -r requirements/dev.txt
+        "$BIN/uv" pip install --quiet --compile-bytecode --python "$BIN/python" --require-hashes -r requirements/dev.txt
 }
 
 say "Installing pinned packages (about 600 MB to download the first time; Spark is most of it)"
