@@ -113,6 +113,10 @@ def contract(source: Path, customers: Path, *, mask: str = "digest") -> dict[str
         "quality": {"row_rules": rules, "dataset_rules": [{"unique": "order_id"}]},
         "quarantine": {"target": "bench.quarantine.orders"},
         "materialization": {"strategy": "append", "target_path": "bench.silver.orders"},
+        # Three columns of lineage, as everybody else writes them.
+        "lineage": {
+            f"capture_{other}": False for other in ("contract_name", "domain", "system", "created_at", "created_by")
+        },
     }
     if mask == "digest":
         made["transformations"] = [{"derive": {"field": "email", "sql": "sha2(email, 256)"}}]

@@ -14,6 +14,7 @@ from lakelogic.engines.spark import statistics
 from lakelogic.engines.spark.sums import added, exact_sum
 from lakelogic.engines.spark.text import constant, name, quoted, type_name
 from lakelogic.errors import UnsupportedError
+from lakelogic.sql.expressions import Call as ValueCall
 from lakelogic.sql.expressions import Expression, Literal
 from lakelogic.sql.types import DOUBLE, STRING, Type, decimal
 
@@ -139,6 +140,26 @@ def _sum(call: Call) -> Summary:
     if call.distinct and call.is_window:
         return _over_set(call, to)
     return call.one(f"try_sum({'DISTINCT ' if call.distinct else ''}CAST({call.values[0]} AS {to}))")
+
+
+def whole_numbers(function: str, value: Expression | None) -> Expression | None:
+    """What a total in 38 digits adds up, where that are whole numbers of 64 bits."""
+    if function != "sum" or not isinstance(value, ValueCall) or value.function != "convert":
+        return None
+    inside = value.args[0]
+    return inside if value.type == decimal(38, 0) and inside.type.is_integer else None
+
+
+def sum_of_whole_numbers(name_: str, value: str) -> Summary:
+    """A total of whole numbers by their upper and lower 32 bits: Spark adds long decimals object by object.
+
+    Both halves hold the totals of two billion rows; beyond, the total is NULL.
+    """
+    upper, lower = f"{name_}~upper", f"{name_}~lower"
+    number = f"CAST({value} AS BIGINT)"
+    inner = {upper: f"try_sum(shiftright({number}, 32))", lower: f"try_sum({number} & 4294967295L)"}
+    whole = f"CAST({name(upper)} AS DECIMAL(19, 0)) * 4294967296BD + {name(lower)}"
+    return Summary(inner, f"CAST({whole} AS DECIMAL(38, 0))")
 
 
 def _over_set(call: Call, to: str) -> Summary:

@@ -17,9 +17,9 @@ PATIENCE = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What is known about a frame beside its rows: its counter at the scan, the fates and copies its rows can have."""
+    """What is known about a frame beside its rows: what the scan sees, the fates and copies its rows can have."""
 
-    scan: Any = None
+    scan: Any = None  # a number that is known before, or the counter that the rows pass
     fates: tuple[int, ...] = ()
     copies: tuple[int, ...] = ()
     empty: bool = False  # the scan had no files
@@ -40,9 +40,11 @@ def notes_of(frame: Frame) -> Notes:
 
 
 def counted(frame: Frame) -> tuple[Frame, Any]:
-    """The frame with a counter of its rows, and the counter."""
+    """The frame with a counter of its rows, and the counter; the frame as it is where the number is known."""
     if notes_of(frame).empty:
         return frame, 0
+    if isinstance(notes_of(frame).scan, int):
+        return frame, notes_of(frame).scan
     counter = observation_for(frame)
     return frame.observe(counter, functions_of(frame).expr(f"count(1) AS {SCANNED}")), counter
 

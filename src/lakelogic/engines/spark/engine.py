@@ -236,10 +236,14 @@ class SparkEngine:
                 kept = value if value is not None else Literal(1, INT)
                 value = Call("case", (one.where, kept, Literal(None, kept.type)), kept.type)
                 function = "count" if function == "count_all" else function
-            args = [] if value is None else [value]
+            whole = aggregates.whole_numbers(function, value)
+            args = [one for one in (whole or value,) if one is not None]
             computed += [f"{sql(value)} AS {name(f'v{i}')}" for value in args]
-            type_ = aggregate_type(function, value)
-            found = aggregates.summary(function, f"m{i}", [name(f"v{i}") for _ in args], args, type_)
+            if whole is not None:
+                found = aggregates.sum_of_whole_numbers(f"m{i}", name(f"v{i}"))
+            else:
+                type_ = aggregate_type(function, value)
+                found = aggregates.summary(function, f"m{i}", [name(f"v{i}") for _ in args], args, type_)
             summaries.append(found)
             inner += [f"{text} AS {name(column)}" for column, text in found.inner.items()]
             outer.append(f"{found.outer} AS {name(f'm{i}')}")

@@ -154,7 +154,8 @@ def _parquet(session: Any, read: Read, files: Sequence[str]) -> Frame:
     whole = parts[0]
     for part in parts[1:]:
         whole = whole.union(part)
-    return whole
+    # Footers tell how many rows there are; a counter on the way would cut Spark's compiled pipeline in two.
+    return noted(whole, Notes(scan=sorted_out.rows))
 
 
 def _parquet_group(session: Any, read: Read, spelled: Sequence[str | None], files: Sequence[str]) -> Frame:
@@ -233,7 +234,7 @@ def told_path(files: Sequence[str]) -> str:
     path = "_metadata.file_path"
     if all(_PLAIN_PATH.fullmatch(file) for file in files):
         # Spark writes `file:/x` or `file:///x`, whichever Hadoop's path gave it.
-        return f"regexp_replace({path}, '^file:/+', '/')"
+        return f"concat('/', trim(LEADING '/' FROM substring({path}, {len('file:') + 1})))"
     # `+` stands for itself in a path, and for a blank in what `url_decode` reads.
     decoded = f"url_decode(replace({path}, '+', '%2B'))"
     if any(file.startswith("/") for file in files):

@@ -37,8 +37,7 @@ def stage(
     """Write both sides under `place`, and tell what was written and counted."""
     root = _emptied(place)
     notes = counting.notes_of(frame)
-    counter = observation_for(frame)
-    observed = frame.observe(counter, *(functions_of(frame).expr(text) for text in _counts(notes.fates, notes.copies)))
+    observed, counter = _observed(frame, notes)
     kept = masked(observed, columns, masks, keys).where(f"{_SIDE} IS NOT NULL").drop(names.FATE, names.COPY)
     kept, folders = _arranged(kept, order)
     try:
@@ -77,6 +76,15 @@ def _arranged(kept: Frame, order: Order) -> tuple[Frame, tuple[str, ...]]:
     return kept, folders
 
 
+def _observed(frame: Frame, notes: counting.Notes) -> tuple[Frame, Any]:
+    """The frame with a counter of what steps lose and make; without one where no step can, as files tell the rest."""
+    if not notes.fates and not notes.copies:
+        return frame, None
+    counter = observation_for(frame)
+    wanted = (functions_of(frame).expr(text) for text in _counts(notes.fates, notes.copies))
+    return frame.observe(counter, *wanted), counter
+
+
 def _counts(fates: Sequence[int], copies: Sequence[int]) -> list[str]:
     lost = f"{_SIDE} IS NULL"
     known = ", ".join(str(number) for number in fates)
@@ -91,7 +99,7 @@ def _counts(fates: Sequence[int], copies: Sequence[int]) -> list[str]:
 
 def _marks(frame: Frame, notes: counting.Notes, counter: Any) -> tuple[Mapping[int, int], Mapping[int, int]]:
     """Lost rows by fate, and all rows by copy: as observed, or counted again where the observation cannot tell."""
-    if notes.empty or notes.scan == 0:
+    if counter is None or notes.empty or notes.scan == 0:
         return {}, {}
     seen = counting.read(counter)
     # An answer that lacks a count is none: a server under load has been seen to send an empty one.
