@@ -48,10 +48,24 @@ def descendants(root: int) -> list[int]:
         found.append(pid)
         try:
             for task in Path(f"/proc/{pid}/task").iterdir():
-                waiting += [int(child) for child in (task / "children").read_text().split()]
+                children = [int(child) for child in (task / "children").read_text().split()]
+                waiting += [child for child in children if not _is_being_started(child, pid)]
         except OSError:
             continue
     return found
+
+
+def _is_being_started(child: int, parent: int) -> bool:
+    """Whether a child still stands in the memory of a parent that starts a program: Java does so for every `chmod`.
+
+    It has the command line of its parent and the name of a thread of it; counted, all memory would stand there twice.
+    """
+    try:
+        lines = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in (child, parent)]
+        names = [Path(f"/proc/{pid}/comm").read_text() for pid in (child, parent)]
+    except OSError:  # one of them has just ended
+        return True
+    return lines[0] == lines[1] and names[0] != names[1]
 
 
 def snapshot(root: int | None = None) -> Snapshot:

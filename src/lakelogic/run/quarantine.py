@@ -177,7 +177,7 @@ def build(
     """
     side = BadSide(quarantine_schema(plan, stored))
     decoder = Decoder(plan.reasons, _of_parts(plan))
-    occurrences: Counter[tuple[str, str]] = Counter()
+    occurrences: Counter[bytes] = Counter()
     folder = Path(place)
     shutil.rmtree(folder, ignore_errors=True)
     writer: pq.ParquetWriter | None = None
@@ -214,7 +214,7 @@ def _decoded(
     plan: Plan,
     decoder: Decoder,
     side: BadSide,
-    occurrences: Counter[tuple[str, str]],
+    occurrences: Counter[bytes],
     keys: Keys,
     batch_id: str,
     contract_version: str,
@@ -243,8 +243,7 @@ def _decoded(
         ids = []
         for row, (raw, file) in enumerate(zip(reveal_texts(raws, keys), files, strict=True)):
             clear = canonical(_row_text(given, row, plan) if raw is None else raw)
-            occurrences[file, clear] += 1
-            ids.append(_row_id(file, clear, occurrences[file, clear]))
+            ids.append(_row_id(file, clear, occurrences))
         for row, why in enumerate(broken):
             if why is not None:
                 places[row] = given[names.NUMBER][row].as_py()
@@ -284,7 +283,7 @@ def _same_ids(
     numbers: Sequence[int],
     verdicts: Sequence[Verdict],
     side: BadSide,
-    occurrences: Counter[tuple[str, str]],
+    occurrences: Counter[bytes],
     origins: Sequence[Origin],
     raws: list[str | None],
     batches: list[str | None],
@@ -296,8 +295,7 @@ def _same_ids(
         origin = origins[number - 1]
         raws[row], batches[row], places[row] = origin.raw, origin.batch_id, origin.line
         if verdict.is_part:
-            occurrences["", str(number)] += 1
-            ids.append(_row_id("", origin.row_id, occurrences["", str(number)]))
+            ids.append(_row_id("", origin.row_id, occurrences))
             side.parts.add(ids[-1])
         else:
             side.origins.add(number)
@@ -324,5 +322,10 @@ def _row_text(given: Mapping[str, pa.Array], row: int, plan: Plan) -> str:
     return "\x1f".join(shown)
 
 
-def _row_id(file: str, text: str, occurrence: int) -> str:
-    return hashlib.sha256(f"{file}\0{text}\0{occurrence}".encode()).hexdigest()[:32]
+def _row_id(file: str, text: str, occurrences: Counter[bytes]) -> str:
+    """The identity of a row: its file, its text, and its number among equal ones. Digests are kept, texts are not."""
+    known = hashlib.sha256(f"{file}\0{text}\0".encode())
+    like_it = known.digest()
+    occurrences[like_it] += 1
+    known.update(str(occurrences[like_it]).encode())
+    return known.hexdigest()[:32]
