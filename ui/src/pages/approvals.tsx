@@ -6,6 +6,7 @@ import { count, plural, share, words } from "../format";
 import { Ago, Dialog, Tabs } from "../parts/bits";
 import { Mark } from "../parts/marks";
 import { Asked, Empty, TroubleState } from "../parts/state";
+import { Table } from "../parts/table";
 import type { Act, Approval, Job, Page } from "../types";
 import { useChoices } from "../url";
 
@@ -176,31 +177,18 @@ function Decide({ one, release, onClose }: { one: Approval; release: boolean; on
 
 function Acts({ items }: { items: Act[] }) {
   return (
-    <div className="scroll-x" tabIndex={0} role="region" aria-label="What people did">
-      <table className="table">
-        <thead>
-          <tr>
-            <th scope="col">When</th>
-            <th scope="col">Who</th>
-            <th scope="col">What</th>
-            <th scope="col">Dataset</th>
-            <th scope="col">Why</th>
-          </tr>
-        </thead>
-        <tbody>
-          {items.map((one) => (
-            <tr key={one.act_id}>
-              <td>
-                <Ago at={one.done_at} />
-              </td>
-              <td>{one.person}</td>
-              <td>{words(one.act)}</td>
-              <td>{one.dataset ? <Link href={`/datasets/${part(one.dataset)}`}>{one.dataset}</Link> : <span className="muted">–</span>}</td>
-              <td>{one.why ?? <span className="muted">–</span>}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table label="What people did" heads={["When", "Who", "What", "Dataset", "Why"]}>
+      {items.map((one) => (
+        <tr key={one.act_id}>
+          <td>
+            <Ago at={one.done_at} />
+          </td>
+          <td>{one.person}</td>
+          <td>{words(one.act)}</td>
+          <td>{one.dataset ? <Link href={`/datasets/${part(one.dataset)}`}>{one.dataset}</Link> : <span className="muted">–</span>}</td>
+          <td>{one.why ?? <span className="muted">–</span>}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }

@@ -5,6 +5,7 @@ import { part, useGet } from "../api";
 import { plural } from "../format";
 import { Letter, Mark } from "../parts/marks";
 import { Asked, Empty, NoMatch } from "../parts/state";
+import { Table } from "../parts/table";
 
 interface Told {
   valid: boolean;
@@ -48,43 +49,32 @@ export default function Contracts() {
                 </Empty>
               ) : (
                 <div className="section">
-                  <input className="input" style={{ maxWidth: 320 }} aria-label="Search contracts" placeholder="Name, domain, owner or file" value={text} onChange={(event) => setText(event.target.value)} />
+                  <div className="row wrap">
+                    <input className="input" style={{ maxWidth: 320 }} aria-label="Search contracts" placeholder="Name, domain, owner or file" value={text} onChange={(event) => setText(event.target.value)} />
+                    <span className="muted small" role="status">{plural(shown.length, "contract")}</span>
+                  </div>
                   {shown.length === 0 ? (
                     <NoMatch what="contracts" onClear={() => setText("")} />
                   ) : (
-                    <div className="scroll-x" tabIndex={0} role="region" aria-label="Contracts">
-                      <table className="table">
-                        <caption className="hidden-visually">{plural(shown.length, "contract")}</caption>
-                        <thead>
-                          <tr>
-                            <th scope="col">Dataset</th>
-                            <th scope="col">Domain</th>
-                            <th scope="col">Owner</th>
-                            <th scope="col" className="wide-only">Writes</th>
-                            <th scope="col" className="wide-only">File</th>
-                          </tr>
-                        </thead>
-                        <tbody>
-                          {shown.map((one) => (
-                            <tr key={one.dataset + one.file}>
-                              <td>
-                                <span className="row">
-                                  <Letter layer={one.layer} />
-                                  <Link href={`/contracts/${part(one.dataset)}`}>{one.dataset}</Link>
-                                  {!one.enabled && <span className="chip skip">off</span>}
-                                </span>
-                              </td>
-                              <td className="muted">{[one.domain, one.system].filter(Boolean).join(" / ")}</td>
-                              <td>{one.owner ?? <span className="muted">nobody</span>}</td>
-                              <td className="wide-only">
-                                <span className="muted">{one.strategy}</span> <code>{one.target}</code>
-                              </td>
-                              <td className="mono muted wide-only">{one.file}</td>
-                            </tr>
-                          ))}
-                        </tbody>
-                      </table>
-                    </div>
+                    <Table label="Contracts" heads={["Dataset", "Domain", "Owner", { name: "Writes", wide: true }, { name: "File", wide: true }]}>
+                      {shown.map((one) => (
+                        <tr key={one.dataset + one.file}>
+                          <td>
+                            <span className="row">
+                              <Letter layer={one.layer} />
+                              <Link href={`/contracts/${part(one.dataset)}`}>{one.dataset}</Link>
+                              {!one.enabled && <span className="chip skip">off</span>}
+                            </span>
+                          </td>
+                          <td className="muted">{[one.domain, one.system].filter(Boolean).join(" / ")}</td>
+                          <td>{one.owner ?? <span className="muted">nobody</span>}</td>
+                          <td className="wide-only">
+                            <span className="muted">{one.strategy}</span> <code>{one.target}</code>
+                          </td>
+                          <td className="mono muted wide-only">{one.file}</td>
+                        </tr>
+                      ))}
+                    </Table>
                   )}
                 </div>
               )}

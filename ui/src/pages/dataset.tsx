@@ -7,6 +7,7 @@ import { Ago, Dialog, Num, OutcomeBar, Shown, Tabs } from "../parts/bits";
 import { History } from "../parts/history";
 import { Letter, Mark, VerdictChip } from "../parts/marks";
 import { Asked, Empty, Skeleton, TroubleState } from "../parts/state";
+import { Table } from "../parts/table";
 import type { ColumnLineage, DatasetDetail, Job, Level, Page, Promise_, Queue, Sample } from "../types";
 import { useChoices } from "../url";
 import { dataVerdict, goodShare, judged, ranVerdict } from "../verdict";
@@ -199,74 +200,60 @@ function Schema({ told }: { told: DatasetDetail }) {
   return (
     <div className="section">
       {told.fields.length > 12 && <input className="input" style={{ maxWidth: 280 }} aria-label="Search columns" placeholder="Search columns" value={text} onChange={(event) => setText(event.target.value)} />}
-      <div className="scroll-x" tabIndex={0} role="region" aria-label="Columns">
-        <table className="table">
-          <thead>
-            <tr>
-              <th scope="col">Column</th>
-              <th scope="col">Type</th>
-              <th scope="col">Required</th>
-              <th scope="col">Personal data</th>
-              <th scope="col">Comes from</th>
-              <th scope="col">Read by</th>
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map((one) => {
-              const known = from.get(one.name);
-              const open = choices.column === one.name;
-              return (
-                <tr key={one.name} className={open ? "chosen" : undefined}>
-                  <td>
-                    <code>{one.name}</code>
-                    {told.primary_key.includes(one.name) && <span className="chip line" style={{ marginLeft: 8 }}>key</span>}
-                    {one.description && <div className="muted small">{one.description}</div>}
-                  </td>
-                  <td className="mono muted">{one.type}</td>
-                  <td>{one.required ? "required" : <span className="muted">may be null</span>}</td>
-                  <td>{one.personal ? <span className="chip held">{one.masking ? `masked: ${one.masking}` : "in clear"}</span> : <span className="muted">–</span>}</td>
-                  <td>
-                    {known ? (
-                      known.upstream.length ? (
-                        known.upstream.slice(0, 3).map((up) => (
-                          <div key={up.name + up.column} className="small">
-                            <span className="chip line">{up.kind}</span>{" "}
-                            {up.dataset ? (
-                              <Link href={`/graph?focus=${part(told.dataset)}&column=${part(one.name)}`}>
-                                {up.dataset}.{up.column}
-                              </Link>
-                            ) : (
-                              <code className="muted">{up.column}</code>
-                            )}
-                          </div>
-                        ))
-                      ) : (
-                        <span className="muted small">{known.kind}</span>
-                      )
-                    ) : (
-                      <span className="muted">–</span>
-                    )}
-                  </td>
-                  <td className="small">
-                    {known?.downstream.slice(0, 3).map((down) => (
-                      <div key={down.dataset + down.column}>
-                        <Link href={`/datasets/${part(down.dataset)}?tab=schema&column=${part(down.column)}`}>
-                          {down.dataset}.{down.column}
-                        </Link>
+      <Table label="Columns" heads={["Column", "Type", "Required", "Personal data", "Comes from", "Read by"]}>
+        {shown.map((one) => {
+          const known = from.get(one.name);
+          const open = choices.column === one.name;
+          return (
+            <tr key={one.name} className={open ? "chosen" : undefined}>
+              <td>
+                <code>{one.name}</code>
+                {told.primary_key.includes(one.name) && <span className="chip line" style={{ marginLeft: 8 }}>key</span>}
+                {one.description && <div className="muted small">{one.description}</div>}
+              </td>
+              <td className="mono muted">{one.type}</td>
+              <td>{one.required ? "required" : <span className="muted">may be null</span>}</td>
+              <td>{one.personal ? <span className="chip held">{one.masking ? `masked: ${one.masking}` : "in clear"}</span> : <span className="muted">–</span>}</td>
+              <td>
+                {known ? (
+                  known.upstream.length ? (
+                    known.upstream.slice(0, 3).map((up) => (
+                      <div key={up.name + up.column} className="small">
+                        <span className="chip line">{up.kind}</span>{" "}
+                        {up.dataset ? (
+                          <Link href={`/graph?focus=${part(told.dataset)}&column=${part(one.name)}`}>
+                            {up.dataset}.{up.column}
+                          </Link>
+                        ) : (
+                          <code className="muted">{up.column}</code>
+                        )}
                       </div>
-                    ))}
-                    {known && known.downstream.length > 3 && (
-                      <button type="button" className="fold" onClick={() => choose({ column: one.name })}>
-                        {known.downstream.length - 3} more
-                      </button>
-                    )}
-                  </td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
-      </div>
+                    ))
+                  ) : (
+                    <span className="muted small">{known.kind}</span>
+                  )
+                ) : (
+                  <span className="muted">–</span>
+                )}
+              </td>
+              <td className="small">
+                {known?.downstream.slice(0, 3).map((down) => (
+                  <div key={down.dataset + down.column}>
+                    <Link href={`/datasets/${part(down.dataset)}?tab=schema&column=${part(down.column)}`}>
+                      {down.dataset}.{down.column}
+                    </Link>
+                  </div>
+                ))}
+                {known && known.downstream.length > 3 && (
+                  <button type="button" className="fold" onClick={() => choose({ column: one.name })}>
+                    {known.downstream.length - 3} more
+                  </button>
+                )}
+              </td>
+            </tr>
+          );
+        })}
+      </Table>
     </div>
   );
 }
@@ -282,50 +269,33 @@ function RunsTab({ told }: { told: DatasetDetail }) {
     );
   return (
     <div className="section">
-      <div className="scroll-x" tabIndex={0} role="region" aria-label="Runs">
-        <table className="table">
-          <thead>
-            <tr>
-              <th scope="col">Started</th>
-              <th scope="col">Run</th>
-              <th scope="col">Data</th>
-              <th scope="col">Outcome</th>
-              <th scope="col" className="num">Read</th>
-              <th scope="col" className="num">Good</th>
-              <th scope="col" className="num">Bad</th>
-              <th scope="col" className="num">Version</th>
-              <th scope="col" className="num">Took</th>
-            </tr>
-          </thead>
-          <tbody>
-            {told.runs.map((one) => (
-              <tr key={one.run_id}>
-                <td>
-                  <Link href={`/runs/${one.run_id}`}>
-                    <Ago at={one.started_at} />
-                  </Link>
-                </td>
-                <td>
-                  <VerdictChip verdict={ranVerdict(one.status)} title={one.reason ?? undefined} />
-                </td>
-                <td>
-                  <VerdictChip verdict={dataVerdict(one)} />
-                </td>
-                <td>
-                  <OutcomeBar run={one} />
-                </td>
-                <td className="num">{count(one.counts_source)}</td>
-                <td className="num">{count(one.counts_good)}</td>
-                <td className="num">
-                  <Num value={one.counts_quarantined} role="bad" href={`/quarantine?dataset=${part(told.dataset)}&run=${part(one.run_id)}&state=all`} />
-                </td>
-                <td className="num">{one.target_version ?? "–"}</td>
-                <td className="num muted">{duration(one.duration_seconds)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table label="Runs" heads={["Started", "Run", "Data", "Outcome", { name: "Read", num: true }, { name: "Good", num: true }, { name: "Bad", num: true }, { name: "Version", num: true }, { name: "Took", num: true }]}>
+        {told.runs.map((one) => (
+          <tr key={one.run_id}>
+            <td>
+              <Link href={`/runs/${one.run_id}`}>
+                <Ago at={one.started_at} />
+              </Link>
+            </td>
+            <td>
+              <VerdictChip verdict={ranVerdict(one.status)} title={one.reason ?? undefined} />
+            </td>
+            <td>
+              <VerdictChip verdict={dataVerdict(one)} />
+            </td>
+            <td>
+              <OutcomeBar run={one} />
+            </td>
+            <td className="num">{count(one.counts_source)}</td>
+            <td className="num">{count(one.counts_good)}</td>
+            <td className="num">
+              <Num value={one.counts_quarantined} role="bad" href={`/quarantine?dataset=${part(told.dataset)}&run=${part(one.run_id)}&state=all`} />
+            </td>
+            <td className="num">{one.target_version ?? "–"}</td>
+            <td className="num muted">{duration(one.duration_seconds)}</td>
+          </tr>
+        ))}
+      </Table>
       <Link className="more" href={`/runs?dataset=${part(told.dataset)}&all=1`}>
         All its runs
       </Link>
@@ -344,32 +314,19 @@ function Rows({ told }: { told: DatasetDetail }) {
               {one.rows.length} of {plural(one.total ?? 0, "row")} of <code>{one.table}</code>
               {one.version !== null && `, version ${one.version}`}. Masked values stay masked.
             </p>
-            <div className="scroll-x" tabIndex={0} role="region" aria-label="Rows">
-              <table className="table dense">
-                <thead>
-                  <tr>
-                    {one.columns.map((name) => (
-                      <th scope="col" key={name}>
-                        {name}
-                      </th>
-                    ))}
-                  </tr>
-                </thead>
-                <tbody>
-                  {one.rows.map((row, number) => (
-                    <tr key={number}>
-                      {one.columns.map((name) => (
-                        <td key={name} className="mono nowrap">
-                          <span className="cell-text">
-                            <Shown value={row[name]} />
-                          </span>
-                        </td>
-                      ))}
-                    </tr>
+            <Table label="Rows" dense heads={one.columns}>
+              {one.rows.map((row, number) => (
+                <tr key={number}>
+                  {one.columns.map((name) => (
+                    <td key={name} className="mono nowrap">
+                      <span className="cell-text">
+                        <Shown value={row[name]} />
+                      </span>
+                    </td>
                   ))}
-                </tbody>
-              </table>
-            </div>
+                </tr>
+              ))}
+            </Table>
           </div>
         ) : (
           <Empty title="The table has no rows">

@@ -6,6 +6,7 @@ import { count, plural, words } from "../format";
 import { Ago, Dialog } from "../parts/bits";
 import { VerdictChip } from "../parts/marks";
 import { Asked, Empty, TroubleState } from "../parts/state";
+import { Table } from "../parts/table";
 import type { Job } from "../types";
 import type { Role } from "../verdict";
 
@@ -50,30 +51,19 @@ export default function Exports() {
             </div>
             <section className="section">
               <h2>Destinations</h2>
-              <div className="scroll-x" tabIndex={0} role="region" aria-label="Destinations">
-                <table className="table">
-                  <thead>
-                    <tr>
-                      <th scope="col">Destination</th>
-                      <th scope="col">State</th>
-                      <th scope="col">What it lacks</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {all.map(([name, one]) => (
-                      <tr key={name}>
-                        <td>
-                          <strong>{NAMES[name] ?? words(name)}</strong>
-                        </td>
-                        <td>
-                          <VerdictChip verdict={one.configured ? { role: "good", word: "Ready" } : { role: "unknown", word: "Not set up" }} />
-                        </td>
-                        <td>{one.missing.length ? one.missing.map((variable) => <code key={variable} className="chip line" style={{ marginRight: 4 }}>{variable}</code>) : <span className="muted">nothing</span>}</td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </div>
+              <Table label="Destinations" heads={["Destination", "State", "What it lacks"]}>
+                {all.map(([name, one]) => (
+                  <tr key={name}>
+                    <td>
+                      <strong>{NAMES[name] ?? words(name)}</strong>
+                    </td>
+                    <td>
+                      <VerdictChip verdict={one.configured ? { role: "good", word: "Ready" } : { role: "unknown", word: "Not set up" }} />
+                    </td>
+                    <td>{one.missing.length ? one.missing.map((variable) => <code key={variable} className="chip line" style={{ marginRight: 4 }}>{variable}</code>) : <span className="muted">nothing</span>}</td>
+                  </tr>
+                ))}
+              </Table>
             </section>
             {items.length > 0 ? (
               <section className="section">
@@ -100,53 +90,34 @@ function Deliveries({ items }: { items: Delivery[] }) {
   const [sending, setSending] = useState<Delivery | null>(null);
   return (
     <>
-    <div className="scroll-x" tabIndex={0} role="region" aria-label="Deliveries">
-      <table className="table">
-        <thead>
-          <tr>
-            <th scope="col">Dataset</th>
-            <th scope="col">Destination</th>
-            <th scope="col">Target</th>
-            <th scope="col">State</th>
-            <th scope="col" className="num">Delivered</th>
-            <th scope="col" className="num">Newest</th>
-            <th scope="col" className="num">Rows</th>
-            <th scope="col" className="num">When</th>
-            <th scope="col">
-              <span className="hidden-visually">What to do</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {items.map((one) => (
-            <tr key={one.dataset + one.export}>
-              <td>
-                <Link href={`/datasets/${part(one.dataset)}`}>{one.dataset}</Link>
-              </td>
-              <td>
-                {NAMES[one.type] ?? words(one.type)}
-                {one.export !== one.type && <span className="muted"> {one.export}</span>}
-              </td>
-              <td className="mono">{one.target}</td>
-              <td>
-                <VerdictChip verdict={{ role: one.error ? "bad" : (STATE[one.status] ?? "unknown"), word: words(one.status) }} title={one.error ?? undefined} />
-              </td>
-              <td className="num">{one.exported_version ?? <span className="muted">never</span>}</td>
-              <td className="num">{one.table_version ?? "–"}</td>
-              <td className="num">{count(one.rows)}</td>
-              <td className="num">
-                <Ago at={one.exported_at} />
-              </td>
-              <td className="num">
-                <button type="button" className="btn" disabled={!one.configured || one.table_version === null} title={one.configured ? undefined : `lacks ${one.missing.join(", ")}`} onClick={() => setSending(one)}>
-                  Send…
-                </button>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table label="Deliveries" heads={["Dataset", "Destination", "Target", "State", { name: "Delivered", num: true }, { name: "Newest", num: true }, { name: "Rows", num: true }, { name: "When", num: true }, { name: "What to do", silent: true }]}>
+      {items.map((one) => (
+        <tr key={one.dataset + one.export}>
+          <td>
+            <Link href={`/datasets/${part(one.dataset)}`}>{one.dataset}</Link>
+          </td>
+          <td>
+            {NAMES[one.type] ?? words(one.type)}
+            {one.export !== one.type && <span className="muted"> {one.export}</span>}
+          </td>
+          <td className="mono">{one.target}</td>
+          <td>
+            <VerdictChip verdict={{ role: one.error ? "bad" : (STATE[one.status] ?? "unknown"), word: words(one.status) }} title={one.error ?? undefined} />
+          </td>
+          <td className="num">{one.exported_version ?? <span className="muted">never</span>}</td>
+          <td className="num">{one.table_version ?? "–"}</td>
+          <td className="num">{count(one.rows)}</td>
+          <td className="num">
+            <Ago at={one.exported_at} />
+          </td>
+          <td className="num">
+            <button type="button" className="btn" disabled={!one.configured || one.table_version === null} title={one.configured ? undefined : `lacks ${one.missing.join(", ")}`} onClick={() => setSending(one)}>
+              Send…
+            </button>
+          </td>
+        </tr>
+      ))}
+    </Table>
       {sending && <Send one={sending} onClose={() => setSending(null)} />}
     </>
   );

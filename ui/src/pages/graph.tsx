@@ -7,6 +7,7 @@ import { Tabs } from "../parts/bits";
 import { lay } from "../parts/lanes";
 import { Letter, Mark } from "../parts/marks";
 import { Asked, Empty, Skeleton } from "../parts/state";
+import { Table } from "../parts/table";
 import type { ColumnLineage, Dataset, Graph, Page, Queue, Short } from "../types";
 import { useChoices } from "../url";
 import { datasetRole, goodShare, judged, type Role, ranVerdict } from "../verdict";
@@ -239,34 +240,22 @@ function List({ graph, roleOf }: { graph: Graph; roleOf: (name: string) => Role 
           Download {plural(rows.length, "row")} as CSV
         </button>
       </div>
-      <div className="scroll-x" tabIndex={0} role="region" aria-label="Graph as a list">
-        <table className="table">
-          <thead>
-            <tr>
-              <th scope="col">Dataset</th>
-              <th scope="col">Domain</th>
-              <th scope="col">Reads</th>
-              <th scope="col">Feeds</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map(({ one, up, down }) => (
-              <tr key={one.dataset}>
-                <td>
-                  <span className="row">
-                    <Mark role={roleOf(one.dataset)} />
-                    <Letter layer={one.layer} />
-                    <Link href={`/datasets/${part(one.dataset)}`}>{one.dataset}</Link>
-                  </span>
-                </td>
-                <td className="muted">{[one.domain, one.system].filter(Boolean).join(" / ")}</td>
-                <td className="small">{up.join(", ") || <span className="muted">its source</span>}</td>
-                <td className="small">{down.join(", ") || <span className="muted">–</span>}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table label="Graph as a list" heads={["Dataset", "Domain", "Reads", "Feeds"]}>
+        {rows.map(({ one, up, down }) => (
+          <tr key={one.dataset}>
+            <td>
+              <span className="row">
+                <Mark role={roleOf(one.dataset)} />
+                <Letter layer={one.layer} />
+                <Link href={`/datasets/${part(one.dataset)}`}>{one.dataset}</Link>
+              </span>
+            </td>
+            <td className="muted">{[one.domain, one.system].filter(Boolean).join(" / ")}</td>
+            <td className="small">{up.join(", ") || <span className="muted">its source</span>}</td>
+            <td className="small">{down.join(", ") || <span className="muted">–</span>}</td>
+          </tr>
+        ))}
+      </Table>
     </div>
   );
 }
@@ -332,36 +321,25 @@ function Columns({ told, focus, column }: { told: ColumnLineage; focus: string; 
       </div>
       <details open>
         <summary>The same as a table, with the steps</summary>
-        <div className="scroll-x" tabIndex={0} role="region" aria-label="Steps of the column">
-        <table className="table dense">
-          <thead>
-            <tr>
-              <th scope="col">From</th>
-              <th scope="col">To</th>
-              <th scope="col">How</th>
+        <Table label="Steps of the column" dense heads={["From", "To", "How"]}>
+          {told.edges.map((one) => (
+            <tr key={one.from + one.to}>
+              <td className="mono">{one.from}</td>
+              <td className="mono">{one.to}</td>
+              <td>
+                {one.kind}
+                {told.columns
+                  .filter((known) => `${told.dataset}.${known.column}` === one.to)
+                  .flatMap((known) => known.upstream.filter((up) => `${up.dataset ?? up.name}.${up.column}` === one.from).flatMap((up) => up.steps))
+                  .map((step) => (
+                    <div key={step.label + (step.expression ?? "")} className="muted small">
+                      {step.label} <code>{step.expression ?? step.detail}</code>
+                    </div>
+                  ))}
+              </td>
             </tr>
-          </thead>
-          <tbody>
-            {told.edges.map((one) => (
-              <tr key={one.from + one.to}>
-                <td className="mono">{one.from}</td>
-                <td className="mono">{one.to}</td>
-                <td>
-                  {one.kind}
-                  {told.columns
-                    .filter((known) => `${told.dataset}.${known.column}` === one.to)
-                    .flatMap((known) => known.upstream.filter((up) => `${up.dataset ?? up.name}.${up.column}` === one.from).flatMap((up) => up.steps))
-                    .map((step) => (
-                      <div key={step.label + (step.expression ?? "")} className="muted small">
-                        {step.label} <code>{step.expression ?? step.detail}</code>
-                      </div>
-                    ))}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-        </div>
+          ))}
+        </Table>
       </details>
     </>
   );

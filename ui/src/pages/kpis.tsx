@@ -6,6 +6,7 @@ import { count, middle, plural, words } from "../format";
 import { Ago, Shown } from "../parts/bits";
 import { Letter } from "../parts/marks";
 import { Asked, Empty, Skeleton, TroubleState } from "../parts/state";
+import { Table } from "../parts/table";
 import type { Dataset, Drill, Page, Sample, SourceLines, UpRow, Upstream, Value } from "../types";
 import { useChoices } from "../url";
 
@@ -32,7 +33,7 @@ export default function Kpis({ dataset }: { dataset?: string }) {
               <p className="finding">{gold.length ? "Choose a figure. It leads back to the rows it was made of, and theirs, down to the line of the file." : ""}</p>
             </div>
             {gold.length ? (
-              gold.map((one) => <Table key={one.dataset} dataset={one} whole={Boolean(dataset)} />)
+              gold.map((one) => <Figures key={one.dataset} dataset={one} whole={Boolean(dataset)} />)
             ) : (
               <Empty title="There is no gold dataset">
                 <p>Figures come from contracts of the layer gold.</p>
@@ -45,7 +46,7 @@ export default function Kpis({ dataset }: { dataset?: string }) {
   );
 }
 
-function Table({ dataset, whole }: { dataset: Dataset; whole: boolean }) {
+function Figures({ dataset, whole }: { dataset: Dataset; whole: boolean }) {
   const sample = useGet<Sample>(`/datasets/${part(dataset.dataset)}/sample?limit=${whole ? 200 : 6}`);
   return (
     <section className="section" aria-label={dataset.dataset}>
@@ -64,45 +65,32 @@ function Table({ dataset, whole }: { dataset: Dataset; whole: boolean }) {
       <Asked of={sample} what="Its rows" skeleton={<Skeleton rows={4} />}>
         {(told) =>
           told.rows.length ? (
-            <div className="scroll-x" tabIndex={0} role="region" aria-label={`Figures of ${dataset.dataset}`}>
-              <table className="table">
-                <thead>
-                  <tr>
-                    {told.columns.map((name) => (
-                      <th scope="col" key={name} className={numeric(told, name) ? "num" : undefined}>
-                        {words(name)}
-                      </th>
-                    ))}
+            <Table label={`Figures of ${dataset.dataset}`} heads={told.columns.map((name) => ({ name: words(name), num: numeric(told, name) }))}>
+              {told.rows.map((row, number) => {
+                const key = dataset.primary_key.map((name) => row[name]);
+                const way = key.length && key.every((one) => one !== null && one !== undefined) ? (name: string) => `/kpis/${part(dataset.dataset)}${query({ key: JSON.stringify(key), column: name })}` : null;
+                return (
+                  <tr key={number}>
+                    {told.columns.map((name) => {
+                      const is = numeric(told, name);
+                      return (
+                        <td key={name} className={is ? "num" : "nowrap"}>
+                          {way && is && row[name] !== null ? (
+                            <Link href={way(name)} data-kpi={`${key.join("/")}:${name}`}>
+                              <Figure value={row[name] as Value} />
+                            </Link>
+                          ) : (
+                            <span className="cell-text">
+                              <Shown value={row[name]} />
+                            </span>
+                          )}
+                        </td>
+                      );
+                    })}
                   </tr>
-                </thead>
-                <tbody>
-                  {told.rows.map((row, number) => {
-                    const key = dataset.primary_key.map((name) => row[name]);
-                    const way = key.length && key.every((one) => one !== null && one !== undefined) ? (name: string) => `/kpis/${part(dataset.dataset)}${query({ key: JSON.stringify(key), column: name })}` : null;
-                    return (
-                      <tr key={number}>
-                        {told.columns.map((name) => {
-                          const is = numeric(told, name);
-                          return (
-                            <td key={name} className={is ? "num" : "nowrap"}>
-                              {way && is && row[name] !== null ? (
-                                <Link href={way(name)} data-kpi={`${key.join("/")}:${name}`}>
-                                  <Figure value={row[name] as Value} />
-                                </Link>
-                              ) : (
-                                <span className="cell-text">
-                                  <Shown value={row[name]} />
-                                </span>
-                              )}
-                            </td>
-                          );
-                        })}
-                      </tr>
-                    );
-                  })}
-                </tbody>
-              </table>
-            </div>
+                );
+              })}
+            </Table>
           ) : (
             <p className="muted">It has no rows yet.</p>
           )

@@ -5,6 +5,7 @@ import { count, plural, share, words } from "../format";
 import { Ago } from "../parts/bits";
 import { Letter, Mark, VerdictChip } from "../parts/marks";
 import { Asked, Empty, NoMatch } from "../parts/state";
+import { Table } from "../parts/table";
 import type { Level, Page, Promise_ } from "../types";
 import { useChoices } from "../url";
 
@@ -45,47 +46,31 @@ export default function Levels() {
             ) : shown.length === 0 ? (
               <NoMatch what="promises" onClear={() => choose({ show: undefined })} />
             ) : (
-              <div className="scroll-x" tabIndex={0} role="region" aria-label="Promises">
-                <table className="table">
-                  <thead>
-                    <tr>
-                      <th scope="col">Dataset</th>
-                      <th scope="col">Promise</th>
-                      <th scope="col">Verdict</th>
-                      <th scope="col">Target</th>
-                      <th scope="col" className="num">Now</th>
-                      <th scope="col" className="wide-only">Last runs</th>
-                      <th scope="col" className="num wide-only">Attained</th>
-                      <th scope="col" className="num wide-only">Next due</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {shown.map(({ one, level }) => (
-                      <tr key={one.dataset + level.name}>
-                        <td>
-                          <span className="row">
-                            <Letter layer={one.layer} />
-                            <Link href={`/datasets/${part(one.dataset)}`} className="plain">
-                              <strong>{one.dataset}</strong>
-                            </Link>
-                          </span>
-                        </td>
-                        <td>{words(level.name)}</td>
-                        <td>
-                          <VerdictChip verdict={level.kept === null ? { role: "unknown", word: "Not measured" } : level.kept ? { role: "good", word: "Kept" } : { role: "bad", word: "Missed" }} />
-                        </td>
-                        <td>{level.promised ?? level.expected}</td>
-                        <td className="num">{amount(level)}</td>
-                        <td className="wide-only">
-                          <Bar level={level} />
-                        </td>
-                        <td className="num wide-only">{level.attained === null || level.attained === undefined ? <span className="muted">–</span> : share(level.attained * (level.runs ?? 1), level.runs ?? 1)}</td>
-                        <td className="num wide-only">{level.next_due ? <Due at={level.next_due} /> : <span className="muted">–</span>}</td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </div>
+              <Table label="Promises" heads={["Dataset", "Promise", "Verdict", "Target", { name: "Now", num: true }, { name: "Last runs", wide: true }, { name: "Attained", num: true, wide: true }, { name: "Next due", num: true, wide: true }]}>
+                {shown.map(({ one, level }) => (
+                  <tr key={one.dataset + level.name}>
+                    <td>
+                      <span className="row">
+                        <Letter layer={one.layer} />
+                        <Link href={`/datasets/${part(one.dataset)}`} className="plain">
+                          <strong>{one.dataset}</strong>
+                        </Link>
+                      </span>
+                    </td>
+                    <td>{words(level.name)}</td>
+                    <td>
+                      <VerdictChip verdict={level.kept === null ? { role: "unknown", word: "Not measured" } : level.kept ? { role: "good", word: "Kept" } : { role: "bad", word: "Missed" }} />
+                    </td>
+                    <td>{level.promised ?? level.expected}</td>
+                    <td className="num">{amount(level)}</td>
+                    <td className="wide-only">
+                      <Bar level={level} />
+                    </td>
+                    <td className="num wide-only">{level.attained === null || level.attained === undefined ? <span className="muted">–</span> : share(level.attained * (level.runs ?? 1), level.runs ?? 1)}</td>
+                    <td className="num wide-only">{level.next_due ? <Due at={level.next_due} /> : <span className="muted">–</span>}</td>
+                  </tr>
+                ))}
+              </Table>
             )}
             {silent.length > 0 && rows.length > 0 && (
               <details>

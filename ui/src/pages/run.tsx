@@ -6,6 +6,7 @@ import { Ago, Shown, Tabs } from "../parts/bits";
 import { Flow, FlowTable, flowOf } from "../parts/flow";
 import { Letter, Mark, VerdictChip } from "../parts/marks";
 import { Asked, Empty, Skeleton } from "../parts/state";
+import { Table } from "../parts/table";
 import type { Account, DatasetDetail, Log, QueueFacets, Run } from "../types";
 import { useChoices } from "../url";
 import { dataVerdict, ranVerdict } from "../verdict";
@@ -226,38 +227,22 @@ function RulesTab({ run, rules }: { run: Run; rules: [string, number][] }) {
     );
   const most = rules[0]?.[1] ?? 1;
   return (
-    <div className="scroll-x" tabIndex={0} role="region" aria-label="Rules that failed">
-    <table className="table">
-      <thead>
-        <tr>
-          <th scope="col">Rule</th>
-          <th scope="col">Failures</th>
-          <th scope="col" className="num">
-            Rows
-          </th>
-          <th scope="col" className="num">
-            Of what was read
-          </th>
+    <Table label="Rules that failed" heads={["Rule", "Failures", { name: "Rows", num: true }, { name: "Of what was read", num: true }]}>
+      {rules.map(([rule, number]) => (
+        <tr key={rule}>
+          <td>
+            <Mark role="bad" size={10} /> <code>{rule}</code>
+          </td>
+          <td style={{ width: "40%" }}>
+            <svg className="bar" width="100%" height="8" aria-hidden="true">
+              <rect width={`${(number / most) * 100}%`} height="8" rx="1" className="fill-bad" />
+            </svg>
+          </td>
+          <td className="num">{count(number)}</td>
+          <td className="num muted">{share(number, run.counts_source ?? 0)}</td>
         </tr>
-      </thead>
-      <tbody>
-        {rules.map(([rule, number]) => (
-          <tr key={rule}>
-            <td>
-              <Mark role="bad" size={10} /> <code>{rule}</code>
-            </td>
-            <td style={{ width: "40%" }}>
-              <svg className="bar" width="100%" height="8" aria-hidden="true">
-                <rect width={`${(number / most) * 100}%`} height="8" rx="1" className="fill-bad" />
-              </svg>
-            </td>
-            <td className="num">{count(number)}</td>
-            <td className="num muted">{share(number, run.counts_source ?? 0)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-    </div>
+      ))}
+    </Table>
   );
 }
 
@@ -273,34 +258,21 @@ function Promises({ run }: { run: Run }) {
       </Empty>
     );
   return (
-    <div className="scroll-x" tabIndex={0} role="region" aria-label="Gates and levels">
-    <table className="table">
-      <thead>
-        <tr>
-          <th scope="col">What</th>
-          <th scope="col">Kind</th>
-          <th scope="col">Expected</th>
-          <th scope="col">Found</th>
-          <th scope="col">Verdict</th>
+    <Table label="Gates and levels" heads={["What", "Kind", "Expected", "Found", "Verdict"]}>
+      {rows.map((one) => (
+        <tr key={one.kind + one.name}>
+          <td>{words(one.name)}</td>
+          <td className="muted">{one.kind}</td>
+          <td>{one.expected}</td>
+          <td className="mono">
+            <Shown value={one.value} />
+          </td>
+          <td>
+            <VerdictChip verdict={one.kept === null ? { role: "unknown", word: "Not measured" } : one.kept ? { role: "good", word: "Kept" } : { role: "bad", word: "Missed" }} />
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {rows.map((one) => (
-          <tr key={one.kind + one.name}>
-            <td>{words(one.name)}</td>
-            <td className="muted">{one.kind}</td>
-            <td>{one.expected}</td>
-            <td className="mono">
-              <Shown value={one.value} />
-            </td>
-            <td>
-              <VerdictChip verdict={one.kept === null ? { role: "unknown", word: "Not measured" } : one.kept ? { role: "good", word: "Kept" } : { role: "bad", word: "Missed" }} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-    </div>
+      ))}
+    </Table>
   );
 }
 

@@ -8,6 +8,7 @@ import type { Job, Preview } from "../types";
 import { Dialog, Shown } from "./bits";
 import { Mark } from "./marks";
 import { Skeleton, TroubleState } from "./state";
+import { Table } from "./table";
 
 export interface Chosen {
   rules: string[];
@@ -173,36 +174,21 @@ function Told({ preview, kind }: { preview: Preview; kind: string }) {
           <summary>
             {preview.more ? `The first ${preview.rows.length} rows` : `The ${plural(preview.rows.length, "row")}`}
           </summary>
-          <div className="scroll-x">
-            <table className="table dense">
-              <thead>
-                <tr>
-                  <th scope="col">Would</th>
-                  <th scope="col">Was</th>
-                  {Object.keys(preview.rows[0]?.values ?? {}).slice(0, 5).map((one) => (
-                    <th scope="col" key={one}>
-                      {one}
-                    </th>
-                  ))}
-                </tr>
-              </thead>
-              <tbody>
-                {preview.rows.map((one) => (
-                  <tr key={one.row_id}>
-                    <td>
-                      <Mark role={one.outcome === "passed" ? "good" : one.outcome === "failed" ? "bad" : "skip"} size={10} /> {words(one.outcome)}
-                    </td>
-                    <td>{one.was.map(words).join(", ")}</td>
-                    {Object.keys(preview.rows[0]?.values ?? {}).slice(0, 5).map((name) => (
-                      <td key={name} className="mono">
-                        <Shown value={one.values[name]} />
-                      </td>
-                    ))}
-                  </tr>
+          <Table label="Rows one by one" dense heads={["Would", "Was", ...Object.keys(preview.rows[0]?.values ?? {}).slice(0, 5)]}>
+            {preview.rows.map((one) => (
+              <tr key={one.row_id}>
+                <td>
+                  <Mark role={one.outcome === "passed" ? "good" : one.outcome === "failed" ? "bad" : "skip"} size={10} /> {words(one.outcome)}
+                </td>
+                <td>{one.was.map(words).join(", ")}</td>
+                {Object.keys(preview.rows[0]?.values ?? {}).slice(0, 5).map((name) => (
+                  <td key={name} className="mono">
+                    <Shown value={one.values[name]} />
+                  </td>
                 ))}
-              </tbody>
-            </table>
-          </div>
+              </tr>
+            ))}
+          </Table>
         </details>
       )}
       {preview.notes.map((one) => (

@@ -4,6 +4,7 @@ import { Link } from "wouter";
 import { count, share } from "../format";
 import type { Account } from "../types";
 import type { Role } from "../verdict";
+import { Table } from "./table";
 
 export interface FlowNode {
   id: string;
@@ -218,40 +219,23 @@ function clip(text: string, most: number): string {
 
 export function FlowTable({ data }: { data: FlowData }) {
   return (
-    <div className="scroll-x">
-      <table className="table dense">
-        <caption className="hidden-visually">The flow in numbers</caption>
-        <thead>
-          <tr>
-            <th scope="col">What</th>
-            <th scope="col">Where or why</th>
-            <th scope="col" className="num">
-              Rows
-            </th>
-            <th scope="col" className="num">
-              Of what was read
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {data.nodes.map((one) => (
-            <tr key={one.id}>
-              <td style={{ paddingLeft: 10 + one.column * 16 }}>{one.name}</td>
-              <td className="muted">{one.sub}</td>
-              <td className="num">
-                {one.href ? (
-                  <Link href={one.href} data-count={one.value}>
-                    {count(one.value)}
-                  </Link>
-                ) : (
-                  count(one.value)
-                )}
-              </td>
-              <td className="num muted">{share(one.value, data.read)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table label="The flow in numbers" dense heads={["What", "Where or why", { name: "Rows", num: true }, { name: "Of what was read", num: true }]}>
+      {data.nodes.map((one) => (
+        <tr key={one.id}>
+          <td style={{ paddingLeft: 10 + one.column * 16 }}>{one.name}</td>
+          <td className="muted">{one.sub}</td>
+          <td className="num">
+            {one.href ? (
+              <Link href={one.href} data-count={one.value}>
+                {count(one.value)}
+              </Link>
+            ) : (
+              count(one.value)
+            )}
+          </td>
+          <td className="num muted">{share(one.value, data.read)}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }
