@@ -95,6 +95,10 @@ def test_runs_come_in_pages_and_one_of_them_with_its_account(client):
     account = client.get(f"/api/v1/runs/{run['run_id']}/account").json()
     assert (account["account"]["read"], account["account"]["good"], account["unaccounted"]) == (12, 8, 0)
     assert client.get("/api/v1/runs/facets").json()["counts"]["domain"] == {"lab": 3, "people": 1}
+    chosen = client.get("/api/v1/runs/facets", params={"domain": "lab", "layer": "silver"}).json()["counts"]
+    assert chosen["dataset"] == {"silver_orders": 1}
+    assert chosen["layer"] == {"bronze": 1, "silver": 1, "gold": 1}  # of the domain, whatever the layer
+    assert chosen["domain"] == {"lab": 1, "people": 1}  # of the layer, whatever the domain
     assert client.get("/api/v1/runs", params={"after": "nonsense"}).json()["code"] == "LL-E001"
     assert client.get("/api/v1/runs/run-0").status_code == 404
 

@@ -93,12 +93,12 @@ export const client = new QueryClient({
   },
 });
 
-export function useGet<T>(path: string | null, more: { every?: number; keep?: boolean } = {}): UseQueryResult<T, Trouble> {
+export function useGet<T>(path: string | null, more: { every?: number | ((told: T | undefined) => number | false); keep?: boolean } = {}): UseQueryResult<T, Trouble> {
   return useQuery<T, Trouble>({
     queryKey: [path],
     queryFn: ({ signal }: { signal: AbortSignal }) => get<T>(path as string, signal),
     enabled: path !== null,
-    refetchInterval: more.every ?? false,
+    refetchInterval: typeof more.every === "function" ? (asked: { state: { data: T | undefined } }) => (more.every as (told: T | undefined) => number | false)(asked.state.data) : (more.every ?? false),
     placeholderData: more.keep ? (before: T | undefined) => before : undefined,
   } as never);
 }

@@ -72,8 +72,13 @@ function Frame() {
         setPalette(true);
       }
     };
+    const search = () => setPalette(true);
     window.addEventListener("keydown", heard);
-    return () => window.removeEventListener("keydown", heard);
+    window.addEventListener("lakelogic:search", search);
+    return () => {
+      window.removeEventListener("keydown", heard);
+      window.removeEventListener("lakelogic:search", search);
+    };
   }, []);
   const waits = useRef(false);
   useKeys({

@@ -19,10 +19,16 @@ export function share(part: number, all: number): string {
 export function duration(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined) return "–";
   if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
-  if (seconds < 60) return `${seconds.toFixed(1)} s`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes} m ${Math.round(seconds % 60)} s`;
+  if (seconds < 59.95) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  const minutes = Math.floor(whole / 60);
+  if (minutes < 60) return `${minutes} m ${whole % 60} s`;
   return `${Math.floor(minutes / 60)} h ${minutes % 60} m`;
+}
+/** Hours as people say them: minutes where it is less than one. */
+export function hours(value: number): string {
+  if (value < 1) return `${Math.round(value * 60)} min`;
+  return value < 48 ? `${count(Math.round(value * 10) / 10)} h` : `${count(Math.round(value / 2.4) / 10)} d`;
 }
 export function bytes(value: number | null | undefined): string {
   if (value === null || value === undefined) return "–";
@@ -58,7 +64,7 @@ export function age(moment: string | null | undefined, now = Date.now()): string
 }
 export function exact(moment: string): string {
   const when = new Date(moment);
-  return `${day.format(when).replace(",", "")}:${String(when.getSeconds()).padStart(2, "0")} · ${when.toISOString()} UTC`;
+  return `${day.format(when).replace(",", "")}:${String(when.getSeconds()).padStart(2, "0")} · ${when.toISOString().replace("T", " ").replace("Z", "")} UTC`;
 }
 export function time(moment: Date): string {
   return clock.format(moment);

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.errors import LedgerError, UsageError
-from lakelogic.ledger.ask import RUNS, SUBJECTS, Question, counts, page
+from lakelogic.ledger.ask import RUNS, SUBJECTS, Counted, Question, counts, page
 from lakelogic.ledger.publish import as_arrow, as_dict
 from lakelogic.ledger.store import open_ledger
 from lakelogic.ledger.work import Happening, Work, WorkQueue
@@ -47,9 +47,18 @@ def ask(subject: str, question: Question) -> list[dict[str, Any]]:
 
 
 def count_runs(question: Question) -> dict[str, dict[str, int]]:
-    """How many of the chosen runs have which status, dataset, layer, domain and engine."""
+    """How many of the chosen runs have which status, dataset, layer, domain and engine.
+
+    A column is counted without its own filter: its numbers tell how many runs another value would bring.
+    """
+    by: tuple[Counted, ...] = ("status", "dataset", "layer", "domain", "engine")
+    narrowed = [column for column in by if column in question.filters]
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        return counts(ledger.database, RUNS, question, ("status", "dataset", "layer", "domain", "engine"))
+        found = counts(ledger.database, RUNS, question, by)
+        for column in narrowed:
+            others = {name: chosen for name, chosen in question.filters.items() if name != column}
+            found |= counts(ledger.database, RUNS, replace(question, filters=others), (column,))
+    return found
 
 
 def account_of(run: Mapping[str, Any]) -> dict[str, Any]:

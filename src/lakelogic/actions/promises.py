@@ -49,7 +49,7 @@ def _said(levels: ServiceLevels) -> dict[str, str]:
     if levels.row_count is not None:
         low, high = levels.row_count.min_rows, levels.row_count.max_rows
         parts = [*([f"at least {low}"] if low is not None else []), *([f"at most {high}"] if high is not None else [])]
-        said["row_count"] = f"{' and '.join(parts) or 'any number of'} rows"
+        said["row_count"] = f"{' and '.join(parts) or 'any number of'} {'row' if {low, high} == {1, None} else 'rows'}"
     if levels.completeness is not None:
         said["completeness"] = f"at least {float(levels.completeness.threshold):g}"
     return said

@@ -2,7 +2,7 @@
 import { useState } from "react";
 import { Link } from "wouter";
 import { client, part, post, Trouble, useGet } from "../api";
-import { count, duration, words } from "../format";
+import { count, duration, plural, words } from "../format";
 import { Ago, Shown } from "../parts/bits";
 import { Mark, VerdictChip } from "../parts/marks";
 import { Asked, Skeleton, TroubleState } from "../parts/state";
@@ -20,13 +20,16 @@ const STATES: Record<Job["state"], Verdict> = {
 const KINDS: Record<string, string> = { run: "Run", replay: "Replay", discard: "Discard", release: "Release", give_up: "Give up", preview: "Preview", export: "Export" };
 
 export default function JobPage({ job }: { job: string }) {
-  const found = useGet<Job>(`/jobs/${part(job)}`, { every: 2_000 });
-  const ended = found.data && !["waiting", "running"].includes(found.data.state);
+  const found = useGet<Job>(`/jobs/${part(job)}`, { every: (told) => (told && hasEnded(told) ? false : 2_000) });
   return (
     <Asked of={found} what="The job" skeleton={<Skeleton rows={8} />}>
-      {(one) => <Receipt job={one} ended={Boolean(ended)} />}
+      {(one) => <Receipt job={one} ended={hasEnded(one)} />}
     </Asked>
   );
+}
+
+function hasEnded(job: Job): boolean {
+  return job.state !== "waiting" && job.state !== "running";
 }
 
 function Receipt({ job, ended }: { job: Job; ended: boolean }) {
@@ -140,10 +143,13 @@ function done(job: Job, outcome: Values): string {
   const number = (name: string) => (typeof outcome[name] === "number" ? (outcome[name] as number) : null);
   if (job.kind === "replay") {
     const good = number("replayed") ?? number("passed") ?? number("good") ?? number("rows");
-    return good === null ? "The rows were judged again." : `${count(good)} of the rows turned good and are published.`;
+    return good === null ? "The rows were judged again." : good === 0 ? "No row turned good; all stay in the queue." : `${plural(good, "row")} turned good and ${good === 1 ? "is" : "are"} published.`;
   }
-  if (job.kind === "discard") return `${count(number("discarded"))} rows left the queue for good.`;
-  if (job.kind === "release") return `${count(number("rows"))} rows are published, exactly as they were judged.`;
+  if (job.kind === "discard") return `${plural(number("discarded") ?? 0, "row")} left the queue for good.`;
+  if (job.kind === "release") {
+    const rows = number("rows") ?? 0;
+    return `${plural(rows, "row")} ${rows === 1 ? "is" : "are"} published, exactly as judged.`;
+  }
   if (job.kind === "give_up") return "The rows are given up; the next run reads their input again.";
   return "It is done.";
 }

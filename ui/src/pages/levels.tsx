@@ -1,8 +1,8 @@
 // Are we keeping promises? Each promise with its target, what was found, and the last runs one by one.
 import { Link } from "wouter";
 import { part, useGet } from "../api";
-import { count, plural, share, words } from "../format";
-import { Ago } from "../parts/bits";
+import { count, hours, plural, share, words } from "../format";
+import { Ago, Finding } from "../parts/bits";
 import { Letter, Mark, VerdictChip } from "../parts/marks";
 import { Asked, Empty, NoMatch } from "../parts/state";
 import { Table } from "../parts/table";
@@ -18,24 +18,24 @@ export default function Levels() {
         const rows = page.items.flatMap((one) => one.levels.map((level) => ({ one, level })));
         const silent = page.items.filter((one) => one.levels.length === 0);
         const missed = rows.filter(({ level }) => level.kept === false);
-        const shown = rows.filter(({ level }) => (choices.show === "missed" ? level.kept === false : true)).sort((a, b) => Number(a.level.kept ?? true) - Number(b.level.kept ?? true));
+        const unknown = rows.filter(({ level }) => level.kept === null);
+        const kept = rows.length - missed.length - unknown.length;
+        const shown = rows.filter(({ level }) => (choices.show === "missed" ? level.kept === false : choices.show === "unmeasured" ? level.kept === null : true)).sort((a, b) => rank(a.level) - rank(b.level));
         return (
           <>
             <div className="head">
               <h1>Service levels</h1>
-              <p className="finding">
+              <Finding>
                 {plural(rows.length, "promise")}
-                <span className="sep">·</span>
-                {missed.length ? (
-                  <Link className="ink-bad" href="/levels?show=missed" data-count={missed.length}>
+                {missed.length > 0 && (
+                  <Link className="ink-bad" href="/levels?show=missed">
                     {count(missed.length)} missed
                   </Link>
-                ) : (
-                  <span className="ink-good">all kept</span>
                 )}
-                <span className="sep">·</span>
-                <span className="muted">{plural(silent.length, "dataset")} without a promise</span>
-              </p>
+                {kept > 0 && <span className="ink-good">{kept === rows.length ? "all kept" : `${count(kept)} kept`}</span>}
+                {unknown.length > 0 && <Link href="/levels?show=unmeasured">{unknown.length === rows.length ? "none measured yet" : `${count(unknown.length)} not measured`}</Link>}
+                {silent.length > 0 && <span className="muted">{plural(silent.length, "dataset")} without a promise</span>}
+              </Finding>
             </div>
             {rows.length === 0 ? (
               <Empty title="Nothing is promised">
@@ -91,9 +91,14 @@ export default function Levels() {
   );
 }
 
+/** The missed first, then what was never measured, then what is kept. */
+function rank(level: Level): number {
+  return level.kept === false ? 0 : level.kept === null ? 1 : 2;
+}
 function amount(level: Level): string {
   const value = level.found ?? level.value;
   if (value === null || value === undefined) return "–";
+  if (typeof value === "number" && level.unit === "hours") return hours(value);
   const text = typeof value === "number" ? count(Math.round(value * 100) / 100) : String(value);
   return level.unit ? `${text} ${level.unit}` : text;
 }

@@ -2,16 +2,19 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { Link } from "wouter";
-import { part, query, useGet, usePages } from "../api";
+import { get, part, query, Trouble, useGet, usePages } from "../api";
 import { age, count, middle, plural, words } from "../format";
-import { Ago, useKeys } from "../parts/bits";
+import { Ago, LINE, listHeight, useKeys } from "../parts/bits";
 import { Decide, type Chosen } from "../parts/decide";
-import { Facet } from "../parts/facet";
+import { Facet, Facets } from "../parts/facet";
 import { Inspector } from "../parts/inspector";
 import { Letter, Mark } from "../parts/marks";
 import { Asked, Empty, NoMatch, Skeleton, TroubleState } from "../parts/state";
 import type { Dataset, Page, Queue, QueueFacets, QueueRow } from "../types";
 import { useChoices } from "../url";
+
+/** As many rows as the service takes one by one. */
+const MOST_NAMED = 1_000;
 
 export default function Quarantine() {
   const [choices] = useChoices();
@@ -58,7 +61,7 @@ function Causes({ queues }: { queues: Queue[] }) {
         </Empty>
       ) : (
         <div className="quarantine">
-          <aside className="facets wide-only" aria-label="Filters">
+          <Facets chosen={choices.domain ? 1 : 0}>
             <Facet title="Domain" name="domain" counts={domains} chosen={choices.domain} href={href} />
             <section>
               <h2>Dataset</h2>
@@ -76,7 +79,7 @@ function Causes({ queues }: { queues: Queue[] }) {
                 ))}
               </ul>
             </section>
-          </aside>
+          </Facets>
           <section className="section" aria-label="Causes">
             <header>
               <h2>By cause</h2>
@@ -119,8 +122,22 @@ function One({ dataset, queues }: { dataset: string; queues: Queue[] }) {
   const filters = ["rule", "category", "run", "source"].filter((one) => choices[one]);
   const queue = queues.find((one) => one.dataset === dataset);
   useEffect(() => setChosen(new Set()), [path]);
+  // The service chooses by rule, category and run. Of a source the rows are named one by one, so that no others are touched.
+  const byName = Boolean(choices.source) && chosen.size === 0;
+  const tooMany = byName && total > MOST_NAMED;
+  const [failed, setFailed] = useState<Trouble | null>(null);
   const everything: Chosen = { rules: choices.rule ? [choices.rule] : [], categories: choices.category ? [choices.category] : [], run: choices.run ?? null, rows: [], everything: filters.length === 0, count: total };
   const some: Chosen = chosen.size ? { rules: [], categories: [], run: null, rows: [...chosen], everything: false, count: chosen.size } : everything;
+  const start = async (kind: "replay" | "discard") => {
+    setFailed(null);
+    if (tooMany) return;
+    try {
+      const named = byName ? await idsOf(path) : [];
+      setAct({ kind, chosen: byName ? { rules: [], categories: [], run: null, rows: named, everything: false, count: named.length } : some });
+    } catch (error) {
+      setFailed(error instanceof Trouble ? error : new Trouble(0, {}));
+    }
+  };
   const toggle = (id: string) =>
     setChosen((before) => {
       const next = new Set(before);
@@ -152,7 +169,7 @@ function One({ dataset, queues }: { dataset: string; queues: Queue[] }) {
         </p>
       </div>
       <div className={`quarantine${one ? " open" : ""}`}>
-        <aside className="facets wide-only" aria-label="Filters">
+        <Facets chosen={filters.length + (choices.state ? 1 : 0)}>
           <section>
             <h2>State</h2>
             <ul>
@@ -171,18 +188,20 @@ function One({ dataset, queues }: { dataset: string; queues: Queue[] }) {
           <Facet title="Category" name="category" counts={facets.data?.counts.category} chosen={choices.category} href={href} />
           <Facet title="Run" name="run" counts={facets.data?.counts.run_id} chosen={choices.run} href={href} show={(value) => value.replace("run-", "")} most={5} />
           <Facet title="Source" name="source" counts={facets.data?.counts.source} chosen={choices.source} href={href} show={(value) => middle(value, 24)} most={5} />
-        </aside>
+        </Facets>
         <section className="section" aria-label="Rows">
-          <div className="row wrap small">
-            {filters.map((name) => (
-              <Link key={name} href={href({ [name]: undefined, row: undefined })} className="chip run" aria-label={`Remove filter ${name}`}>
-                <span>
-                  {name} {words(choices[name] ?? "")}
-                </span>{" "}
-                ×
-              </Link>
-            ))}
-          </div>
+          {filters.length > 0 && (
+            <div className="row wrap small">
+              {filters.map((name) => (
+                <Link key={name} href={href({ [name]: undefined, row: undefined })} className="chip run" aria-label={`Remove filter ${name}`}>
+                  <span>
+                    {name} {words(choices[name] ?? "")}
+                  </span>{" "}
+                  ×
+                </Link>
+              ))}
+            </div>
+          )}
           {list.isPending ? (
             <Skeleton rows={10} />
           ) : list.isError && !items.length ? (
@@ -197,7 +216,7 @@ function One({ dataset, queues }: { dataset: string; queues: Queue[] }) {
               </Empty>
             )
           ) : (
-            <Rows items={items} chosen={chosen} toggle={toggle} at={one} total={total} onAll={() => setChosen(new Set())} onAct={(kind) => setAct({ kind, chosen: some })} more={list.hasNextPage ? () => !list.isFetchingNextPage && list.fetchNextPage() : undefined} />
+            <Rows items={items} chosen={chosen} toggle={toggle} at={one} total={total} onAll={() => setChosen(new Set())} onAct={(kind) => void start(kind)} more={list.hasNextPage ? () => !list.isFetchingNextPage && list.fetchNextPage() : undefined} />
           )}
           {state === "active" && items.length > 0 && (
             <div className="select-bar" role="group" aria-label="What to do">
@@ -215,14 +234,16 @@ function One({ dataset, queues }: { dataset: string; queues: Queue[] }) {
                   </>
                 )}
               </span>
-              <button type="button" className="btn" onClick={() => setAct({ kind: "discard", chosen: some })} aria-keyshortcuts="d">
+              {tooMany && <span className="ink-warn small">Of one source at most {count(MOST_NAMED)} rows go at once: choose a rule or a run too.</span>}
+              <button type="button" className="btn" disabled={tooMany} onClick={() => void start("discard")} aria-keyshortcuts="d">
                 Discard…
               </button>
-              <button type="button" className="btn first" onClick={() => setAct({ kind: "replay", chosen: some })} aria-keyshortcuts="r">
+              <button type="button" className="btn first" disabled={tooMany} onClick={() => void start("replay")} aria-keyshortcuts="r">
                 Replay {plural(some.count, "row")}…
               </button>
             </div>
           )}
+          {failed && <TroubleState error={failed} what="The choice" />}
         </section>
         {one && <Inspector dataset={dataset} row={one} onClose={() => choose({ row: undefined })} onAct={(kind) => setAct({ kind, chosen: { rules: [], categories: [], run: null, rows: [one], everything: false, count: 1 } })} />}
       </div>
@@ -231,10 +252,22 @@ function One({ dataset, queues }: { dataset: string; queues: Queue[] }) {
   );
 }
 
+/** The ids of every row that a list would show, page after page. */
+async function idsOf(path: string): Promise<string[]> {
+  const ids: string[] = [];
+  let after: string | null = null;
+  do {
+    const page: Page<QueueRow> = await get<Page<QueueRow>>(after ? `${path}&after=${part(after)}` : path);
+    ids.push(...page.items.map((one) => one.row_id));
+    after = page.next;
+  } while (after && ids.length < MOST_NAMED);
+  return ids;
+}
+
 function Rows({ items, chosen, toggle, at, total, more, onAct, onAll }: { items: QueueRow[]; chosen: Set<string>; toggle: (id: string) => void; at?: string; total: number; more?: () => void; onAct: (kind: "replay" | "discard") => void; onAll: () => void }) {
   const box = useRef<HTMLDivElement>(null);
   const [, choose] = useChoices();
-  const rows = useVirtualizer({ count: items.length, getScrollElement: () => box.current, estimateSize: () => 44, overscan: 10 });
+  const rows = useVirtualizer({ count: items.length, getScrollElement: () => box.current, estimateSize: () => LINE, overscan: 10 });
   const shown = rows.getVirtualItems();
   const last = shown[shown.length - 1]?.index ?? 0;
   useEffect(() => {
@@ -258,7 +291,7 @@ function Rows({ items, chosen, toggle, at, total, more, onAct, onAll }: { items:
     Escape: () => at && choose({ row: undefined }),
   });
   return (
-    <div className="vlist" style={{ height: Math.min(items.length * 44 + 2, 640), minHeight: 0 }} ref={box} role="grid" aria-label="Quarantined rows" aria-rowcount={total} tabIndex={0}>
+    <div className="vlist" style={listHeight(items.length, 250)} ref={box} role="grid" aria-label="Quarantined rows" aria-rowcount={total} tabIndex={0}>
       <div style={{ height: rows.getTotalSize(), position: "relative" }} role="rowgroup">
         {shown.map((virtual) => {
           const one = items[virtual.index];
@@ -270,7 +303,7 @@ function Rows({ items, chosen, toggle, at, total, more, onAct, onAll }: { items:
               aria-rowindex={virtual.index + 1}
               aria-selected={chosen.has(one.row_id)}
               className={`vrow q-row${chosen.has(one.row_id) ? " chosen" : ""}${one.row_id === at ? " at" : ""}`}
-              style={{ height: 44, transform: `translateY(${virtual.start}px)` }}
+              style={{ height: LINE, transform: `translateY(${virtual.start}px)` }}
               onClick={() => choose({ row: one.row_id })}
             >
               <span role="gridcell">

@@ -5,23 +5,24 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { query, useGet, usePages } from "../api";
 import { count, duration } from "../format";
-import { Ago, Num, OutcomeBar, useKeys } from "../parts/bits";
-import { Facet } from "../parts/facet";
+import { Ago, Finding, LINE, listHeight, Num, OutcomeBar, useKeys } from "../parts/bits";
+import { Facet, Facets } from "../parts/facet";
 import { Letter, Mark, VerdictChip } from "../parts/marks";
 import { Empty, NoMatch, Skeleton, TroubleState } from "../parts/state";
 import type { Page, Run } from "../types";
 import { useChoices } from "../url";
 import { dataVerdict, LAYERS, ranVerdict } from "../verdict";
 
+const FILTERS = ["status", "dataset", "layer", "domain", "engine", "pipeline"];
 const REAL = ["succeeded", "failed", "partial", "gated", "held_back", "running", "skipped"];
 
 export default function Runs() {
   const [choices, choose, href] = useChoices();
   const quiet = choices.all !== "1" && !choices.status;
-  const wanted = { dataset: choices.dataset, layer: choices.layer, domain: choices.domain, engine: choices.engine, pipeline: choices.pipeline, status: choices.status ? [choices.status] : quiet ? REAL : [], limit: 100 };
-  const path = `/runs${query(wanted)}`;
+  const wanted = { dataset: choices.dataset, layer: choices.layer, domain: choices.domain, engine: choices.engine, pipeline: choices.pipeline, status: choices.status ? [choices.status] : quiet ? REAL : [] };
+  const path = `/runs${query({ ...wanted, limit: 100 })}`;
   const keys = useQueryClient();
-  const facets = useGet<{ counts: Record<string, Record<string, number>> }>("/runs/facets");
+  const facets = useGet<{ counts: Record<string, Record<string, number>> }>(`/runs/facets${query(wanted)}`, { keep: true });
   const list = usePages<Page<Run>>(path, true);
   const items = useMemo(() => (list.data?.pages ?? []).flatMap((one) => one.items), [list.data]);
   const head = useGet<Page<Run>>(path, { every: 15_000 });
@@ -31,42 +32,39 @@ export default function Runs() {
     return at < 0 ? head.data.items.length : at;
   }, [head.data, items]);
   const counts = facets.data?.counts ?? {};
-  const filtered = ["status", "dataset", "layer", "domain", "engine", "pipeline"].some((one) => choices[one]);
+  const filtered = FILTERS.filter((one) => choices[one]);
+  const only = (status: string) => href({ status });
   const failed = counts.status?.failed ?? 0;
   const gated = (counts.status?.gated ?? 0) + (counts.status?.held_back ?? 0);
   return (
     <>
       <div className="head">
         <h1>Runs</h1>
-        <p className="finding">
-          <Link href="/runs?status=succeeded">{count(counts.status?.succeeded ?? 0)} ran</Link>
-          <span className="sep">·</span>
-          <Link href="/runs?status=failed" className={failed ? "ink-bad" : ""}>
+        <Finding>
+          <Link href={only("succeeded")}>{count(counts.status?.succeeded ?? 0)} ran</Link>
+          <Link href={only("failed")} className={failed ? "ink-bad" : ""}>
             {count(failed)} failed
           </Link>
-          <span className="sep">·</span>
-          <Link href="/runs?status=gated" className={gated ? "ink-held" : ""}>
+          <Link href={only("gated")} className={gated ? "ink-held" : ""}>
             {count(counts.status?.gated ?? 0)} stopped by a gate
           </Link>
-          <span className="sep">·</span>
-          <Link href="/runs?status=held_back">{count(counts.status?.held_back ?? 0)} held back</Link>
-          <span className="sep">·</span>
-          <Link href="/runs?status=no_new_data">{count(counts.status?.no_new_data ?? 0)} found nothing new</Link>
-        </p>
+          <Link href={only("held_back")}>{count(counts.status?.held_back ?? 0)} held back</Link>
+          <Link href={only("no_new_data")}>{count(counts.status?.no_new_data ?? 0)} found nothing new</Link>
+        </Finding>
       </div>
       <div className="with-facets">
-        <aside className="facets wide-only" aria-label="Filters">
+        <Facets chosen={filtered.length}>
           <Facet title="Verdict of the run" name="status" counts={counts.status} chosen={choices.status} href={href} show={(value) => ranVerdict(value).word} mark={(value) => <Mark role={ranVerdict(value).role} size={10} />} />
           <Facet title="Layer" name="layer" counts={counts.layer} chosen={choices.layer} href={href} order={LAYERS} />
           <Facet title="Domain" name="domain" counts={counts.domain} chosen={choices.domain} href={href} />
-          <Facet title="Dataset" name="dataset" counts={counts.dataset} chosen={choices.dataset} href={href} most={12} />
+          <Facet title="Dataset" name="dataset" counts={counts.dataset} chosen={choices.dataset} href={href} show={String} most={12} />
           <Facet title="Engine" name="engine" counts={counts.engine} chosen={choices.engine} href={href} />
-        </aside>
+        </Facets>
         <div className="section">
           <div className="row wrap small">
-            {Object.entries(choices).filter(([name, value]) => value && ["status", "dataset", "layer", "domain", "engine", "pipeline"].includes(name)).map(([name, value]) => (
-              <Link key={name} href={href({ [name]: undefined })} className="chip run" aria-label={`Remove filter ${name} ${value}`}>
-                {name} {name === "status" ? ranVerdict(value).word : value} ×
+            {filtered.map((name) => (
+              <Link key={name} href={href({ [name]: undefined })} className="chip run" aria-label={`Remove filter ${name} ${choices[name]}`}>
+                {name} {name === "status" ? ranVerdict(choices[name]).word : choices[name]} ×
               </Link>
             ))}
             <label className="row muted">
@@ -84,7 +82,7 @@ export default function Runs() {
           ) : list.isError && !items.length ? (
             <TroubleState error={list.error} onRetry={() => list.refetch()} what="The list of runs" />
           ) : !items.length ? (
-            filtered ? (
+            filtered.length ? (
               <NoMatch what="runs" onClear={() => choose({ status: undefined, dataset: undefined, layer: undefined, domain: undefined, engine: undefined, pipeline: undefined })} />
             ) : (
               <Empty title="Nothing has run yet">
@@ -106,7 +104,7 @@ function List({ items, more }: { items: Run[]; more?: () => void }) {
   const box = useRef<HTMLDivElement>(null);
   const [, go] = useLocation();
   const [at, setAt] = useState(-1);
-  const rows = useVirtualizer({ count: items.length, getScrollElement: () => box.current, estimateSize: () => 44, overscan: 8 });
+  const rows = useVirtualizer({ count: items.length, getScrollElement: () => box.current, estimateSize: () => LINE, overscan: 8 });
   const shown = rows.getVirtualItems();
   const last = shown[shown.length - 1]?.index ?? 0;
   useEffect(() => {
@@ -136,13 +134,13 @@ function List({ items, more }: { items: Run[]; more?: () => void }) {
       <span className="num">Took</span>
       <span className="num">Started</span>
     </div>
-    <div className="vlist runs-list" ref={box} tabIndex={0} role="table" aria-label="Runs" aria-rowcount={more ? -1 : items.length}>
+    <div className="vlist runs-list" style={listHeight(items.length, 216)} ref={box} tabIndex={0} role="table" aria-label="Runs" aria-rowcount={more ? -1 : items.length}>
       <div style={{ height: rows.getTotalSize(), position: "relative" }} role="rowgroup">
         {shown.map((one) => {
           const run = items[one.index];
           if (!run) return null;
           return (
-            <div key={run.run_id} role="row" aria-rowindex={one.index + 1} className={`vrow run-row${one.index === at ? " at" : ""}`} style={{ height: 44, transform: `translateY(${one.start}px)` }} onClick={() => go(`/runs/${run.run_id}`)}>
+            <div key={run.run_id} role="row" aria-rowindex={one.index + 1} className={`vrow run-row${one.index === at ? " at" : ""}`} style={{ height: LINE, transform: `translateY(${one.start}px)` }} onClick={() => go(`/runs/${run.run_id}`)}>
               <span role="cell" className="c-what row">
                 <Letter layer={run.layer} />
                 <Link href={`/runs/${run.run_id}`} className="plain ellipsis" onClick={(event) => event.stopPropagation()}>

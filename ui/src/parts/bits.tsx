@@ -1,6 +1,6 @@
 // Small things that every page uses: times, values, tabs, dialogs, bars, strips.
 import { X } from "lucide-react";
-import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { Children, Fragment, type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { Link } from "wouter";
 import { ago, count, exact, share } from "../format";
 import type { Short, Value } from "../types";
@@ -26,6 +26,20 @@ export function Ago({ at }: { at: string | null | undefined }) {
     <time dateTime={at} title={exact(at)} className="nowrap">
       {ago(at, Math.max(tick, Date.now()))}
     </time>
+  );
+}
+
+/** What was found, in a line: phrases with a dot between them, and none where a phrase is left out. */
+export function Finding({ children }: { children: ReactNode }) {
+  return (
+    <p className="finding">
+      {Children.toArray(children).map((one, number) => (
+        <Fragment key={number}>
+          {number > 0 && <span className="sep">·</span>}
+          {one}
+        </Fragment>
+      ))}
+    </p>
   );
 }
 
@@ -156,6 +170,13 @@ function summary(runs: Short[]): string {
 export function Share({ good, bad }: { good: number | null | undefined; bad: number | null | undefined }) {
   if (good === null || good === undefined) return <span className="muted">–</span>;
   return <span title={`${count(good)} good, ${count(bad ?? 0)} bad`}>{share(good, good + (bad ?? 0))}</span>;
+}
+
+export const LINE = 44;
+/** A list is as tall as what is in it, and never taller than the window leaves room for. */
+export function listHeight(rows: number, around: number): { height: string; minHeight: number } {
+  const all = rows * LINE + 2;
+  return { height: `min(${all}px, calc(100vh - ${around}px))`, minHeight: Math.min(all, 320) };
 }
 
 export function useKeys(keys: Record<string, (event: globalThis.KeyboardEvent) => void>, on = true): void {

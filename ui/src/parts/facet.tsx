@@ -1,7 +1,33 @@
-// One facet: values with how many there are; a click narrows, a second one widens again.
-import { type ReactNode, useState } from "react";
+// Facets: values with how many there are; a click narrows, a second one widens again. On a phone they fold away.
+import { type ReactNode, useState, useSyncExternalStore } from "react";
 import { Link } from "wouter";
 import { count, words } from "../format";
+
+const narrow = window.matchMedia("(max-width: 860px)");
+function useNarrow(): boolean {
+  return useSyncExternalStore(
+    (changed) => {
+      narrow.addEventListener("change", changed);
+      return () => narrow.removeEventListener("change", changed);
+    },
+    () => narrow.matches,
+  );
+}
+
+export function Facets({ chosen, children }: { chosen: number; children: ReactNode }) {
+  if (!useNarrow())
+    return (
+      <aside className="facets" aria-label="Filters">
+        {children}
+      </aside>
+    );
+  return (
+    <details className="facets">
+      <summary>Filters{chosen > 0 && ` (${chosen})`}</summary>
+      {children}
+    </details>
+  );
+}
 
 export function Facet({ title, name, counts, chosen, href, show, mark, order, most = 8 }: { title: string; name: string; counts: Record<string, number> | undefined; chosen?: string; href: (changed: Record<string, string | undefined>) => string; show?: (value: string) => string; mark?: (value: string) => ReactNode; order?: string[]; most?: number }) {
   const [all, setAll] = useState(false);

@@ -29,10 +29,9 @@ export function Palette({ open, onClose, pages }: { open: boolean; onClose: () =
   }, [open]);
   const found = useMemo(() => {
     const wanted = text.trim().toLowerCase();
-    const every: Found[] = [
-      ...(datasets.data?.items ?? []).map((one) => ({ href: `/datasets/${encodeURIComponent(one.dataset)}`, name: one.dataset, kind: [one.domain, one.system].filter(Boolean).join(" / "), layer: one.layer })),
-      ...pages.map((one) => ({ href: one.href, name: one.name, kind: "page" })),
-    ];
+    const known: Found[] = pages.map((one) => ({ href: one.href, name: one.name, kind: "page" }));
+    const named: Found[] = (datasets.data?.items ?? []).map((one) => ({ href: `/datasets/${encodeURIComponent(one.dataset)}`, name: one.dataset, kind: [one.domain, one.system].filter(Boolean).join(" / "), layer: one.layer }));
+    const every = wanted ? [...named, ...known] : [...known, ...named];
     const hits = every.filter((one) => wanted.split(/\s+/).every((word) => `${one.name} ${one.kind}`.toLowerCase().includes(word)));
     if (/^(run|plan)-/.test(wanted)) hits.unshift({ href: `/runs/${wanted}`, name: wanted, kind: "run" });
     if (/^job-/.test(wanted)) hits.unshift({ href: `/jobs/${wanted}`, name: wanted, kind: "job" });
@@ -90,6 +89,7 @@ const SHORTCUTS: [string, string][] = [
   ["x", "choose the row"],
   ["a", "choose all that match"],
   ["r d", "replay, discard what is chosen"],
+  ["arrows, f", "in the graph: walk along edges, put a dataset into the middle"],
   ["Esc", "close"],
   ["?", "this sheet"],
 ];

@@ -43,13 +43,16 @@ export function TroubleState({ error, onRetry, what }: { error: unknown; onRetry
         : told.status === 401
           ? "The service asks who you are"
           : `${what ?? "This"} could not be loaded`;
+  // Advice for scripts is no advice for a reader of this page; what is not there does not come by asking again.
+  const gone = told.status === 404;
+  const hint = told.hint && !/^(GET|POST) \//.test(told.hint) ? told.hint : null;
   return (
     <section className="state bad" role="alert" data-state={`trouble-${told.status}`}>
       <h2>
         <Mark role={told.status === 403 ? "held" : "bad"} /> {title}
       </h2>
       <p>{told.message}</p>
-      {told.hint && <p className="muted">{told.hint}</p>}
+      {hint && <p className="muted">{hint}</p>}
       <p className="muted small">
         {told.code && <code>{told.code}</code>} {told.status > 0 && `status ${told.status}`}
         {told.requestId && (
@@ -59,7 +62,12 @@ export function TroubleState({ error, onRetry, what }: { error: unknown; onRetry
           </>
         )}
       </p>
-      {onRetry && (
+      {gone && (
+        <button type="button" className="btn" onClick={() => window.dispatchEvent(new Event("lakelogic:search"))}>
+          Search for it
+        </button>
+      )}
+      {onRetry && !gone && (
         <button type="button" className="btn" onClick={onRetry}>
           Try again
         </button>

@@ -36,12 +36,8 @@ def runs(
     after: Cursor = None, limit: Limit = 50,
 ) -> Response:  # fmt: skip
     """Runs, newest first; `next` goes on behind the last one. Several statuses may be asked for, or one pass."""
-    chosen = {
-        "dataset": dataset, "layer": layer, "domain": domain, "system": system, "engine": engine,
-        "pipeline_run_id": pipeline,
-    }  # fmt: skip
-    filters = {name: [value] for name, value in chosen.items() if value is not None} | (
-        {"status": status} if status else {}
+    filters = _filters(
+        status, dataset=dataset, pipeline_run_id=pipeline, layer=layer, domain=domain, system=system, engine=engine
     )
     position = read_cursor(after, _KINDS[sort])
     question = Question(
@@ -51,9 +47,16 @@ def runs(
 
 
 @router.get("/facets", response_model=FacetCounts, responses=trouble())
-def facets(caller: Asking, since: Since = None, until: Since = None) -> Response:
-    """How many runs have which status, dataset, layer, domain and engine."""
-    question = Question("started_at", since=since, until=until, among=_among(caller))
+def facets(
+    caller: Asking, status: Several, dataset: Word | None = None, pipeline: Word | None = None,
+    layer: Word | None = None, domain: Word | None = None, system: Word | None = None, engine: Word | None = None,
+    since: Since = None, until: Since = None,
+) -> Response:  # fmt: skip
+    """How many of the chosen runs have which status, dataset, layer, domain and engine, each without its own filter."""
+    filters = _filters(
+        status, dataset=dataset, pipeline_run_id=pipeline, layer=layer, domain=domain, system=system, engine=engine
+    )
+    question = Question("started_at", filters=filters, since=since, until=until, among=_among(caller))
     return answer({"total": None, "counts": action.count_runs(question)})
 
 
@@ -117,3 +120,8 @@ def _once(caller: Caller, key: str | None) -> str | None:
 def accepted(asked: Any) -> Response:
     """A job that was put into the queue, and where to follow it."""
     return answer(job_data(asked), 202, Location=f"/api/v1/jobs/{asked.work_id}")
+
+
+def _filters(status: list[str], **chosen: str | None) -> dict[str, list[str]]:
+    named = {name: [value] for name, value in chosen.items() if value is not None}
+    return named | ({"status": status} if status else {})
