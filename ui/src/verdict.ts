@@ -50,5 +50,9 @@ export function datasetRole(last: Short | null | undefined, waiting: number): Ro
   if (ran === "bad" || ran === "held" || ran === "warn") return ran;
   return waiting > 0 ? "bad" : "good";
 }
+/** What is not known is never shown as good: so it is while nobody has counted what waits. */
+export function unsure(role: Role): Role {
+  return role === "good" ? "unknown" : role;
+}
 export const LAYERS = ["reference", "bronze", "silver", "gold"];
 export const LETTER: Record<string, string> = { reference: "R", bronze: "B", silver: "S", gold: "G" };

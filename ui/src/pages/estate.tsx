@@ -4,11 +4,12 @@ import { Link } from "wouter";
 import { part, useGet } from "../api";
 import { age, count, plural, words } from "../format";
 import { Ago, Strip } from "../parts/bits";
+import { laneOf } from "../parts/groups";
 import { Letter, Mark } from "../parts/marks";
 import { Asked, Empty, Skeleton } from "../parts/state";
 import type { Act, Approval, Dataset, Page, Queue, Run, Short } from "../types";
 import { useChoices } from "../url";
-import { datasetRole, goodShare, gravity, judged, LAYERS, type Role, ranVerdict } from "../verdict";
+import { datasetRole, goodShare, gravity, judged, LAYERS, type Role, ranVerdict, unsure } from "../verdict";
 
 interface Tile extends Dataset {
   role: Role;
@@ -142,7 +143,7 @@ function Matrix({ items, queues, approvals }: { items: Dataset[]; queues: Queue[
                 <div className="who">
                   <strong>{domain}</strong>
                   <span className="muted small">{plural(members.length, "dataset")}</span>
-                  {systems.size > 1 && <span className="muted small"> · {plural(systems.size, "system")}</span>}
+                  {systems.size > 1 && <span className="muted small">{plural(systems.size, "system")}</span>}
                 </div>
                 {lanes.map((lane) => (
                   <Cell key={lane} lane={lane} tiles={members.filter((one) => laneOf(one) === lane && fits(one))} />
@@ -156,14 +157,6 @@ function Matrix({ items, queues, approvals }: { items: Dataset[]; queues: Queue[
     </>
   );
 }
-/** What is not known is never shown as good. */
-function unsure(role: Role): Role {
-  return role === "good" ? "unknown" : role;
-}
-/** Reference tables stand beside bronze: both are where rows come in. */
-function laneOf(one: { layer: string | null }): string {
-  return one.layer === "reference" ? "bronze" : (one.layer ?? "other");
-}
 function weight(tiles: Tile[]): number {
   return Math.min(...tiles.map((one) => gravity(one.role) * 1000 - Math.min(one.waiting, 900)));
 }
@@ -176,27 +169,34 @@ function Phrase({ on, href, role, children }: { on: boolean; href: string; role?
   );
 }
 
+const QUIET: Role[] = ["good", "skip", "unknown"];
+
 function Cell({ tiles, lane }: { tiles: Tile[]; lane: string }) {
   const [open, setOpen] = useState(false);
   if (!tiles.length) return <div className="cell" />;
   const sorted = [...tiles].sort((a, b) => gravity(a.role) - gravity(b.role) || b.waiting - a.waiting || a.entity.localeCompare(b.entity));
-  const fold = sorted.length > 8 ? sorted.filter((one) => one.role === "good" || one.role === "skip") : [];
-  const shown = open ? sorted : sorted.filter((one) => !fold.includes(one)).slice(0, 40);
+  // All that needs somebody, up to a screenful; the others only while there are few.
+  const calls = sorted.filter((one) => !QUIET.includes(one.role)).length;
+  const shown = open ? sorted : sorted.slice(0, Math.min(40, Math.max(8, calls)));
+  const rest = sorted.slice(shown.length);
+  const what = rest.every((one) => one.role === "good" || one.role === "skip") ? "healthy" : rest.every((one) => one.role === "unknown") ? "never run" : "more";
+  const twice = new Set(tiles.map((one) => one.entity).filter((name, number, all) => all.indexOf(name) !== number));
   return (
     <div className="cell" data-lane={lane}>
       {shown.map((one) => (
-        <TileLink key={one.dataset} tile={one} />
+        <TileLink key={one.dataset} tile={one} within={twice.has(one.entity) ? one.system : null} />
       ))}
-      {sorted.length > shown.length && (
-        <button type="button" className="fold" onClick={() => setOpen(true)}>
-          {count(sorted.length - shown.length)} {sorted.length - shown.length > fold.length ? "more" : "healthy"}
+      {(rest.length > 0 || open) && (
+        <button type="button" className="fold" aria-expanded={open} onClick={() => setOpen(!open)}>
+          {open ? "Fewer" : `${count(rest.length)} ${what}`}
         </button>
       )}
     </div>
   );
 }
 
-function TileLink({ tile }: { tile: Tile }) {
+/** One dataset; `within` is its system where another one has the same name. */
+function TileLink({ tile, within }: { tile: Tile; within: string | null }) {
   const last = judged<Short>(tile.recent) ?? tile.last_run ?? undefined;
   const status = ranVerdict(tile.last_run?.status);
   const under = status.role === "bad" || status.role === "held" || status.role === "warn" ? status.word : tile.waiting > 0 ? `${count(tile.waiting)} quarantined` : tile.last_run ? null : "Never run";
@@ -204,6 +204,7 @@ function TileLink({ tile }: { tile: Tile }) {
     <Link href={`/datasets/${part(tile.dataset)}`} className={`tile ${tile.role}`} title={tile.dataset} data-tile={tile.dataset}>
       <Mark role={status.role === "skip" || status.role === "good" ? tile.role : status.role} />
       <span className="name">
+        {within && <span className="muted">{within} </span>}
         {words(tile.entity)} {tile.layer === "reference" && <Letter layer="reference" />}
       </span>
       <span className="share">{goodShare(last)}</span>

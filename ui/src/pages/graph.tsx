@@ -1,24 +1,25 @@
 // What feeds this, what breaks if it breaks? Lanes from source to gold; never more than was asked; a list as its twin.
-import { type KeyboardEvent, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { type KeyboardEvent, useCallback, useMemo, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { part, query, useGet } from "../api";
 import { count, plural, words } from "../format";
 import { Tabs } from "../parts/bits";
+import { Groups } from "../parts/grouped";
+import { laneOf, onlySystem, systemOf } from "../parts/groups";
 import { lay } from "../parts/lanes";
 import { Letter, Mark } from "../parts/marks";
-import { Asked, Empty, Skeleton } from "../parts/state";
+import { Asked, Empty, NoMatch, Skeleton } from "../parts/state";
 import { Table } from "../parts/table";
 import type { ColumnLineage, Dataset, Graph, Page, Queue, Short } from "../types";
 import { useChoices } from "../url";
-import { datasetRole, goodShare, judged, type Role, ranVerdict } from "../verdict";
+import { datasetRole, goodShare, judged, type Role, ranVerdict, unsure } from "../verdict";
 
 const MOST = 300;
 
 function useRoom() {
-  const box = useRef<HTMLDivElement>(null);
   const [room, setRoom] = useState(1030);
-  useLayoutEffect(() => {
-    if (box.current) setRoom(box.current.clientWidth);
+  const box = useCallback((one: HTMLDivElement | null) => {
+    if (one) setRoom(one.clientWidth);
   }, []);
   return [box, room] as const;
 }
@@ -31,6 +32,7 @@ export default function GraphPage() {
   const datasets = useGet<Page<Dataset>>("/datasets?runs=14");
   const queues = useGet<Page<Queue>>("/quarantine");
   const columns = useGet<ColumnLineage>(choices.focus && choices.column ? `/lineage/columns/${part(choices.focus)}${query({ column: choices.column, depth: 10 })}` : null);
+  const systems = [...new Set((datasets.data?.items ?? []).map(systemOf))].sort();
   const names = (datasets.data?.items ?? []).map((one) => one.dataset).sort();
   return (
     <>
@@ -39,13 +41,24 @@ export default function GraphPage() {
         <div className="row wrap">
           <label className="row">
             <span className="label">Around</span>
-            <select className="select" style={{ width: 260 }} value={choices.focus ?? ""} onChange={(event) => choose({ focus: event.target.value || undefined, up: undefined, down: undefined, column: undefined })}>
+            <select className="select" style={{ width: 260 }} value={choices.focus ?? ""} onChange={(event) => choose({ focus: event.target.value || undefined, system: undefined, up: undefined, down: undefined, column: undefined })}>
               <option value="">the whole estate</option>
               {names.map((one) => (
                 <option key={one}>{one}</option>
               ))}
             </select>
           </label>
+          {!choices.focus && systems.length > 1 && (
+            <label className="row">
+              <span className="label">System</span>
+              <select className="select" style={{ width: 200 }} value={choices.system ?? ""} onChange={(event) => choose({ system: event.target.value || undefined })}>
+                <option value="">all of them</option>
+                {systems.map((one) => (
+                  <option key={one}>{one}</option>
+                ))}
+              </select>
+            </label>
+          )}
           {choices.focus && !choices.column && (
             <>
               <Steps name="up" value={up} onChange={(value) => choose({ up: String(value) })} />
@@ -61,7 +74,7 @@ export default function GraphPage() {
         </Asked>
       ) : (
         <Asked of={graph} what="The graph" skeleton={<Skeleton rows={8} height={46} />}>
-          {(told) => (told.datasets.length ? <Drawn graph={told} datasets={datasets.data?.items ?? []} queues={queues.data?.items ?? []} up={up} down={down} /> : <Empty title="There is no dataset"><p>Serve a folder with contracts.</p></Empty>)}
+          {(told) => (told.datasets.length ? <Drawn graph={told} datasets={datasets.data?.items ?? []} queues={queues.data?.items} up={up} down={down} /> : <Empty title="There is no dataset"><p>Serve a folder with contracts.</p></Empty>)}
         </Asked>
       )}
     </>
@@ -98,17 +111,22 @@ function ColumnPick({ dataset, column, onPick }: { dataset: string; column?: str
   );
 }
 
-function Drawn({ graph, datasets, queues, up, down }: { graph: Graph; datasets: Dataset[]; queues: Queue[]; up: number; down: number }) {
+function Drawn({ graph: whole, datasets, queues, up, down }: { graph: Graph; datasets: Dataset[]; queues: Queue[] | undefined; up: number; down: number }) {
   const [choices, choose] = useChoices();
+  const { graph, out } = useMemo(() => (choices.system && !whole.focus ? onlySystem(whole, choices.system) : { graph: whole, out: 0 }), [whole, choices.system]);
+  const many = graph.datasets.length > MOST;
   const [hot, setHot] = useState<string | null>(null);
   const [, go] = useLocation();
   const about = useMemo(() => new Map(datasets.map((one) => [one.dataset, one])), [datasets]);
-  const waiting = useMemo(() => new Map(queues.map((one) => [one.dataset, one.active])), [queues]);
+  const waiting = useMemo(() => new Map((queues ?? []).map((one) => [one.dataset, one.active])), [queues]);
   const edges = useMemo(() => graph.edges.map((one) => ({ from: one.upstream, to: one.downstream })), [graph]);
   const [box, room] = useRoom();
-  const laid = useMemo(() => lay(graph.datasets.map((one) => ({ id: one.dataset, lane: one.layer === "reference" ? "bronze" : (one.layer ?? "other") })), edges, room), [graph, edges, room]);
-  const roleOf = (name: string): Role => datasetRole(about.get(name)?.last_run, waiting.get(name) ?? 0);
-  const tab = choices.as ?? (graph.datasets.length > MOST ? "list" : "picture");
+  const laid = useMemo(() => lay((many ? [] : graph.datasets).map((one) => ({ id: one.dataset, lane: laneOf(one) })), edges, room, graph.focus ? 32 : undefined), [graph, many, edges, room]);
+  const roleOf = (name: string): Role => {
+    const role = datasetRole(about.get(name)?.last_run, waiting.get(name) ?? 0);
+    return queues ? role : unsure(role);
+  };
+  const tab = choices.as ?? "picture";
   const around = (name: string) => graph.edges.filter((one) => one.upstream === name || one.downstream === name).length;
   const walk = (event: KeyboardEvent, name: string) => {
     const next = event.key === "ArrowRight" ? graph.edges.find((one) => one.upstream === name)?.downstream : event.key === "ArrowLeft" ? graph.edges.find((one) => one.downstream === name)?.upstream : null;
@@ -135,11 +153,12 @@ function Drawn({ graph, datasets, queues, up, down }: { graph: Graph; datasets: 
           { id: "list", name: "List", count: graph.datasets.length },
         ]}
       />
-      {tab === "list" || graph.datasets.length > MOST ? (
-        <>
-          {graph.datasets.length > MOST && tab === "picture" && <p className="banner warn">{count(graph.datasets.length)} datasets are too many for one picture. Choose one to look around it.</p>}
-          <List graph={graph} roleOf={roleOf} />
-        </>
+      {graph.datasets.length === 0 ? (
+        <NoMatch what="datasets" onClear={() => choose({ system: undefined })} />
+      ) : tab === "list" ? (
+        <List graph={graph} roleOf={roleOf} />
+      ) : many ? (
+        <Groups graph={graph} roleOf={roleOf} box={box} room={room} />
       ) : (
         <>
           <div className="graph-box" ref={box} tabIndex={0} role="region" aria-label="Graph of datasets; the List tab holds the same">
@@ -181,11 +200,11 @@ function Drawn({ graph, datasets, queues, up, down }: { graph: Graph; datasets: 
                         {words(one.entity)} {one.layer === "reference" && <Letter layer="reference" />}
                       </span>
                       <span className="sub">
-                        {role === "held" || (role === "bad" && !bad) ? ranVerdict(dataset?.last_run?.status).word : bad ? `${count(bad)} quarantined` : last ? `${goodShare(last)} good` : "never run"} · {one.domain ?? "no domain"}
+                        {role === "held" || (role === "bad" && !bad) ? ranVerdict(dataset?.last_run?.status).word : bad ? `${count(bad)} bad` : last ? goodShare(last) : "Never run"} · {one.domain ?? "no domain"}
                       </span>
                     </Link>
                     {one.hidden.upstream > 0 && (
-                      <button type="button" className="gmore" style={{ left: spot.x - 30, top: spot.y + 13 }} aria-label={`${one.hidden.upstream} more upstream of ${one.dataset}`} onClick={() => choose({ up: String(up + 1) })}>
+                      <button type="button" className="gmore" style={{ left: spot.x - 28, top: spot.y + 13 }} aria-label={`${one.hidden.upstream} more upstream of ${one.dataset}`} onClick={() => choose({ up: String(up + 1) })}>
                         +{one.hidden.upstream}
                       </button>
                     )}
@@ -202,7 +221,8 @@ function Drawn({ graph, datasets, queues, up, down }: { graph: Graph; datasets: 
           <p className="muted small">
             {plural(graph.datasets.length, "dataset")}, {plural(graph.edges.length, "edge")}. Arrow keys walk along edges, <span className="kbd">f</span> puts a dataset into the middle, Enter opens it.
             {hot && ` ${hot}: ${plural(around(hot), "neighbour")}.`}
-            {graph.focus && (
+            {out > 0 && ` ${plural(out, "edge")} ${out === 1 ? "leads" : "lead"} out of the system.`}
+            {(graph.focus || choices.system) && (
               <>
                 {" "}
                 <button type="button" className="btn bare" onClick={() => go("/graph")}>
@@ -218,11 +238,20 @@ function Drawn({ graph, datasets, queues, up, down }: { graph: Graph; datasets: 
 }
 
 function List({ graph, roleOf }: { graph: Graph; roleOf: (name: string) => Role }) {
-  const rows = graph.datasets.map((one) => ({
-    one,
-    up: graph.edges.filter((edge) => edge.downstream === one.dataset).map((edge) => edge.upstream),
-    down: graph.edges.filter((edge) => edge.upstream === one.dataset).map((edge) => edge.downstream),
-  }));
+  const [choices, choose] = useChoices();
+  const find = (choices.find ?? "").toLowerCase();
+  const [up, down] = useMemo(() => {
+    const reads = new Map<string, string[]>();
+    const feeds = new Map<string, string[]>();
+    for (const { upstream, downstream } of graph.edges) {
+      reads.set(downstream, [...(reads.get(downstream) ?? []), upstream]);
+      feeds.set(upstream, [...(feeds.get(upstream) ?? []), downstream]);
+    }
+    return [reads, feeds];
+  }, [graph]);
+  const rows = graph.datasets
+    .filter((one) => `${one.dataset} ${systemOf(one)}`.toLowerCase().includes(find))
+    .map((one) => ({ one, up: up.get(one.dataset) ?? [], down: down.get(one.dataset) ?? [] }));
   const csv = () => {
     const quote = (text: string) => `"${text.replaceAll('"', '""')}"`;
     const lines = [["dataset", "layer", "domain", "system", "state", "reads", "feeds"], ...rows.map(({ one, up, down }) => [one.dataset, one.layer ?? "", one.domain ?? "", one.system ?? "", roleOf(one.dataset), up.join(" "), down.join(" ")])];
@@ -235,27 +264,32 @@ function List({ graph, roleOf }: { graph: Graph; roleOf: (name: string) => Role 
   };
   return (
     <div className="section">
-      <div className="row">
-        <button type="button" className="btn" onClick={csv}>
+      <div className="row wrap">
+        {(graph.datasets.length > 12 || find) && <input className="input" style={{ maxWidth: 280 }} aria-label="Search datasets" placeholder="Dataset, domain or system" value={choices.find ?? ""} onChange={(event) => choose({ find: event.target.value }, { replace: true })} />}
+        <button type="button" className="btn" disabled={rows.length === 0} onClick={csv}>
           Download {plural(rows.length, "row")} as CSV
         </button>
       </div>
-      <Table label="Graph as a list" heads={["Dataset", "Domain", "Reads", "Feeds"]}>
-        {rows.map(({ one, up, down }) => (
-          <tr key={one.dataset}>
-            <td>
-              <span className="row">
-                <Mark role={roleOf(one.dataset)} />
-                <Letter layer={one.layer} />
-                <Link href={`/datasets/${part(one.dataset)}`}>{one.dataset}</Link>
-              </span>
-            </td>
-            <td className="muted">{[one.domain, one.system].filter(Boolean).join(" / ")}</td>
-            <td className="small">{up.join(", ") || <span className="muted">its source</span>}</td>
-            <td className="small">{down.join(", ") || <span className="muted">–</span>}</td>
-          </tr>
-        ))}
-      </Table>
+      {rows.length === 0 ? (
+        <NoMatch what="datasets" onClear={() => choose({ find: undefined })} />
+      ) : (
+        <Table label="Graph as a list" heads={["Dataset", "Domain", "Reads", "Feeds"]}>
+          {rows.map(({ one, up, down }) => (
+            <tr key={one.dataset}>
+              <td>
+                <span className="row">
+                  <Mark role={roleOf(one.dataset)} />
+                  <Letter layer={one.layer} />
+                  <Link href={`/datasets/${part(one.dataset)}`}>{one.dataset}</Link>
+                </span>
+              </td>
+              <td className="muted nowrap">{[one.domain, one.system].filter(Boolean).join(" / ")}</td>
+              <td className="small">{up.join(", ") || <span className="muted">its source</span>}</td>
+              <td className="small">{down.join(", ") || <span className="muted">–</span>}</td>
+            </tr>
+          ))}
+        </Table>
+      )}
     </div>
   );
 }

@@ -5,7 +5,7 @@ import { get, part, query, Trouble, useGet } from "../api";
 import { count, middle, plural, words } from "../format";
 import { Ago, Shown } from "../parts/bits";
 import { Letter } from "../parts/marks";
-import { Asked, Empty, Skeleton, TroubleState } from "../parts/state";
+import { Asked, Empty, NoMatch, Skeleton, TroubleState } from "../parts/state";
 import { Table } from "../parts/table";
 import type { Dataset, Drill, Page, Sample, SourceLines, UpRow, Upstream, Value } from "../types";
 import { useChoices } from "../url";
@@ -19,21 +19,32 @@ interface Stop {
 }
 
 export default function Kpis({ dataset }: { dataset?: string }) {
-  const [choices] = useChoices();
+  const [choices, choose] = useChoices();
   const datasets = useGet<Page<Dataset>>("/datasets?runs=14");
   if (dataset && (choices.key || choices.at)) return <Chain dataset={dataset} />;
   return (
     <Asked of={datasets} what="The figures" skeleton={<Skeleton rows={10} />}>
       {(page) => {
-        const gold = page.items.filter((one) => one.layer === "gold" && (!dataset || one.dataset === dataset));
+        const all = page.items.filter((one) => one.layer === "gold" && (!dataset || one.dataset === dataset));
+        const gold = all.filter((one) => `${one.dataset} ${one.title ?? ""} ${one.domain ?? ""}`.toLowerCase().includes((choices.find ?? "").toLowerCase()));
         return (
           <>
             <div className="head">
               <h1>{dataset ?? "KPIs"}</h1>
-              <p className="finding">{gold.length ? "Choose a figure. It leads back to the rows it was made of, and theirs, down to the line of the file." : ""}</p>
+              <p className="finding">{all.length ? "Choose a figure. It leads back to the rows it was made of, and theirs, down to the line of the file." : ""}</p>
             </div>
+            {all.length > 8 && (
+              <div className="row wrap">
+                <input className="input" style={{ maxWidth: 320 }} aria-label="Search figures" placeholder="Dataset, title or domain" value={choices.find ?? ""} onChange={(event) => choose({ find: event.target.value }, { replace: true })} />
+                <span className="muted small" role="status">
+                  {plural(gold.length, "dataset")}
+                </span>
+              </div>
+            )}
             {gold.length ? (
               gold.map((one) => <Figures key={one.dataset} dataset={one} whole={Boolean(dataset)} />)
+            ) : all.length ? (
+              <NoMatch what="datasets" onClear={() => choose({ find: undefined })} />
             ) : (
               <Empty title="There is no gold dataset">
                 <p>Figures come from contracts of the layer gold.</p>
@@ -46,10 +57,24 @@ export default function Kpis({ dataset }: { dataset?: string }) {
   );
 }
 
+/** Whether an element was ever near the window: what nobody scrolls to is not asked for. */
+function useSeen() {
+  const box = useRef<HTMLElement>(null);
+  const [seen, setSeen] = useState(false);
+  useEffect(() => {
+    if (!box.current || seen) return;
+    const watcher = new IntersectionObserver(([entry]) => entry?.isIntersecting && setSeen(true), { rootMargin: "200px" });
+    watcher.observe(box.current);
+    return () => watcher.disconnect();
+  }, [seen]);
+  return [box, seen] as const;
+}
+
 function Figures({ dataset, whole }: { dataset: Dataset; whole: boolean }) {
-  const sample = useGet<Sample>(`/datasets/${part(dataset.dataset)}/sample?limit=${whole ? 200 : 6}`);
+  const [box, seen] = useSeen();
+  const sample = useGet<Sample>(seen ? `/datasets/${part(dataset.dataset)}/sample?limit=${whole ? 200 : 6}` : null);
   return (
-    <section className="section" aria-label={dataset.dataset}>
+    <section className="section" aria-label={dataset.dataset} ref={box}>
       <header>
         <h2>
           <Link className="plain" href={`/kpis/${part(dataset.dataset)}`}>

@@ -26,7 +26,8 @@ export function laneOrder(lane: string): number {
   return at < 0 ? order.length : at;
 }
 
-export function lay(nodes: { id: string; lane: string }[], edges: { from: string; to: string }[], room: number): Laid {
+/** `edge` is kept free before the first column and behind the last one. */
+export function lay(nodes: { id: string; lane: string }[], edges: { from: string; to: string }[], room: number, edge = 14): Laid {
   const lane = new Map(nodes.map((one) => [one.id, one.lane]));
   const inside = edges.filter((one) => lane.has(one.from) && lane.has(one.to) && one.from !== one.to);
   const depth = depths(nodes, inside, lane);
@@ -55,8 +56,9 @@ export function lay(nodes: { id: string; lane: string }[], edges: { from: string
     return { ...one, stops: [...stops, one.to] };
   });
   order(columns, ways.flatMap((one) => one.stops.slice(1).map((to, at) => [one.stops[at] as string, to] as const)));
-  const step = Math.max(204, Math.min(262, Math.floor(room / Math.max(1, columns.length))));
-  const node = step - 58;
+  const step = Math.max(166, Math.min(262, Math.floor((room - edge) / Math.max(1, columns.length))));
+  const gap = Math.max(30, Math.min(58, step - 140));
+  const node = step - gap;
   const heights = columns.map((ids) => ids.reduce((all, id) => all + (id.startsWith("~") ? PASS : SLOT), 0));
   const tallest = Math.max(SLOT, ...heights);
   const spots = new Map<string, Spot>();
@@ -64,12 +66,12 @@ export function lay(nodes: { id: string; lane: string }[], edges: { from: string
     let y = TOP + (tallest - (heights[column] ?? 0)) / 2;
     for (const id of ids) {
       const passes = id.startsWith("~");
-      spots.set(id, { id, x: column * step + 28, y: passes ? y + PASS / 2 - TALL / 2 : y + (SLOT - TALL) / 2 });
+      spots.set(id, { id, x: column * step + edge, y: passes ? y + PASS / 2 - TALL / 2 : y + (SLOT - TALL) / 2 });
       y += passes ? PASS : SLOT;
     }
   });
   const paths = ways.map((one) => drawn(one, spots, node));
-  return { spots, paths, lanes: spans.map((one) => ({ name: one.name, x: one.start * step, width: one.deep * step })), width: columns.length * step, height: TOP + tallest + 12, node };
+  return { spots, paths, lanes: spans.map((one) => ({ name: one.name, x: one.start ? one.start * step + edge - gap / 2 : 0, width: one.deep * step + (one.start ? 0 : edge - gap / 2) })), width: columns.length * step + edge - 2, height: TOP + tallest + 12, node };
 }
 
 /** Depth within a lane: the longest way of edges that stay in it; bounded, so that a circle cannot turn for ever. */
