@@ -32,6 +32,7 @@ export default function ContractPage({ dataset }: { dataset: string }) {
     <Asked of={found} what="The contract" skeleton={<Skeleton rows={14} />}>
       {(told) => {
         const files = [...new Set(told.origins.map((one) => one.file))];
+        const values = lines(told.document).filter((one) => one.value !== null).length;
         return (
           <>
             <div className="head">
@@ -48,7 +49,7 @@ export default function ContractPage({ dataset }: { dataset: string }) {
                 </span>
               </div>
               <p className="finding">
-                {plural(told.origins.length, "value")} out of {plural(files.length, "file")}
+                {plural(values, "value")} out of {plural(files.length, "file")}
                 {told.packs.length > 0 && ` and ${plural(told.packs.length, "policy pack")} (${told.packs.join(", ")})`}.
               </p>
             </div>

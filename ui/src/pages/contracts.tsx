@@ -2,7 +2,7 @@
 import { useState } from "react";
 import { Link } from "wouter";
 import { part, useGet } from "../api";
-import { plural } from "../format";
+import { middle, plural } from "../format";
 import { Letter, Mark } from "../parts/marks";
 import { Asked, Empty, NoMatch } from "../parts/state";
 import { Table } from "../parts/table";
@@ -66,12 +66,14 @@ export default function Contracts() {
                               {!one.enabled && <span className="chip skip">off</span>}
                             </span>
                           </td>
-                          <td className="muted">{[one.domain, one.system].filter(Boolean).join(" / ")}</td>
-                          <td>{one.owner ?? <span className="muted">nobody</span>}</td>
-                          <td className="wide-only">
-                            <span className="muted">{one.strategy}</span> <code>{one.target}</code>
+                          <td className="muted nowrap">{[one.domain, one.system].filter(Boolean).join(" / ")}</td>
+                          <td className="nowrap">{one.owner ?? <span className="muted">nobody</span>}</td>
+                          <td className="wide-only nowrap">
+                            <code>{one.target}</code> <span className="muted small">{one.strategy}</span>
                           </td>
-                          <td className="mono muted wide-only">{one.file}</td>
+                          <td className="mono muted wide-only nowrap" title={one.file}>
+                            {middle(one.file, 30)}
+                          </td>
                         </tr>
                       ))}
                     </Table>

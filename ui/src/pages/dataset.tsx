@@ -151,7 +151,11 @@ function Overview({ told, promise, queue, go }: { told: DatasetDetail; promise: 
                 </li>
               ))}
             </ul>
-            {rules.length > 6 && <span className="muted small">and {rules.length - 6} more</span>}
+            {rules.length > 6 && (
+              <Link className="small" href={`/quarantine?dataset=${part(told.dataset)}`}>
+                and {rules.length - 6} more
+              </Link>
+            )}
           </section>
         )}
         <section className="rows">
@@ -305,6 +309,7 @@ function RunsTab({ told }: { told: DatasetDetail }) {
 
 function Rows({ told }: { told: DatasetDetail }) {
   const sample = useGet<Sample>(`/datasets/${part(told.dataset)}/sample?limit=50`);
+  const numbers = new Set(told.fields.filter((one) => /^((tiny|small|big)?int|long|double|float|decimal)/.test(one.type)).map((one) => one.name));
   return (
     <Asked of={sample} what="The rows">
       {(one) =>
@@ -314,12 +319,12 @@ function Rows({ told }: { told: DatasetDetail }) {
               {one.rows.length} of {plural(one.total ?? 0, "row")} of <code>{one.table}</code>
               {one.version !== null && `, version ${one.version}`}. Masked values stay masked.
             </p>
-            <Table label="Rows" dense heads={one.columns}>
+            <Table label="Rows" dense heads={one.columns.map((name) => ({ name, num: numbers.has(name) }))}>
               {one.rows.map((row, number) => (
                 <tr key={number}>
                   {one.columns.map((name) => (
-                    <td key={name} className="mono nowrap">
-                      <span className="cell-text">
+                    <td key={name} className={`mono nowrap${numbers.has(name) ? " num" : ""}`}>
+                      <span className="cell-text" title={typeof row[name] === "string" && row[name].length > 36 ? row[name] : undefined}>
                         <Shown value={row[name]} />
                       </span>
                     </td>

@@ -84,6 +84,7 @@ export default function Exports() {
   );
 }
 
+const WORDS: Record<string, string> = { "not configured": "Not set up" };
 const STATE: Record<string, Role> = { "up to date": "good", exported: "good", current: "good", done: "good", failed: "bad", behind: "warn", "never exported": "unknown", "held back": "held" };
 
 function Deliveries({ items }: { items: Delivery[] }) {
@@ -102,7 +103,7 @@ function Deliveries({ items }: { items: Delivery[] }) {
           </td>
           <td className="mono">{one.target}</td>
           <td>
-            <VerdictChip verdict={{ role: one.error ? "bad" : (STATE[one.status] ?? "unknown"), word: words(one.status) }} title={one.error ?? undefined} />
+            <VerdictChip verdict={{ role: one.error ? "bad" : (STATE[one.status] ?? "unknown"), word: WORDS[one.status] ?? words(one.status) }} title={one.error ?? undefined} />
           </td>
           <td className="num">{one.exported_version ?? <span className="muted">never</span>}</td>
           <td className="num">{one.table_version ?? "–"}</td>

@@ -54,7 +54,7 @@ function Shown_({ run }: { run: Run }) {
               </Link>
             )}
             {bad > 0 && (
-              <Link className="btn first" href={`/quarantine?dataset=${part(run.dataset)}&run=${part(run.run_id)}`}>
+              <Link className="btn first" href={`/quarantine?dataset=${part(run.dataset)}&run=${part(run.run_id)}&state=all`}>
                 Open {plural(bad, "quarantined row")}
               </Link>
             )}
@@ -130,7 +130,7 @@ function sentence(run: Run, good: number, bad: number, rules: [string, number][]
       {run.files ? ` from ${plural(run.files, "file")}` : ""}; {share(good, good + bad)} of those judged are good
       {bad > 0 && (
         <>
-          , <Link href={`/quarantine?dataset=${part(run.dataset)}&run=${part(run.run_id)}`}>{count(bad)} quarantined</Link>
+          , <Link href={`/quarantine?dataset=${part(run.dataset)}&run=${part(run.run_id)}&state=all`} data-count={bad}>{count(bad)} quarantined</Link>
           {first && rules.length > 1 && ` under ${rules.length} rules, most of them ${words(first[0])} (${count(first[1])})`}
           {first && rules.length === 1 && ` by ${words(first[0])}`}
         </>

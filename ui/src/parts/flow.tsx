@@ -85,7 +85,7 @@ export function flowOf(told: Account, facets: Record<string, number> | null, mor
     }
     if (rest.length) {
       const value = rest.reduce((all, one) => all + one[1], 0);
-      nodes.push({ id: "rule:…", column, name: `${rest.length} more rules`, value, role: "bad", pattern: "hatch" });
+      nodes.push({ id: "rule:…", column, name: `under ${rest.length} more ${rest.length === 1 ? "rule" : "rules"}`, value, role: "bad", pattern: "hatch" });
       links.push({ from: "bad", to: "rule:…", value: width(value), role: "bad" });
     }
     if (failures > bad) notes.push(`A row can break several rules: ${count(failures)} failures on ${count(bad)} rows.`);
@@ -126,7 +126,7 @@ function laid(data: FlowData, width: number) {
       placed.push({ ...one, x: column * step, y: y + (slot - tall) / 2, tall });
       y += slot + 10;
     }
-    bottom = Math.max(bottom, y);
+    bottom = Math.max(bottom, y + 8);
   }
   const at = new Map(placed.map((one) => [one.id, one]));
   const spent = new Map<string, { in: number; out: number }>();
@@ -190,19 +190,25 @@ export function Flow({ data }: { data: FlowData }) {
               <g key={one.from + one.to}>{shape}</g>
             );
           })}
-          {placed.map((one) => (
-            <g key={one.id} className={`label ${one.role}${one.column > 0 ? " inner" : ""}`}>
-              <rect x={one.x} y={one.y} width={THICK} height={one.tall} rx="1" className={`fill-${one.role}`} />
-              <text x={one.x + THICK + 8} y={one.y + one.tall / 2 + (one.sub ? -3 : 4)}>
-                <tspan fontWeight="650">{count(one.value)}</tspan> {clip(one.name, 24)}
-              </text>
-              {one.sub && (
-                <text className="sub" x={one.x + THICK + 8} y={one.y + one.tall / 2 + 12}>
-                  {clip(one.sub, 30)}
+          {placed.map((one) => {
+            // A thin band that fans out leaves no room at its right: its words stand below it, on the left.
+            const left = one.column > 0 && one.tall < 30 && data.links.some((link) => link.from === one.id);
+            const x = left ? one.x - 6 : one.x + THICK + 8;
+            const y = one.y + one.tall / 2 + (left ? 18 : one.sub ? -3 : 4);
+            return (
+              <g key={one.id} className={`label ${one.role}${one.column > 0 ? " inner" : ""}`} textAnchor={left ? "end" : undefined}>
+                <rect x={one.x} y={one.y} width={THICK} height={one.tall} rx="1" className={`fill-${one.role}`} />
+                <text x={x} y={y}>
+                  <tspan fontWeight="650">{count(one.value)}</tspan> {clip(one.name, 24)}
                 </text>
-              )}
-            </g>
-          ))}
+                {one.sub && (
+                  <text className="sub" x={x} y={y + 15}>
+                    {clip(one.sub, 30)}
+                  </text>
+                )}
+              </g>
+            );
+          })}
         </svg>
       </div>
       {(data.notes.length > 0 || small) && (

@@ -1,6 +1,6 @@
 // The history of a dataset on one axis: rows by outcome, the good share, and how long it took.
 import { useLayoutEffect, useRef, useState } from "react";
-import { count, duration, share } from "../format";
+import { ago, count, duration, share } from "../format";
 import type { Run } from "../types";
 
 const GUTTER = 92;
@@ -24,6 +24,7 @@ export function History({ runs, onOpen }: { runs: Run[]; onOpen: (run: string) =
   const low = Math.min(...shares, 0.995);
   const floor = low > 0.9 ? 0.9 : low > 0.5 ? 0.5 : 0;
   const y = (value: number) => 8 + (1 - (value - floor) / (1 - floor)) * 52;
+  const ends: [number, "start" | "middle" | "end"][] = shown.length === 1 ? [[0, "middle"]] : [[0, step > 90 ? "middle" : "start"], [shown.length - 1, step > 90 ? "middle" : "end"]];
   const longest = Math.max(...shown.map((one) => one.duration_seconds ?? 0), 0.001);
   return (
     <div ref={box} className="rows">
@@ -65,7 +66,7 @@ export function History({ runs, onOpen }: { runs: Run[]; onOpen: (run: string) =
           </circle>
         ))}
       </svg>
-      <svg className="chart" width={width} height="48" role="img" aria-label={`Duration of the last ${shown.length} runs, at most ${duration(longest)}`}>
+      <svg className="chart" width={width} height="64" role="img" aria-label={`Duration of the last ${shown.length} runs, at most ${duration(longest)}`}>
         <text x="0" y="14">took</text>
         <text x={GUTTER - 8} y="14" textAnchor="end">{duration(longest)}</text>
         <line className="axis" x1={GUTTER} x2={width} y1="40.5" y2="40.5" />
@@ -77,6 +78,11 @@ export function History({ runs, onOpen }: { runs: Run[]; onOpen: (run: string) =
             </rect>
           );
         })}
+        {ends.map(([number, anchor]) => (
+          <text key={number} x={anchor === "end" ? width : anchor === "start" ? GUTTER : x(number)} y="57" textAnchor={anchor}>
+            {ago(shown[number]?.started_at)}
+          </text>
+        ))}
       </svg>
     </div>
   );
