@@ -1,4 +1,4 @@
-// Builds the page into the package: relative addresses, hashed names, packed twins, licences of what is inside.
+// Builds the page into the package: relative addresses, hashed names, packed twins, licences of what is inside, a limit on its weight.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
@@ -46,9 +46,34 @@ function packed(): Plugin {
   };
 }
 
+// In kB, packed with gzip; what a browser fetches before the first page stands is the first script, the styles and the fonts.
+const LIMITS = { first: 185, styles: 18, chunk: 75, all: 450 };
+
+function weighed(): Plugin {
+  return {
+    name: "weighed",
+    enforce: "post",
+    generateBundle(_options, bundle) {
+      const heavy: string[] = [];
+      let all = 0;
+      for (const [name, one] of Object.entries(bundle)) {
+        const body = one.type === "chunk" ? one.code : one.source;
+        const size = (name.endsWith(".woff2") ? Buffer.from(body).length : gzipSync(Buffer.from(body), { level: 9 }).length) / 1000;
+        if (!name.startsWith("assets/")) continue;
+        all += size;
+        const most = one.type === "chunk" ? (one.isEntry ? LIMITS.first : LIMITS.chunk) : name.endsWith(".css") ? LIMITS.styles : Number.POSITIVE_INFINITY;
+        if (size > most) heavy.push(`${name} weighs ${size.toFixed(1)} kB, at most ${most} may be`);
+      }
+      if (all > LIMITS.all) heavy.push(`all of it weighs ${all.toFixed(1)} kB, at most ${LIMITS.all} may be`);
+      if (heavy.length) this.error(`The page is too heavy: ${heavy.join("; ")}`);
+      this.info(`all of it weighs ${all.toFixed(1)} kB`);
+    },
+  };
+}
+
 export default defineConfig({
   base: "./",
-  plugins: [react(), licences(), packed()],
+  plugins: [react(), licences(), weighed(), packed()],
   build: {
     outDir: out,
     emptyOutDir: true,
