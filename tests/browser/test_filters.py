@@ -8,8 +8,6 @@ from typing import Any
 
 from playwright.sync_api import Page, Route, expect
 
-NOTHING = json.dumps({"items": [], "next": None})
-
 
 def answered(body: Any) -> Any:
     return lambda route: route.fulfill(status=200, body=json.dumps(body), content_type="application/json")

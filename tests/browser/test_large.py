@@ -34,7 +34,9 @@ def large(open_page) -> Page:
                 })  # fmt: skip
                 if layer != "bronze":
                     before = LAYERS[LAYERS.index(layer) - 1]
-                    edges.append({"upstream": f"{before}_sys{system}_entity{entity:02}", "downstream": name, "kinds": []})
+                    edges.append(
+                        {"upstream": f"{before}_sys{system}_entity{entity:02}", "downstream": name, "kinds": []}
+                    )
     page: Page = open_page("/contracts", trouble=True)
     page.route(re.compile(r"/api/v1/datasets\?"), lambda route: made_up(route, {"items": datasets, "next": None}))
     graph = {"focus": None, "datasets": datasets, "edges": edges, "unknown": []}

@@ -87,7 +87,7 @@ function Figures({ dataset, whole }: { dataset: Dataset; whole: boolean }) {
           {sample.data?.version !== null && sample.data?.version !== undefined && ` · version ${sample.data.version}`}
         </span>
       </header>
-      <Asked of={sample} what="Its rows" skeleton={<Skeleton rows={4} />}>
+      <Asked of={sample} what="Its rows" skeleton={seen ? <Skeleton rows={4} /> : <div style={{ minHeight: 120 }} />}>
         {(told) =>
           told.rows.length ? (
             <Table label={`Figures of ${dataset.dataset}`} heads={told.columns.map((name) => ({ name: words(name), num: numeric(told, name) }))}>
