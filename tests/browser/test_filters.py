@@ -117,3 +117,16 @@ def test_a_dead_link_offers_a_search_and_no_advice_for_scripts(open_page):
     state.get_by_role("button", name="Search for it").click()
     expect(page.get_by_role("combobox")).to_be_focused()
     expect(page.get_by_role("option").first).to_have_text("Estatepage")
+
+
+def test_a_count_beside_a_cause_is_how_many_rows_follow(open_page, address: str):
+    page = open_page("/quarantine?dataset=silver_orders&rule=missing_region")
+    expect(page.get_by_role("grid", name="Quarantined rows").locator(".vrow")).to_have_count(1)
+    filters = page.get_by_role("complementary", name="Filters")
+    expect(filters.get_by_role("link", name=re.compile("^missing customer"))).to_be_visible()
+    found = filters.locator("a:not([aria-current])")
+    told = found.evaluate_all("all => all.map((one) => [one.href, Number(one.querySelector('.n').textContent)])")
+    assert len(told) >= 6
+    for href, number in dict(told).items():
+        page.goto(href)
+        expect(page.locator(".finding strong").first).to_have_text(f"{number} row{'' if number == 1 else 's'}")

@@ -115,6 +115,11 @@ function One({ dataset, queues }: { dataset: string; queues: Queue[] }) {
   const state = choices.state ?? "active";
   const wanted = { state, rule: choices.rule ? [choices.rule] : [], category: choices.category ? [choices.category] : [], run: choices.run, source: choices.source };
   const facets = useGet<QueueFacets>(`/quarantine/${part(dataset)}/facets${query(wanted)}`, { keep: true });
+  // A facet is counted without its own filter, so that its numbers are what another value would bring.
+  const byRule = useWithout(dataset, wanted, "rule", facets.data);
+  const byCategory = useWithout(dataset, wanted, "category", facets.data);
+  const byRun = useWithout(dataset, wanted, "run", facets.data);
+  const bySource = useWithout(dataset, wanted, "source", facets.data);
   const path = `/quarantine/${part(dataset)}/rows${query({ ...wanted, limit: 100 })}`;
   const list = usePages<Page<QueueRow> & { total: number }>(path);
   const items = useMemo(() => (list.data?.pages ?? []).flatMap((one) => one.items), [list.data]);
@@ -178,16 +183,16 @@ function One({ dataset, queues }: { dataset: string; queues: Queue[] }) {
                   <Link href={href({ state: name === "active" ? undefined : name, row: undefined })} aria-current={state === name ? "true" : undefined}>
                     <Mark role={name === "active" ? "bad" : name === "replayed" ? "good" : "skip"} size={9} />
                     {name === "active" ? "waiting" : name}
-                    <span className="n">{count(queue?.[name])}</span>
+                    <span className="n">{count(facets.data ? (facets.data.counts.state?.[name] ?? 0) : queue?.[name])}</span>
                   </Link>
                 </li>
               ))}
             </ul>
           </section>
-          <Facet title="Rule" name="rule" counts={facets.data?.counts.rule} chosen={choices.rule} href={href} most={14} />
-          <Facet title="Category" name="category" counts={facets.data?.counts.category} chosen={choices.category} href={href} />
-          <Facet title="Run" name="run" counts={facets.data?.counts.run_id} chosen={choices.run} href={href} show={(value) => value.replace("run-", "")} most={5} />
-          <Facet title="Source" name="source" counts={facets.data?.counts.source} chosen={choices.source} href={href} show={(value) => middle(value, 24)} most={5} />
+          <Facet title="Rule" name="rule" counts={byRule?.rule} chosen={choices.rule} href={href} most={14} />
+          <Facet title="Category" name="category" counts={byCategory?.category} chosen={choices.category} href={href} />
+          <Facet title="Run" name="run" counts={byRun?.run_id} chosen={choices.run} href={href} show={(value) => value.replace("run-", "")} most={5} />
+          <Facet title="Source" name="source" counts={bySource?.source} chosen={choices.source} href={href} show={(value) => middle(value, 24)} most={5} />
         </Facets>
         <section className="section" aria-label="Rows">
           {filters.length > 0 && (
@@ -250,6 +255,14 @@ function One({ dataset, queues }: { dataset: string; queues: Queue[] }) {
       {act && <Decide kind={act.kind} dataset={dataset} chosen={act.chosen} onClose={() => setAct(null)} />}
     </>
   );
+}
+
+type Wanted = { state: string; rule: string[]; category: string[]; run?: string; source?: string };
+/** Counts under all filters but one; where that one is not chosen, those that are there already. */
+function useWithout(dataset: string, wanted: Wanted, name: "rule" | "category" | "run" | "source", all: QueueFacets | undefined): QueueFacets["counts"] | undefined {
+  const chosen = wanted[name]?.length;
+  const found = useGet<QueueFacets>(chosen ? `/quarantine/${part(dataset)}/facets${query({ ...wanted, [name]: undefined })}` : null, { keep: true });
+  return (chosen ? found.data : all)?.counts;
 }
 
 /** The ids of every row that a list would show, page after page. */
