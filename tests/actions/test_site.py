@@ -96,6 +96,14 @@ def test_a_dataset_tells_its_columns_rules_promises_and_history(site):
         assert wanted in text
 
 
+def test_a_run_that_found_nothing_new_is_neither_good_nor_the_judge_of_the_data(site, run_again):
+    assert run_again("people.yaml").status == "no_new_data"
+    build_site(EstateRequest(("contracts",)), "out/site")
+    text = (site / "index.html").read_text()
+    assert 'class="mark none">no new data<' in text
+    assert "50.0\u2009%" in text
+
+
 def test_a_site_is_made_again_as_a_whole_and_a_folder_of_others_is_left_alone(site, workspace):
     (site / "datasets/gone.html").write_text("of a dataset that is not there any more")
     build_site(EstateRequest(("contracts",)), "out/site")

@@ -57,6 +57,10 @@ class _Estate:
     def newest(self, dataset: str) -> dict[str, Any] | None:
         return next(iter(self.runs.get(dataset, ())), None)
 
+    def judged(self, dataset: str) -> dict[str, Any] | None:
+        """The newest run that read a row: one that found nothing new says nothing about the data."""
+        return next((run for run in self.runs.get(dataset, ()) if run["counts_source"]), None)
+
     def domains(self) -> dict[str, list[Member]]:
         found: dict[str, list[Member]] = {}
         for member in self.members:
@@ -124,9 +128,9 @@ def _listing(estate: _Estate, members: Sequence[Member], depth: int) -> h.Html:
         run, queue = estate.newest(member.dataset), estate.queues.get(member.dataset)
         contract = member.loaded.contract
         rows.append((
-            _to(member.dataset, depth), member.layer, h.mark(run["status"] if run else None), _good_share(run),
-            queue.total if queue else None, contract.info.title, member.owner, contract.info.data_product,
-            run["started_at"] if run else None,
+            _to(member.dataset, depth), member.layer, h.mark(run["status"] if run else None),
+            _good_share(estate.judged(member.dataset)), queue.total if queue else None, contract.info.title,
+            member.owner, contract.info.data_product, run["started_at"] if run else None,
         ))  # fmt: skip
     heads = ("dataset", "layer", "newest run", "good", "quarantined", "what it is", "owner", "product", "ran")
     return h.table(heads, rows, "No contract was found here.", numbers=(3, 4))

@@ -12,7 +12,7 @@ from typing import Any
 from lakelogic.version import VERSION
 
 _MARKS = {
-    "succeeded": "good", "no_new_data": "good", "partial": "late", "gated": "held", "held_back": "held",
+    "succeeded": "good", "no_new_data": "none", "partial": "late", "gated": "held", "held_back": "held",
     "failed": "bad", "skipped": "none",
 }  # fmt: skip
 
