@@ -50,9 +50,9 @@ def browser() -> Iterator[Any]:
         launched.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def estate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
-    """The lab with a closed gate beside it, and the address of a service over it."""
+    """The lab with a closed gate beside it, and the address of a service over it; each file of tests has its own."""
     module = _estate_module()
     folder = tmp_path_factory.mktemp("page") / "estate"
     places = module.build(folder, whole=False)
@@ -60,7 +60,7 @@ def estate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str
         yield folder, address
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def mounted(estate: tuple[Path, str]) -> Iterator[str]:
     """A second service over the same estate, behind a proxy that has it under /lake."""
     module = _estate_module()
