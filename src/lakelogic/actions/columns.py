@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -21,6 +23,7 @@ from lakelogic.sql.types import Type
 
 Domains = frozenset[str | None] | None
 _STAMPS = "_lakelogic_"
+_Place = tuple[str, str]  # a dataset, table or file, and one of its columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,8 @@ class ColumnGraph:
     masks: dict[str, dict[str, str]] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
     unknown: dict[str, str] = field(default_factory=dict)
+    cleared: dict[str, frozenset[str]] = field(default_factory=dict)  # fields that say `pii: false`
+    _hidden: frozenset[_Place] | None = None
 
     def above(self, dataset: str, column: str) -> list[Edge]:
         """What a column is made of."""
@@ -63,20 +68,40 @@ class ColumnGraph:
         return [one for one in self.edges if one.dataset == dataset and one.column == column]
 
     def concealed(self, dataset: str) -> frozenset[str]:
-        """Columns that are in clear here and masked somewhere further down: who looks up from there sees them not."""
-        hidden: dict[tuple[str, str], None] = {
-            (name, column): None for name, masks in self.masks.items() for column in masks
-        }
-        waiting = list(hidden)
-        while waiting:
-            at = waiting.pop()
-            for edge in self.above(*at):
-                known = (edge.dataset or edge.name, edge.column)
-                if edge.column != EVERY_COLUMN and known not in hidden:
-                    hidden[known] = None
-                    waiting.append(known)
+        """Columns that show here, in clear, what is masked somewhere else on the way of its values.
+
+        That is every column that a masked one is made of. Where it is made of one alone, that column is what is
+        masked, and whatever else is made of it shows it too: an envelope that was packed in the first table holds the
+        address that the second one masks. What only counts values, or says that they are there, does not; and a
+        field that says `pii: false` is believed.
+        """
+        if self._hidden is None:
+            self._hidden = self._hiding()
         own = self.masks.get(dataset, {})
-        return frozenset(column for name, column in hidden if name == dataset and column not in own)
+        return frozenset(column for name, column in self._hidden if name == dataset and column not in own)
+
+    def _hiding(self) -> frozenset[_Place]:
+        masked = {(name, column) for name, masks in self.masks.items() for column in masks}
+        above: defaultdict[_Place, set[_Place]] = defaultdict(set)
+        below: defaultdict[_Place, set[_Place]] = defaultdict(set)
+        for edge in self.edges:
+            if edge.column != EVERY_COLUMN:
+                upper, lower = (edge.dataset or edge.name, edge.column), (edge.below, edge.below_column)
+                above[lower].add(upper)
+                if edge.origin.tells and lower not in masked and lower[1] not in self.cleared.get(lower[0], ()):
+                    below[upper].add(lower)
+        alone = {lower: uppers for lower, uppers in above.items() if len(uppers) == 1}
+        return _closure(masked, above) | _closure(_closure(masked, alone) - masked, below)
+
+
+def _closure(start: AbstractSet[_Place], steps: Mapping[_Place, AbstractSet[_Place]]) -> frozenset[_Place]:
+    """These places and all that lie behind them."""
+    found, waiting = set(start), list(start)
+    while waiting:
+        further = steps.get(waiting.pop(), frozenset()) - found
+        found |= further
+        waiting += further
+    return frozenset(found)
 
 
 @lru_cache(maxsize=4)
@@ -101,6 +126,9 @@ def _graph(served: Served, version: int) -> ColumnGraph:
             if column.on_good and not column.name.startswith(("~", _STAMPS))
         }
         graph.masks[member.dataset] = {mask.column: mask.strategy for mask in plan.masks if "~" not in mask.column}
+        graph.cleared[member.dataset] = frozenset(
+            one.name for one in contract.model.fields if "pii" in one.model_fields_set and not one.pii
+        )
         for column, origins in column_origins(plan).items():
             if column not in graph.types[member.dataset]:
                 continue

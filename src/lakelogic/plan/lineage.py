@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from lakelogic import names
@@ -28,12 +28,14 @@ from lakelogic.plan.nodes import (
     RowWise,
     Stack,
     Window,
+    WindowFunction,
 )
 from lakelogic.sql.expressions import Call, Column, Expression, columns_of
 
 Kind: TypeAlias = Literal["copied", "joined", "derived", "masked", "aggregated"]
 # What happened to a value on a way of several steps is what changed it most.
 _STRENGTH: Mapping[str, int] = {"copied": 0, "joined": 1, "derived": 2, "masked": 3, "aggregated": 4}
+_COUNTS = frozenset({"count", "count_all", "count_distinct", "approx_count_distinct"})
 EVERY_COLUMN = "*"  # a number of rows comes from the rows, not from one of their columns
 
 
@@ -47,18 +49,23 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A landed column of the source, or of a link by its name in the contract."""
+    """A landed column of the source, or of a link by its name in the contract.
+
+    `tells`: whether its values can be seen in what is made of it. A count, a position among rows and whether a value
+    is there do not show it.
+    """
 
     place: str
     column: str
     kind: Kind
     steps: tuple[Step, ...] = ()
+    tells: bool = True
 
-    def then(self, kind: Kind, step: Step | None) -> Origin:
+    def then(self, kind: Kind, step: Step | None, *, tells: bool = True) -> Origin:
         """The same origin, one step further on."""
         strongest = max(self.kind, kind, key=_STRENGTH.__getitem__)
         known = (*self.steps, step) if step is not None and step not in self.steps else self.steps
-        return Origin(self.place, self.column, strongest, known)
+        return Origin(self.place, self.column, strongest, known, self.tells and tells)
 
 
 Origins: TypeAlias = tuple[Origin, ...]
@@ -119,17 +126,14 @@ def _after(node: Node, frame: _Frame, frames: _Frames) -> _Frame:
             return {**frame, **made}
         case Rank():
             by = [*node.partition, *(one.value for one in node.order)]
-            return {**frame, node.output: _together(by, frame, "derived", Step(node.label, "; ".join(node.detail)))}
+            step = Step(node.label, "; ".join(node.detail))
+            return {**frame, node.output: _together(by, frame, "derived", step, tells=False)}
         case Window():
             around = [*node.partition, *(one.value for one in node.order)]
             return {
                 **frame,
                 **{
-                    one.name: _together(
-                        [*one.args, *around], frame, "derived",
-                        Step(node.label, f"{one.function}({', '.join(map(_plain, one.args))}) over rows"),
-                    )
-                    for one in node.functions
+                    one.name: _seen_over(one, around, frame, node.label) for one in node.functions
                 },
             }  # fmt: skip
         case Expand():
@@ -158,7 +162,8 @@ def _opened(opening: Opening, frame: _Frame, frames: _Frames) -> _Frame:
                 values = [*([one.value] if one.value is not None else []), *one.more]
                 shown = ", ".join(map(_plain, values)) or EVERY_COLUMN
                 step = Step(opening.label, f"{one.function}({shown})")
-                made[one.name] = _together(values, frame, "aggregated", step) or _rows(frame, step)
+                tells = one.function not in _COUNTS
+                made[one.name] = _together(values, frame, "aggregated", step, tells=tells) or _rows(frame, step)
             return made
         case Pairs():
             return {**frame, **_taken(opening.take, frames.of(opening.link))}
@@ -183,21 +188,39 @@ def _taken(take: Sequence[tuple[str, str]], link: _Frame) -> _Frame:
 def _made(value: Expression, frame: _Frame, label: str, *, quiet: bool = False) -> Origins:
     if isinstance(value, Column):
         return frame.get(value.name, ())
-    return _together([value], frame, "derived", None if quiet else Step(label, _plain(value)))
+    step = None if quiet else Step(label, _plain(value))
+    return _together([value], frame, "derived", step, tells=not _is_absence(value))
 
 
-def _together(values: Iterable[Expression], frame: _Frame, kind: Kind, step: Step | None) -> Origins:
+def _is_absence(value: Expression) -> bool:
+    """Whether it only says if a column has a value."""
+    return isinstance(value, Call) and value.function == "is_null" and isinstance(value.args[0], Column)
+
+
+def _seen_over(one: WindowFunction, around: Sequence[Expression], frame: _Frame, label: str) -> Origins:
+    """What a function over other rows is made of: what it takes shows in it, what rows are ordered by does not."""
+    step = Step(label, f"{one.function}({', '.join(map(_plain, one.args))}) over rows")
+    taken = _together(one.args, frame, "derived", step, tells=one.function not in _COUNTS)
+    return _distinct([*taken, *_together(around, frame, "derived", step, tells=False)])
+
+
+def _together(
+    values: Iterable[Expression], frame: _Frame, kind: Kind, step: Step | None, *, tells: bool = True
+) -> Origins:
     used = [name for value in values for name in sorted(columns_of(value))]
-    return _distinct(origin.then(kind, step) for name in used for origin in frame.get(name, ()))
+    return _distinct(origin.then(kind, step, tells=tells) for name in used for origin in frame.get(name, ()))
 
 
 def _distinct(origins: Iterable[Origin]) -> Origins:
-    """Each landed column once, by the way on which most happened to it."""
+    """Each landed column once, by the way on which most happened to it; one way that tells is enough."""
     best: dict[tuple[str, str], Origin] = {}
     for origin in origins:
         known = best.get((origin.place, origin.column))
         if known is None or _STRENGTH[origin.kind] > _STRENGTH[known.kind]:
-            best[origin.place, origin.column] = origin
+            tells = origin.tells or (known is not None and known.tells)
+            best[origin.place, origin.column] = replace(origin, tells=tells)
+        elif origin.tells and not known.tells:
+            best[origin.place, origin.column] = replace(known, tells=True)
     return tuple(best.values())
 
 
