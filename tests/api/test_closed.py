@@ -85,7 +85,7 @@ def test_a_role_reaches_as_far_as_its_domain(serve, token):
 
 def test_an_identity_provider_is_believed_only_what_it_signed(serve, lab: Path):
     jwt = pytest.importorskip("jwt")
-    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
     private, stranger = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     key = json.loads(jwt.algorithms.ECAlgorithm.to_jwk(private.public_key())) | {
@@ -112,6 +112,10 @@ def test_an_identity_provider_is_believed_only_what_it_signed(serve, lab: Path):
     assert status(right, stranger) == 401
     assert status(right, "secret" * 8, "HS256") == 401
     assert status(right, None, "none") == 401
+    # A key of another kind than the token says, and names that are none.
+    assert status(right, rsa.generate_private_key(65537, 2048), "RS256") == 401
+    for name in ("", ["ada"], "a\0b", "a" * 201):
+        assert status(right | {"email": name, "sub": ""}) == 401
     assert status(right | {"lakelogic_roles": {"lab": "viewer"}}) == 403
     assert status(right | {"lakelogic_roles": None}) == 404
 

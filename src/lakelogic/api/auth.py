@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -10,11 +11,14 @@ from fastapi import Depends, Request
 
 from lakelogic.actions.access import check_token, ever_had_tokens
 from lakelogic.actions.quarantine import person
+from lakelogic.api.answers import printable
 from lakelogic.api.problems import Unknown
 from lakelogic.api.settings import Oidc, Settings
 from lakelogic.errors import MissingExtra, Refused
 from lakelogic.ledger.access import EVERYWHERE, ROLES
 
+log = logging.getLogger("lakelogic.api")
+_LONGEST_NAME = 200
 _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"]
 
 
@@ -93,8 +97,12 @@ class _Provider:
                 text, self._key(text), algorithms=_ALGORITHMS, audience=oidc.audience, issuer=oidc.issuer,
                 options={"require": ["exp", "iss", "aud", "sub"]}, leeway=30,
             )  # fmt: skip
-        except (jwt.PyJWTError, ValueError, OSError) as error:
-            # Which check failed is for our log, not for whoever tries.
+            who = str(printable(_claimed(claims, oidc.person_claim) or _claimed(claims, "sub") or ""))
+            if not 0 < len(who) <= _LONGEST_NAME:
+                raise ValueError("says nobody's name")
+        except (jwt.PyJWTError, ValueError, TypeError, OSError) as error:
+            # Which check failed is for our log, not for whoever tries. A key of another kind is a TypeError.
+            log.info("a token of %s was refused: %s", oidc.issuer, type(error).__name__)
             raise Unknown("The token is not known, has expired or was revoked.", hint="Sign in again.") from error
         roles = claims.get(oidc.roles_claim)
         if isinstance(roles, str):
@@ -102,7 +110,7 @@ class _Provider:
         found = (
             {str(domain): role for domain, role in roles.items() if role in ROLES} if isinstance(roles, dict) else {}
         )
-        return Caller(str(claims.get(oidc.person_claim) or claims["sub"]), found)
+        return Caller(who, found)
 
     def _key(self, text: str) -> Any:
         jwt, place = self._jwt, self._oidc.keys
@@ -123,9 +131,18 @@ class _Provider:
         raise ValueError("no such key")
 
 
+def _claimed(claims: Mapping[str, Any], name: str) -> str | None:
+    """A claim that is text; who somebody is must not be guessed from anything else."""
+    found = claims.get(name)
+    if found is not None and not isinstance(found, str):
+        raise ValueError(f"`{name}` is no text")
+    return found
+
+
 def caller(request: Request) -> Caller:
     """Who asks; found out before the route is reached."""
     found: Caller = request.app.state.service.door.caller(request.headers.get("authorization"))
+    request.state.person = found.person  # from here on they have a rate of their own
     return found
 
 
