@@ -186,12 +186,29 @@ def test_a_number_that_nobody_could_read_is_a_problem_of_the_contract(client):
         assert "digits" in answer.json()["diagnostics"][0]["message"]
 
 
-def test_another_made_up_token_with_every_request_is_no_way_around_the_rate(serve):
+def test_made_up_tokens_share_the_rate_of_their_address_however_often_each_is_sent(serve, token):
+    let_in = token("ada", everywhere="viewer")
+    few = serve(requests_per_second=0.01, burst=4)
+
+    def statuses(tokens, path):
+        return [few.get(path, headers={"Authorization": f"Bearer {one}"}).status_code for one in tokens]
+
+    assert statuses([let_in], f"{API}/me") == [200]
+    # Also where nobody looks at the token.
+    assert statuses(["a", "a", "b"], "/health") == [200, 200, 200]
+    assert statuses(["a", "b", "c"], "/health") == [429, 429, 429]
+    # Whoever was let in before has a rate of their own; a made-up token in front of theirs does not help it.
+    assert statuses([let_in], f"{API}/me") == [200]
+    both = [("Authorization", "Bearer a"), ("Authorization", f"Bearer {let_in}")]
+    assert few.get(f"{API}/me", headers=both).status_code == 429
+
+
+def test_a_person_has_one_rate_however_many_tokens_they_have_and_however_they_write_them(serve, token):
+    written = [f"{' ' * at}{token('ada', everywhere='viewer')}" for at in range(2)]
     few = serve(requests_per_second=0.01, burst=3)
-    asked = [few.get("/health", headers={"Authorization": f"Bearer {at}"}).status_code for at in range(5)]
-    assert asked == [200, 200, 200, 429, 429]
-    # Whoever was let in before goes on with what they have left.
-    assert few.get("/health", headers={"Authorization": "Bearer 1"}).status_code == 200
+    asked = [few.get(f"{API}/me", headers={"Authorization": f"Bearer {one}"}).status_code for one in written * 4]
+    # The first of each takes from the address, the others from the person.
+    assert asked == [200, 200, 200, 200, 200, 429, 429, 429]
 
 
 def test_a_key_that_was_used_for_other_choices_is_refused(client):

@@ -68,13 +68,15 @@ class Shield:
         self._settings = settings
         self._hosts = host_names(settings)
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._known: OrderedDict[str, str] = OrderedDict()  # whom a token has let in before
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        # The first of several, as the routes read it.
+        headers = {n.decode("latin-1").lower(): value.decode("latin-1") for n, value in reversed(scope["headers"])}
         given = headers.get("x-request-id", "")
         request_id = given if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
         scope.setdefault("state", {})["request_id"] = request_id
@@ -107,6 +109,8 @@ class Shield:
         except asyncio.CancelledError:
             task.cancel()
             raise
+        if (person := scope["state"].get("person")) is not None:
+            self._remember(_sent(scope, headers), person)
         refused: tuple[int, str, str, int | None] | None = None
         if not done:
             task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
@@ -136,14 +140,12 @@ class Shield:
         if self._is_foreign(scope, headers):
             return 403, "Another site's page cannot ask here.", Refused.code, None
         length = headers.get("content-length", "0")
-        if not length.isdigit() or int(length) > settings.most_body_bytes:
+        if not (length.isascii() and length.isdigit()) or int(length) > settings.most_body_bytes:
             return 413, f"A body has at most {settings.most_body_bytes:,} bytes.", UsageError.code, None
-        client = (scope.get("client") or ("?",))[0]
-        given = headers.get("authorization", "")
-        who = f"{client} {hashlib.sha256(given.encode('latin-1', 'replace')).hexdigest()[:16] if given else ''}"
-        # Somebody new takes from what their address has: another made-up token with every request is no way around.
-        wait = self._wait(client) if who not in self._buckets else None
-        wait = self._wait(who) if wait is None else wait
+        # A token that never let anybody in takes from what its address has, and every token of a person from what
+        # the person has: neither made-up ones nor many are a way around.
+        person = self._known.get(_sent(scope, headers))
+        wait = self._wait(_address(scope) if person is None else f"person {person}")
         if wait is not None:
             return 429, "Too many requests.", UsageError.code, wait
         return None
@@ -171,6 +173,12 @@ class Shield:
             self._buckets.popitem(last=False)
         return None if allowed else max(1, round((1 - left) / rate))
 
+    def _remember(self, sent: str, person: str) -> None:
+        self._known[sent] = person
+        self._known.move_to_end(sent)
+        if len(self._known) > _MOST_CALLERS:
+            self._known.popitem(last=False)
+
     @staticmethod
     async def _say(send: Any, request_id: str, status: int, title: str, code: str, wait: int | None) -> None:
         told = {"type": "about:blank", "title": title, "status": status, "code": code, "request_id": request_id}
@@ -180,6 +188,16 @@ class Shield:
             headers.append((b"retry-after", str(wait).encode()))
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
+
+
+def _address(scope: Scope) -> str:
+    return str((scope.get("client") or ("?",))[0])
+
+
+def _sent(scope: Scope, headers: dict[str, str]) -> str:
+    """An address with the hash of the token that it sent; the token itself is not kept."""
+    given = headers.get("authorization", "").encode("latin-1", "replace")
+    return f"{_address(scope)} {hashlib.sha256(given).hexdigest()[:16]}"
 
 
 def _bare(host: str) -> str:
