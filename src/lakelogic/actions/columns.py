@@ -113,10 +113,11 @@ def _graph(served: Served, version: int) -> ColumnGraph:
     for member in members:
         contract = member.loaded.contract
         source = contract.source.path or (contract.server.path if contract.server else None)
-        above = {Plan.SOURCE: (_maker(source, made_at, catalog), str(source or Plan.SOURCE))}
+        said = member.loaded.as_written
+        above = {Plan.SOURCE: (_maker(source, made_at, catalog), str(said(source) or Plan.SOURCE))}
         for link in contract.links:
             place = link.table or link.path
-            above[link.name] = (_maker(place, made_at, catalog), str(place or link.name))
+            above[link.name] = (_maker(place, made_at, catalog), str(said(place) or link.name))
         plan = _planned(member, above, graph)
         if plan is None:
             continue

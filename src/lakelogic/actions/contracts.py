@@ -58,10 +58,12 @@ def explain(
     engine: str | None = None,
     sql: bool = False,
     packs: PackChoice | None = None,
+    for_others: bool = False,
 ) -> Explained:
     """The plan of a contract, which must be one that can run; columns of source and links are looked at where they are.
 
-    With `sql`, as the statement or frames that an engine will run, over the real source.
+    With `sql`, as the statement or frames that an engine will run, over the real source. `for_others` leaves out what
+    the contract took from this machine's environment.
     """
     from lakelogic.plan.compile import compile_contract, load_checked
     from lakelogic.plan.explain import as_data, as_text
@@ -77,7 +79,10 @@ def explain(
         text = lowered(loaded, engine)
         return Explained(text, {"engine": engine, "sql": text})
     text = as_text(compiled.plan, compiled.checks, settings.target_path, strategy_of(loaded.contract).kind)
-    return Explained(text, as_data(compiled.plan, compiled.checks))
+    data = as_data(compiled.plan, compiled.checks)
+    if for_others:
+        text, data["links"] = loaded.as_written(text), loaded.as_written(data["links"])
+    return Explained(text, data)
 
 
 @dataclass(frozen=True, slots=True)

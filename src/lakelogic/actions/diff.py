@@ -64,8 +64,9 @@ class Difference:
 
 
 def difference(before: Loaded, after: Loaded) -> Difference:
-    """What the second contract says differently, values that are not written included."""
-    old, new = (dict(_leaves(one.contract.model_dump(mode="json", by_alias=True), "")) for one in (before, after))
+    """What the second contract says differently, values that are not written included; variables stay references."""
+    whole = (one.as_written(one.contract.model_dump(mode="json", by_alias=True)) for one in (before, after))
+    old, new = (dict(_leaves(one, "")) for one in whole)
     fields_gone = _fields(old) - _fields(new)
     fields_new = _fields(new) - _fields(old)
     found = [

@@ -67,7 +67,8 @@ def upstream(
         traced = _traced(row.member, [row.values])
     except SourceError as error:
         return {"row": _described(served, row), "upstreams": [_gone(row, error)], "not_shown": 0}
-    shown = [one for one in traced.places if only is None or one.place == only]
+    said = row.member.loaded.as_written
+    shown = [one for one in traced.places if only is None or said(one.place) == only]
     if not shown:
         raise NotFound(f"The row was not made of anything called `{only}`.", hint="Take a `name` that was told.")
     found = [_told(served, row.member, traced, one, domains, skip, limit) for one in shown]
@@ -80,7 +81,8 @@ def _gone(row: _Row, error: SourceError) -> dict[str, Any]:
     source = row.member.loaded.contract.source
     return {
         "kind": "table" if source.resolved_type in ("table", "delta", "iceberg") else "file", "role": "source",
-        "name": str(source.path or ""), "dataset": None, "layer": None, "version": None, "exact": False,
+        "name": row.member.loaded.as_written(str(source.path or "")), "dataset": None, "layer": None,
+        "version": None, "exact": False,
         "why": [error.message], "through": [], "where": None, "total": 0, "columns": [], "hidden": [], "rows": [],
         "next": None,
     }  # fmt: skip
@@ -232,7 +234,8 @@ def _told(
     shown = [name for name in place.columns if not name.startswith("_lakelogic_")]
     total = place.rows.num_rows
     return {
-        "kind": "file" if is_file else "dataset" if maker else "table", "role": place.role, "name": place.place,
+        "kind": "file" if is_file else "dataset" if maker else "table", "role": place.role,
+        "name": below.loaded.as_written(place.place),
         "dataset": maker.dataset if maker else None, "layer": maker.layer if maker else None,
         "version": place.version, "exact": place.exact, "why": list(place.why),
         "through": [{"label": label, "detail": detail} for label, detail in traced.steps],

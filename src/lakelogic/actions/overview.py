@@ -47,13 +47,13 @@ def datasets(served: Served, domains: Domains, runs: int = 1) -> list[dict[str, 
 
 def described(member: Member) -> dict[str, Any]:
     """What a dataset is, out of its contract."""
-    contract = member.loaded.contract
+    contract, said = member.loaded.contract, member.loaded.as_written
     return {
         "dataset": member.dataset, "entity": member.entity, "layer": member.layer, "domain": member.domain,
-        "system": member.system, "data_product": contract.info.data_product, "owner": member.owner,
-        "title": contract.info.title, "description": contract.info.description, "enabled": member.enabled,
+        "system": member.system, "data_product": contract.info.data_product, "owner": said(member.owner),
+        "title": said(contract.info.title), "description": contract.info.description, "enabled": member.enabled,
         "contract_version": contract.contract_version, "file": member.file,
-        "strategy": contract.materialization.strategy, "target": contract.materialization.target_path,
+        "strategy": contract.materialization.strategy, "target": said(contract.materialization.target_path),
         "primary_key": list(contract.key or ()),
     }  # fmt: skip
 
@@ -167,5 +167,8 @@ def pipeline_summary(served: Served, domains: Domains) -> dict[str, Any]:
 
 def export_status(served: Served, domains: Domains) -> dict[str, Any]:
     """Which destinations are configured here, and every export with what was sent when and what it lacks."""
-    contracts = [member.loaded.contract for member in visible(served, domains)]
-    return {"exports": kinds(), "items": status(contracts)}
+    members = {member.dataset: member for member in visible(served, domains)}
+    items = status([member.loaded.contract for member in members.values()])
+    for one in items:
+        one["target"] = members[one["dataset"]].loaded.as_written(one["target"])
+    return {"exports": kinds(), "items": items}

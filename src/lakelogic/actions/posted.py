@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 
 from lakelogic.actions.contracts import Explained, Validation
+from lakelogic.contract import codes
 from lakelogic.contract.load import Loaded, examine
 from lakelogic.driver.registry import Member
 from lakelogic.errors import ContractError, LoadError, UsageError
@@ -41,9 +42,11 @@ def read_posted(text: str) -> Loaded:
     """A posted contract; raises with every problem."""
     _guard(text)
     # With its end of line it is text and never the path of a file here.
-    loaded, problems = examine(f"{text}\n", environ={})
+    loaded, found = examine(f"{text}\n", environ={})
+    # What a variable holds is the business of the machine that runs it; here its reference stands.
+    problems = [problem for problem in found if problem.code != codes.UNRESOLVED_VARIABLE]
     if problems or loaded is None:
-        raise LoadError(problems)
+        raise LoadError(problems or found)
     return loaded
 
 
@@ -79,10 +82,11 @@ def own_words(member: Member) -> Loaded:
 
 
 def document_of(loaded: Loaded) -> dict[str, Any]:
-    """The resolved document as plain data; references to secrets stay references, rules and steps say their kind."""
+    """The resolved document as plain data, with references to secrets and variables; rules and steps say their kind."""
     found: dict[str, Any] = loaded.contract.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     document: dict[str, Any] = _with_kinds(found, loaded.contract.model_dump(mode="json", by_alias=True))
-    return document
+    told: dict[str, Any] = loaded.as_written(document)
+    return told
 
 
 def _with_kinds(short: Any, whole: Any) -> Any:

@@ -102,6 +102,10 @@ def estate_view(served: Served, domains: frozenset[str | None] | None = None) ->
     kept = [one for one in data["datasets"] if domains is None or one["domain"] in domains]
     files = {one["file"] for one in kept}
     branches = tree_data(tree(report))
+    for one in kept:
+        said = served.member(one["dataset"]).loaded.as_written
+        one["target"], one["owner"] = said(one["target"]), said(one["owner"])
+    _leave_unsaid(branches, report)
     diagnostics = [one for one in data["diagnostics"] if domains is None or one["file"] in files]
     told = {"valid": data["valid"], "summary": report.summary, "registries": data["registries"]}
     if domains is not None:
@@ -120,6 +124,15 @@ def estate_view(served: Served, domains: frozenset[str | None] | None = None) ->
         "tree": [one for one in branches if domains is None or one["name"] in domains],
         "diagnostics": diagnostics,
     }
+
+
+def _leave_unsaid(branches: list[dict[str, Any]], report: EstateReport) -> None:
+    """Take out of a tree's notes what contracts took from the environment of this machine."""
+    for branch in branches:
+        found = None if branch["below"] else report.estate.graph.members.get(branch["name"])
+        if found is not None:
+            branch["note"] = found.loaded.as_written(branch["note"])
+        _leave_unsaid(branch["below"], report)
 
 
 def graph_view(

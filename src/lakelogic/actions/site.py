@@ -126,11 +126,11 @@ def _listing(estate: _Estate, members: Sequence[Member], depth: int) -> h.Html:
     rows = []
     for member in members:
         run, queue = estate.newest(member.dataset), estate.queues.get(member.dataset)
-        contract = member.loaded.contract
+        about = described(member)
         rows.append((
             _to(member.dataset, depth), member.layer, h.mark(run["status"] if run else None),
-            _good_share(estate.judged(member.dataset)), queue.total if queue else None, contract.info.title,
-            member.owner, contract.info.data_product, run["started_at"] if run else None,
+            _good_share(estate.judged(member.dataset)), queue.total if queue else None, about["title"],
+            about["owner"], about["data_product"], run["started_at"] if run else None,
         ))  # fmt: skip
     heads = ("dataset", "layer", "newest run", "good", "quarantined", "what it is", "owner", "product", "ran")
     return h.table(heads, rows, "No contract was found here.", numbers=(3, 4))
@@ -273,7 +273,7 @@ def _dataset(estate: _Estate, member: Member) -> str:
     written = json.dumps(document_of(member.loaded), indent=2, ensure_ascii=False, default=str)
     body += h.section("Contract", h.folded("As it is resolved", f"<pre>{h.safe(written)}</pre>"), _origins(member))
     crumbs = (h.link("../index.html", "Catalogue"), facts["domain"])
-    lead = contract.info.description or contract.info.title or "No description."
+    lead = contract.info.description or about["title"] or "No description."
     return h.page(name, lead, body, depth=1, crumbs=crumbs, made=estate.made)
 
 

@@ -56,7 +56,8 @@ class Loaded:
 
     `origins` holds the place of every key by its path (`quality.row_rules[0].sql`); `tree` is the resolved
     document before it became models; `env` is the environment that was chosen. `around` are the documents it
-    inherits from, `packs` its policy packs, `layers` what was laid over one another, weakest first.
+    inherits from, `packs` its policy packs, `layers` what was laid over one another, weakest first; `references`
+    are texts that hold something of this machine (a variable, a folder), and how they were written.
     """
 
     contract: Contract
@@ -67,6 +68,21 @@ class Loaded:
     around: Around = NOTHING_AROUND
     packs: tuple[Document, ...] = ()
     layers: tuple[tuple[str, Branch], ...] = ()
+    references: Mapping[str, str] = field(default_factory=dict)
+
+    def as_written(self, told: Any) -> Any:
+        """Something that was said about the contract, for others: with `${VAR}` where it holds what a variable says."""
+        if isinstance(told, str):
+            for filled in sorted(self.references, key=len, reverse=True):
+                if filled in told:
+                    written = self.references[filled].replace("\\", r"\\")
+                    told = re.sub(rf"(?<![\w.]){re.escape(filled)}(?!\w)", written, told)
+            return told
+        if isinstance(told, Mapping):
+            return {key: self.as_written(value) for key, value in told.items()}
+        if isinstance(told, list | tuple):
+            return [self.as_written(item) for item in told]
+        return told
 
     def where(self, path: str) -> Where:
         """The place of a path; of the nearest key above it when the path itself was not written."""
@@ -186,7 +202,8 @@ def examine(
 
     contract = with_references(contract, file, beside, listed)
     origins = Origins(resolved.tree)
-    return Loaded(contract, origins, resolved.tree, file, env, around, resolved.packs, resolved.layers), problems
+    told = (resolved.packs, resolved.layers, resolved.references)
+    return Loaded(contract, origins, resolved.tree, file, env, around, *told), problems
 
 
 def _with_variables(packs: PackChoice, environ: Mapping[str, str]) -> PackChoice:

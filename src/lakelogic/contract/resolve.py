@@ -42,12 +42,16 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """One document, the layers it was made of (weakest first, by name), its packs, and what is wrong."""
+    """One document, the layers it was made of (weakest first, by name), its packs, and what is wrong.
+
+    `references`: texts that hold something of this machine (a variable, a folder), and how they were written.
+    """
 
     tree: Branch
     layers: tuple[tuple[str, Branch], ...]
     packs: tuple[Document, ...]
     problems: tuple[Diagnostic, ...]
+    references: Mapping[str, str] = field(default_factory=dict)
 
 
 def resolve(tree: Branch, file: str | None, asked: Asked, around: Around, documents: Documents) -> Resolved:
@@ -79,10 +83,11 @@ def resolve(tree: Branch, file: str | None, asked: Asked, around: Around, docume
         problems += check_tree(tree) if not under else _shape_only(tree)
     if replaced or under:
         problems += check_tree(result)
-    values, found = _values(result, file, asked, around)
-    filler = Filler(values, asked.environ)
+    values, shown, found = _values(result, file, asked, around)
+    filler = Filler(values, asked.environ, shown)
     filled = filler.section(result, Contract, "")
-    return Resolved(filled, tuple(layers), tuple(packs), (*problems, *found, *filler.problems))
+    told = (*problems, *found, *filler.problems)
+    return Resolved(filled, tuple(layers), tuple(packs), told, filler.references)
 
 
 def _shape_only(tree: Branch) -> list[Diagnostic]:
@@ -201,6 +206,7 @@ _ROOTS = {
     "quarantine_root": "quarantine",
     "log_root": "logs",
 }
+_FOLDERS = ("contract_folder", "system_folder", "domain_folder")
 _STEM_VERSION = re.compile(r"_v\d+(?:\.\d+)*$", re.IGNORECASE)
 
 
@@ -210,8 +216,13 @@ def entity_of(file: str) -> str:
     return _STEM_VERSION.sub("", re.sub(r"\.(?:ya?ml|json)$", "", name, flags=re.IGNORECASE))
 
 
-def _values(tree: Branch, file: str | None, asked: Asked, around: Around) -> tuple[dict[str, str], list[Diagnostic]]:
-    """Every placeholder that is known: what the contract says of itself, folders, and the system's storage."""
+def _values(
+    tree: Branch, file: str | None, asked: Asked, around: Around
+) -> tuple[dict[str, str], dict[str, str], list[Diagnostic]]:
+    """Every placeholder that is known: what the contract says of itself, folders, and the system's storage.
+
+    Then the same without what this machine says: folders stay placeholders, and variables stay references.
+    """
     info = tree.get("info")
     layer, system = layer_of(tree), _text(info, "system")
     dataset = _text(tree, "dataset") or _text(info, "dataset")
@@ -231,27 +242,32 @@ def _values(tree: Branch, file: str | None, asked: Asked, around: Around) -> tup
         "domain_folder": str(around.domain.folder) if around.domain else None,
     }
     values = {name: value for name, value in names.items() if value} | dict(asked.placeholders or {})
+    shown = values | {name: f"{{{name}}}" for name in _FOLDERS if name in values and values[name] == names.get(name)}
     storage = _storage(around.system, asked.env)
     if not storage:
-        return values, []
-    filler = Filler(values, asked.environ)
+        return values, shown, []
+    filler = Filler(values, asked.environ, shown)
     roots: dict[str, str] = {}
+    shown_roots: dict[str, str] = {}
 
     def settle(name: str, entry: Entry) -> None:
         if isinstance(entry.value, Leaf) and isinstance(entry.value.value, str):
             filled = filler.leaf(entry.value, Shape("text", treatment="place"), f"storage.{name}")
             roots[name] = _tidy(str(filled.value))
+            shown_roots[name] = filler.references.get(str(filled.value), roots[name])
 
     if "storage_root" in storage:
         settle("storage_root", storage["storage_root"])
         for name, folder in _ROOTS.items():
             if "storage_root" in roots:
                 roots[name] = f"{roots['storage_root'].rstrip('/')}/{folder}"
+                shown_roots[name] = f"{shown_roots['storage_root'].rstrip('/')}/{folder}"
         filler.values = values | {"storage_root": roots.get("storage_root", "")}
+        filler.shown = shown | {"storage_root": shown_roots.get("storage_root", "")}
     for name, entry in storage.items():
         if name != "storage_root":
             settle(name, entry)
-    return roots | values, filler.problems
+    return roots | values, shown_roots | shown, filler.problems
 
 
 def _storage(system: Document | None, env: str | None) -> dict[str, Entry]:
@@ -270,11 +286,16 @@ def _tidy(place: str) -> str:
 
 
 class Filler:
-    """Walks a checked tree along the models and fills what may be filled."""
+    """Walks a checked tree along the models and fills what may be filled; remembers how that was written.
 
-    def __init__(self, values: Mapping[str, str], environ: Mapping[str, str]) -> None:
+    `shown` are the values without anything of this machine.
+    """
+
+    def __init__(self, values: Mapping[str, str], environ: Mapping[str, str], shown: Mapping[str, str]) -> None:
         self.values = values
         self.environ = environ
+        self.shown = shown
+        self.references: dict[str, str] = {}
         self.problems: list[Diagnostic] = []
 
     def section(self, node: Branch, model: type[Section], path: str) -> Branch:
@@ -349,4 +370,7 @@ class Filler:
             self.problems.append(Diagnostic(codes.UNRESOLVED_PLACEHOLDER, message, node.spot.at(path), hint))
         if filling.text == node.value:
             return node
+        shown = fill(node.value, shape.treatment, self.shown, {}).text
+        if filling.text and shown != filling.text:
+            self.references[filling.text] = shown
         return Leaf(filling.text, node.spot, filling.text)

@@ -43,7 +43,7 @@ def contract(request: Request, caller: Asking, dataset: Word) -> Response:
             "dataset": member.dataset,
             "file": member.file,
             "version": member.loaded.contract.contract_version,
-            "document": document_of(member.loaded),
+            "document": document_of(member.loaded),  # with references, not with what variables hold here
             "origins": origins,
             "packs": [pack.text("name") for pack in member.loaded.packs],
             "text": member.path.read_text("utf-8"),
@@ -55,7 +55,7 @@ def contract(request: Request, caller: Asking, dataset: Word) -> Response:
 def explain(request: Request, caller: Asking, dataset: Word) -> Response:
     """What a run would do to rows."""
     member = service_of(request).member(dataset, caller)
-    found = action.explain(str(member.path), env=member.loaded.env)
+    found = action.explain(str(member.path), env=member.loaded.env, for_others=True)
     return document(request, {"text": found.text, "plan": found.data})
 
 

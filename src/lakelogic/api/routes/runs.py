@@ -9,7 +9,7 @@ from fastapi.responses import Response
 
 from lakelogic.actions import ledger as action
 from lakelogic.actions import work
-from lakelogic.actions.run import RunRequest, run_contract
+from lakelogic.actions.contracts import explain
 from lakelogic.api.answers import Word, answer, document, read_cursor
 from lakelogic.api.asking import Cursor, Limit, Since, log_data, pages_of
 from lakelogic.api.auth import Asking, Caller
@@ -75,8 +75,8 @@ def start(request: Request, caller: Asking, body: StartRun, idempotency_key: Ide
 def dry_run(request: Request, caller: Asking, body: PlanRun) -> Response:
     """What a run would do; nothing is read or written."""
     member = service_of(request).member(body.dataset, caller)
-    found = run_contract(RunRequest(str(member.path), body.engine, member.loaded.env, dry_run=True))
-    return answer({"text": found.text, "plan": found.report["plan"]})
+    found = explain(str(member.path), env=member.loaded.env, engine=body.engine, for_others=True)
+    return answer({"text": found.text, "plan": found.data})
 
 
 @router.get("/{run_id}", response_model=Row, responses=trouble(400, 404))
