@@ -7,9 +7,11 @@ import binascii
 import hashlib
 import json
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fastapi import Request
@@ -22,10 +24,35 @@ _SAFE_INTEGER = 2**53 - 1  # what a browser's number still holds exactly
 _MOST_CURSOR = 1_000
 
 
-def plain(value: Any) -> Any:
-    """A value as JSON holds it without loss: decimals and large integers as text, times as ISO 8601."""
+def here() -> str | None:
+    """The folder that the service was started in, as paths below it begin; None for the root."""
+    folder = str(Path.cwd())
+    return None if folder == os.sep else folder + os.sep
+
+
+def near(text: str, folder: str | None) -> str:
+    """A text in which paths below the folder begin there: where the machine keeps its estate is nobody's business."""
+    return text.replace(folder, "") if folder is not None and folder in text else text
+
+
+def far(path: str) -> str:
+    """The path that `near` made shorter, whole again; addresses, names of tables and whole paths stay as they are."""
+    if "://" in path:
+        return path
+    whole = Path.cwd() / path
+    try:
+        return str(whole) if "/" in path or whole.exists() else path
+    except OSError:  # a name that no file can have
+        return path
+
+
+def plain(value: Any, folder: str | None = None) -> Any:
+    """A value as JSON holds it without loss: decimals and large integers as text, times as ISO 8601.
+
+    With a folder, paths below it begin there.
+    """
     if value is None or isinstance(value, str | bool):
-        return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+        return near(value.encode("utf-8", "replace").decode(), folder) if isinstance(value, str) else value
     if isinstance(value, int):
         return value if abs(value) <= _SAFE_INTEGER else str(value)
     if isinstance(value, float):
@@ -37,15 +64,15 @@ def plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {near(str(key), folder): plain(item, folder) for key, item in value.items()}
     if isinstance(value, Sequence | set | frozenset):
-        return [plain(item) for item in value]
-    return str(value)
+        return [plain(item, folder) for item in value]
+    return near(str(value), folder)
 
 
 def document(request: Request, body: Any) -> Response:
     """A document with an ETag; nothing but that where whoever asks has it already."""
-    content = json.dumps(plain(body), ensure_ascii=False, separators=(",", ":")).encode()
+    content = json.dumps(plain(body, here()), ensure_ascii=False, separators=(",", ":")).encode()
     tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
     headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
     known = [one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")]
@@ -56,7 +83,7 @@ def document(request: Request, body: Any) -> Response:
 
 def answer(body: Any, status: int = 200, **headers: str) -> JSONResponse:
     """An answer that is not kept."""
-    return JSONResponse(plain(body), status, headers)
+    return JSONResponse(plain(body, here()), status, headers)
 
 
 def cursor(*parts: Any) -> str:

@@ -10,6 +10,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from lakelogic import errors
+from lakelogic.api.answers import here, plain
 
 MEDIA = "application/problem+json"
 
@@ -52,7 +53,7 @@ def problem(request: Request, status: int, title: str, *, code: str, **more: Any
     request_id = request.scope.get("state", {}).get("request_id")
     body = {"type": "about:blank", "title": title, "status": status, "code": code, "request_id": request_id, **more}
     headers = {"WWW-Authenticate": 'Bearer realm="lakelogic"'} if status == 401 else {}
-    kept = {name: value for name, value in body.items() if value is not None}
+    kept = {name: plain(value, here()) for name, value in body.items() if value is not None}
     return JSONResponse(kept, status, headers, media_type=MEDIA)
 
 
@@ -82,7 +83,7 @@ def handle(app: FastAPI) -> None:
         )  # fmt: skip
 
     @app.exception_handler(HTTPException)
-    async def plain(request: Request, error: HTTPException) -> JSONResponse:
+    async def by_status(request: Request, error: HTTPException) -> JSONResponse:
         code = errors.NotFound.code if error.status_code == 404 else errors.UsageError.code
         answer = problem(request, error.status_code, str(error.detail), code=code)
         answer.headers.update(error.headers or {})

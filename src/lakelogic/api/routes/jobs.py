@@ -16,7 +16,7 @@ from lakelogic.actions import ledger as action
 from lakelogic.actions import work
 from lakelogic.actions.served import Served
 from lakelogic.actions.veil import veiled_preview
-from lakelogic.api.answers import Word, answer, plain, read_cursor
+from lakelogic.api.answers import Word, answer, here, plain, read_cursor
 from lakelogic.api.asking import LOG_LINES, Cursor, Limit, log_data, pages_of
 from lakelogic.api.auth import Asking, Caller
 from lakelogic.api.models import Job, Log, Page, Reason
@@ -159,5 +159,5 @@ async def _stream(
 def _event(one: Happening, *, whole: bool) -> str:
     told = {"topic": one.topic, "id": one.work_id, "seq": one.seq, "kind": one.kind, "dataset": one.dataset}
     if whole:
-        told |= {"at": plain(one.at), "text": one.body}
+        told |= {"at": plain(one.at), "text": plain(one.body, here())}
     return f"id: {one.seq}\nevent: {one.topic}\ndata: {json.dumps(told)}\n\n"

@@ -6,10 +6,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
+from pydantic import AfterValidator
 
 from lakelogic.actions import columns as column_action
 from lakelogic.actions import drilldown
-from lakelogic.api.answers import Word, cursor, document, read_cursor
+from lakelogic.api.answers import Word, cursor, document, far, printable, read_cursor
 from lakelogic.api.asking import Cursor, Limit
 from lakelogic.api.auth import Asking
 from lakelogic.api.models import Row
@@ -23,7 +24,9 @@ Key = Annotated[
 ]  # fmt: skip
 At = Annotated[Word | None, Query(description="The place of a row, as `at` of a row told it.", examples=["0-5"])]
 From = Annotated[Word | None, Query(alias="from", description="Only this place: `name` of an upstream.")]
-FilePath = Annotated[str, Query(min_length=1, max_length=2_000, description="`file` of a row that was told.")]
+FilePath = Annotated[
+    str, Query(min_length=1, max_length=2_000, description="`file` of a row that was told."), AfterValidator(printable)
+]  # fmt: skip
 
 
 @router.get("/rows/{dataset}/upstream", response_model=Row, responses=trouble(400, 404, 409))
@@ -69,7 +72,7 @@ def source(
     """The lines around one line of a file that runs of the dataset have read, masked as its contract says."""
     service = service_of(request)
     service.member(dataset, caller)
-    return document(request, drilldown.source_lines(service.served, dataset, file, line, around))
+    return document(request, drilldown.source_lines(service.served, dataset, far(file), line, around))
 
 
 @router.get("/columns/{dataset}", response_model=Row, responses=trouble(404))

@@ -12,7 +12,7 @@ from lakelogic.actions.quarantine import Request as QueueRequest
 from lakelogic.actions.queue_pages import Wanted
 from lakelogic.actions.stories import explain_row
 from lakelogic.actions.veil import veiled_preview, veiled_story
-from lakelogic.api.answers import Word, answer, cursor, document, read_cursor
+from lakelogic.api.answers import Word, answer, cursor, document, far, read_cursor
 from lakelogic.api.asking import Cursor, Limit
 from lakelogic.api.auth import Asking, Caller
 from lakelogic.api.models import ChooseRows, CountedPage, Job, Page, Preview, PreviewRows, QueueFacets, Row
@@ -172,4 +172,5 @@ def _wanted(
     after: tuple[object, str] | None = None, limit: int = 50,
 ) -> Wanted:  # fmt: skip
     states = () if state == "all" else (state,)
+    source = None if source is None else far(source)
     return Wanted(states, tuple(rules), tuple(categories), run, source, after, limit)  # type: ignore[arg-type]
