@@ -31,11 +31,14 @@ A bad *row* is never an exception: it is a verdict and a reason.
 
 from __future__ import annotations
 
+import os
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 Retry = Literal["never", "later"]
+DEBUG = "LAKELOGIC_DEBUG"  # set: what went wrong is shown with its own words, which may hold values of rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,3 +304,18 @@ class Defect(LakeLogicError):
     """LakeLogic itself failed in a way that nobody foresaw: please report it."""
 
     code = "LL-E090"
+
+
+def trace(error: BaseException) -> str:
+    """Where an error came from, its cause first. Its own text may hold values of rows: it is shown only when asked."""
+    if os.environ.get(DEBUG):
+        return "".join(traceback.format_exception(error)).rstrip()
+    lines: list[str] = []
+    seen: set[int] = set()
+    found: BaseException | None = error
+    while found is not None and id(found) not in seen:
+        seen.add(id(found))
+        frames = traceback.extract_tb(found.__traceback__)
+        lines[:0] = [*(f"    {one.filename}:{one.lineno} in {one.name}" for one in frames), f"  {type(found).__name__}"]
+        found = found.__cause__ or (None if found.__suppress_context__ else found.__context__)
+    return "\n".join(lines)

@@ -182,11 +182,16 @@ def test_an_answer_that_takes_too_long_is_given_up(serve, monkeypatch):
     assert serve(seconds_per_request=20.0).get("/api/v1/exports").json() == {}
 
 
-def test_a_defect_is_told_without_what_it_was_about(client, monkeypatch):
+def test_a_defect_is_told_without_what_it_was_about(client, monkeypatch, caplog):
     monkeypatch.setattr("lakelogic.api.routes.exports.overview.export_status", lambda *_: {}["ada@example.com"])
     answer = client.get("/api/v1/exports")
     assert (answer.status_code, answer.json()["code"]) == (500, "LL-E090")
     assert "ada@example.com" not in answer.text
+    # Whoever reads the log finds the place, and no value of a row.
+    told = next(one.getMessage() for one in caplog.records if one.name == "lakelogic.api")
+    assert "KeyError" in told
+    assert "exports.py" in told
+    assert "ada@example.com" not in told
     assert "default-src 'none'" in answer.headers["content-security-policy"]
 
 

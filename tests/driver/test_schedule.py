@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from lakelogic.cli.console import LineFormatter
 from lakelogic.driver.estate import Estate, load_estate
 from lakelogic.driver.outcome import Outcome, exit_code, outcome
 from lakelogic.driver.registry import Member
@@ -193,6 +196,20 @@ def test_work_that_dies_is_a_failure_and_not_a_pass_without_end(estate: Estate) 
 
     found = run(estate, work)
     assert found["bronze_crm_customers"].status == "failed"
+
+
+def test_a_defect_of_the_driver_is_told_by_its_kind_and_its_trace_is_in_the_log(estate: Estate, caplog) -> None:
+    def work(member: Member) -> Outcome:
+        raise KeyError("ada@example.com")
+
+    caplog.set_level(logging.DEBUG, "lakelogic.driver")
+    reason = run(estate, work)["bronze_crm_customers"].reasons[0]
+    assert reason == "KeyError in the driver itself; LAKELOGIC_LOG_LEVEL=debug shows where"
+    record = next(one for one in caplog.records if one.name == "lakelogic.driver")
+    shown = LineFormatter().format(record)
+    assert "bronze_crm_customers: a defect in the driver itself" in shown
+    assert re.search(r"test_schedule\.py:\d+ in work\n  KeyError$", shown)
+    assert "ada@example.com" not in shown
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import Any
 
 from lakelogic.catalogs.local import LocalCatalog
-from lakelogic.errors import Defect, LakeLogicError, UsageError
+from lakelogic.errors import Defect, LakeLogicError, UsageError, trace
 from lakelogic.ledger.records import Act
 from lakelogic.ledger.store import open_ledger
 from lakelogic.ledger.work import Work, WorkQueue
@@ -247,7 +247,7 @@ def do(queue: WorkQueue, work: Work) -> None:
     except KeyboardInterrupt:
         queue.end(work, "cancelled", None)
     except Exception as error:  # noqa: BLE001 - nobody foresaw it; its own text may hold values of rows
-        log.exception("%s failed", work.work_id)
+        log.error("%s failed\n%s", work.work_id, trace(error))
         told = Defect(f"This is a defect in LakeLogic: {type(error).__name__}.", hint="Please report it.")
         queue.end(work, "failed", {"exit_code": told.exit_code, "error": told.as_dict()})
     else:

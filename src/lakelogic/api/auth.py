@@ -102,7 +102,7 @@ class _Provider:
                 raise ValueError("says nobody's name")
         except (jwt.PyJWTError, ValueError, TypeError, OSError) as error:
             # Which check failed is for our log, not for whoever tries. A key of another kind is a TypeError.
-            log.info("a token of %s was refused: %s", oidc.issuer, type(error).__name__)
+            log.debug("a token of %s was refused: %s", oidc.issuer, type(error).__name__)
             raise Unknown("The token is not known, has expired or was revoked.", hint="Sign in again.") from error
         roles = claims.get(oidc.roles_claim)
         if isinstance(roles, str):

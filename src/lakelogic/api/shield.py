@@ -15,7 +15,7 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lakelogic.api.settings import Settings, host_names
-from lakelogic.errors import Defect, Refused, UsageError
+from lakelogic.errors import Defect, Refused, UsageError, trace
 
 log = logging.getLogger("lakelogic.api")
 
@@ -121,7 +121,7 @@ class Shield:
             task.exception()
             refused = (413, "The body is too large.", UsageError.code, None)
         elif (error := task.exception()) is not None:
-            log.error("%s %s (%s) failed", scope["method"], scope["path"], request_id, exc_info=error)
+            log.error("%s %s (%s) failed\n%s", scope["method"], scope["path"], request_id, trace(error))
             # Its own text may hold values of rows.
             refused = (500, f"This is a defect in LakeLogic: {type(error).__name__}.", Defect.code, None)
         if refused is not None and not started:

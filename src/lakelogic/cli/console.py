@@ -16,20 +16,21 @@ from typing import Any, ParamSpec
 import click
 
 from lakelogic import clock
-from lakelogic.errors import Defect, LakeLogicError
+from lakelogic.errors import DEBUG, Defect, LakeLogicError, trace
 from lakelogic.run.events import Event, Sink
 from lakelogic.version import VERSION
 
 P = ParamSpec("P")
-DEBUG = "LAKELOGIC_DEBUG"
 
 
 class LineFormatter(logging.Formatter):
-    """`[2026-03-28 12:00:01] INFO  | text`; an alert stands alone."""
+    """`[2026-03-28 12:00:01] INFO  | text`; an alert stands alone, and under an error stands where it came from."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line."""
+        """One line, and those of a trace."""
         text = record.getMessage()
+        if record.exc_info and record.exc_info[1] is not None:
+            text = f"{text}\n{trace(record.exc_info[1])}"
         if getattr(record, "plain", False):
             return text
         return f"[{clock.now():%Y-%m-%d %H:%M:%S}] {record.levelname:<5} | {text}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from typing import Final
 from lakelogic.driver.graph import Graph
 from lakelogic.driver.outcome import Outcome, outcome
 from lakelogic.driver.registry import Member
+
+log = logging.getLogger("lakelogic.driver")
 
 Work = Callable[[Member], Outcome]
 Settle = Callable[[Outcome], Outcome]
@@ -85,8 +88,9 @@ class Schedule:
     def _do(self, dataset: str) -> None:
         try:
             found = self._work(self._members[dataset])
-        except BaseException as error:  # noqa: BLE001  a thread that died without a word would be waited for forever
-            told = f"{type(error).__name__} in the driver itself"
+        except BaseException as error:  # a thread that died without a word would be waited for forever
+            log.debug("%s: a defect in the driver itself", dataset, exc_info=error)
+            told = f"{type(error).__name__} in the driver itself; LAKELOGIC_LOG_LEVEL=debug shows where"
             found = outcome(self._members[dataset], "failed", told, exit_code=4)
         self._done.put(found)
 
