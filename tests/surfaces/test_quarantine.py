@@ -130,6 +130,26 @@ def test_revealing_can_be_turned_off_and_needs_the_key(orders: Path, monkeypatch
     assert "LAKELOGIC_PII_KEY" in result.stderr
 
 
+def test_a_copy_for_a_spreadsheet_holds_no_formula_unless_it_is_raw(workspace: Path) -> None:
+    cells = ["=1+1", "+49 30 5551234", "-2", "-2 EUR", "@me", "\t=1", "plain", "+1.5"]
+    lines = "".join(f'{at},"{cell}"\n' for at, cell in enumerate(cells))
+    Path("cells.csv").write_text(f"id,text\n{lines}")
+    Path("cells.yaml").write_text(
+        "info: {dataset: cells}\nsource: {path: cells.csv}\nprimary_key: [id]\n"
+        "model: {fields: [{name: id, type: int, max: -1}, {name: text}]}\n"
+        "materialization: {strategy: merge, target_path: shop.silver.cells}\n"
+    )
+    told("run", "cells.yaml", "--engine", "duckdb")
+
+    def copied(*words: str) -> list[str]:
+        told("quarantine", "export", "cells.yaml", "out.csv", *words)
+        with Path("out.csv").open(newline="") as stream:
+            return [row["text"] for row in sorted(csv.DictReader(stream), key=lambda row: int(row["id"]))]
+
+    assert copied("--raw") == cells
+    assert copied() == ["'=1+1", "'+49 30 5551234", "-2", "'-2 EUR", "'@me", "'\t=1", "plain", "+1.5"]
+
+
 def test_a_copy_is_masked_in_every_format(orders: Path) -> None:
     for name in ("bad.csv", "bad.json", "bad.ndjson", "bad.parquet"):
         assert told("quarantine", "export", "orders", f"out/{name}")["rows"] == 3

@@ -6,6 +6,7 @@ import csv
 import getpass
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -250,8 +251,12 @@ class Exported:
     rows: int
 
 
-def export_rows(request: Request, file: str) -> Exported:
-    """Copy rows to a file, masked as they are kept: .csv, .json, .ndjson or .parquet."""
+def export_rows(request: Request, file: str, *, raw: bool = False) -> Exported:
+    """Copy rows to a file, masked as they are kept: .csv, .json, .ndjson or .parquet.
+
+    People open a .csv in a spreadsheet, which would calculate a cell that begins like a formula: such text gets an
+    apostrophe in front, unless the copy shall be `raw`.
+    """
     place = find(request)
     suffix = Path(file).suffix.lower()
     if suffix not in (".csv", ".json", ".ndjson", ".parquet"):
@@ -264,21 +269,33 @@ def export_rows(request: Request, file: str) -> Exported:
 
         pq.write_table(table, file, compression="zstd")
     else:
-        _write_text(table, Path(file), suffix)
+        _write_text(table, Path(file), suffix, raw=raw)
     return Exported(place.dataset, place.name, file, table.num_rows)
 
 
-def _write_text(table: pa.Table, file: Path, suffix: str) -> None:
+def _write_text(table: pa.Table, file: Path, suffix: str, *, raw: bool) -> None:
     rows = [_plain(row) for row in table.to_pylist()]
     with file.open("w", encoding="utf-8", newline="") as stream:
         if suffix == ".csv":
             writer = csv.writer(stream)
-            writer.writerow(table.column_names)
-            writer.writerows([_cell(value) for value in row.values()] for row in rows)
+            cells = [table.column_names, *([_cell(value) for value in row.values()] for row in rows)]
+            writer.writerows(line if raw else [_defused(cell) for cell in line] for line in cells)
         elif suffix == ".json":
             json.dump(rows, stream, ensure_ascii=False, indent=1, default=_text)
         else:
             stream.writelines(json.dumps(row, ensure_ascii=False, default=_text) + "\n" for row in rows)
+
+
+# What spreadsheets take for the beginning of a formula.
+_FORMULA = re.compile(r"[=+\-@\t\r\n]")
+_NUMBER = re.compile(r"[+-]?\d+([.,]\d+)*", re.ASCII)
+
+
+def _defused(value: Any) -> Any:
+    """Text that a spreadsheet takes for text; a number with its sign stays one."""
+    if isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value):
+        return f"'{value}"
+    return value
 
 
 def _cell(value: Any) -> Any:

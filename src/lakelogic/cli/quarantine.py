@@ -131,15 +131,16 @@ def show(what: str, state: str, limit: int, reveal: bool, why: str | None, as_js
 @quarantine.command("export")
 @click.argument("what")
 @click.argument("file", type=click.Path(dir_okay=False))
+@click.option("--raw", is_flag=True, help="CSV as it is, for programs; else no cell is a formula for a spreadsheet.")
 @state_option("active")
 @choosing
 @guarded
-def export(what: str, file: str, state: str, as_json: bool, **options: Any) -> int:
+def export(what: str, file: str, raw: bool, state: str, as_json: bool, **options: Any) -> int:
     """Copy rows to FILE (.csv, .json, .ndjson, .parquet), masked as they are kept."""
     from lakelogic.actions.quarantine import export_rows
 
     console = Console(as_json)
-    done = export_rows(request_of(what, options, state), file)
+    done = export_rows(request_of(what, options, state), file, raw=raw)
     if as_json:
         console.json({"dataset": done.dataset, "table": done.table, "file": done.file, "rows": done.rows})
     else:
