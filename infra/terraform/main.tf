@@ -2,9 +2,21 @@
 # a commit needs a rename that is atomic, which a mounted bucket does not have.
 
 locals {
+  # What service and job share is said once, here; blocks cannot be shared, their values can.
+  data = {
+    volume = "data"
+    folder = "/data"
+    server = var.nfs_server
+    path   = var.nfs_path
+  }
+  network = {
+    egress     = "PRIVATE_RANGES_ONLY"
+    network    = var.network
+    subnetwork = var.subnetwork
+  }
   environment = merge(var.settings, {
     LAKELOGIC_ENGINE    = "duckdb"
-    LAKELOGIC_WAREHOUSE = "/data/warehouse"
+    LAKELOGIC_WAREHOUSE = "${local.data.folder}/warehouse"
     LAKELOGIC_API_HOSTS = var.hosts
   })
   secrets = merge(var.secrets, { LAKELOGIC_LEDGER = var.ledger_secret })
@@ -38,10 +50,10 @@ resource "google_cloud_run_v2_service" "service" {
     }
 
     vpc_access {
-      egress = "PRIVATE_RANGES_ONLY"
+      egress = local.network.egress
       network_interfaces {
-        network    = var.network
-        subnetwork = var.subnetwork
+        network    = local.network.network
+        subnetwork = local.network.subnetwork
       }
     }
 
@@ -92,16 +104,16 @@ resource "google_cloud_run_v2_service" "service" {
       }
 
       volume_mounts {
-        name       = "data"
-        mount_path = "/data"
+        name       = local.data.volume
+        mount_path = local.data.folder
       }
     }
 
     volumes {
-      name = "data"
+      name = local.data.volume
       nfs {
-        server = var.nfs_server
-        path   = var.nfs_path
+        server = local.data.server
+        path   = local.data.path
       }
     }
   }
@@ -128,10 +140,10 @@ resource "google_cloud_run_v2_job" "pass" {
       timeout         = "3600s"
 
       vpc_access {
-        egress = "PRIVATE_RANGES_ONLY"
+        egress = local.network.egress
         network_interfaces {
-          network    = var.network
-          subnetwork = var.subnetwork
+          network    = local.network.network
+          subnetwork = local.network.subnetwork
         }
       }
 
@@ -168,16 +180,16 @@ resource "google_cloud_run_v2_job" "pass" {
         }
 
         volume_mounts {
-          name       = "data"
-          mount_path = "/data"
+          name       = local.data.volume
+          mount_path = local.data.folder
         }
       }
 
       volumes {
-        name = "data"
+        name = local.data.volume
         nfs {
-          server = var.nfs_server
-          path   = var.nfs_path
+          server = local.data.server
+          path   = local.data.path
         }
       }
     }

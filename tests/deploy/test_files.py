@@ -127,6 +127,18 @@ def test_terraform_parses_and_uses_only_what_it_declares():
         assert knows(json.loads(words))
 
 
+def test_what_the_service_and_the_pass_on_cloud_run_share_is_said_once():
+    text = (ROOT / "infra/terraform/main.tf").read_text("utf-8")
+    said, made = text.split("resource ", 1)
+    for shared in ("var.nfs_server", "var.nfs_path", "var.network", "var.subnetwork", '"/data"'):
+        assert (shared, said.count(shared), made.count(shared)) == (shared, 1, 0)
+    # Each of the two mounts the same volume in the same folder, of the same server.
+    for used in ("mount_path = local.data.folder", "server = local.data.server", "egress = local.network.egress"):
+        assert (used, made.count(used)) == (used, 2)
+    volumes = re.findall(r"(?:volume_mounts|volumes) \{\s*name\s*=\s*(\S+)", made)
+    assert volumes == ["local.data.volume"] * 4
+
+
 @pytest.mark.parametrize(("path", "one"), OBJECTS, ids=lambda one: one.name if isinstance(one, Path) else one["kind"])
 def test_an_object_of_the_cluster_says_what_it_is(path, one):
     assert re.fullmatch(r"(v1|[a-z.0-9]+/v1)", one["apiVersion"])

@@ -39,7 +39,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         )
     app = FastAPI(
         title="LakeLogic", version=VERSION, description=_ABOUT, docs_url=None, redoc_url=None,
-        openapi_url="/openapi.json", middleware=middleware, root_path=settings.root_path,
+        openapi_url="/openapi.json", middleware=middleware,
     )  # fmt: skip
     app.state.service = Service(settings)
     problems.handle(app)

@@ -75,6 +75,8 @@ class Shield:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        if self._settings.root_path:
+            scope["root_path"] = self._settings.root_path  # whether the proxy in front takes it off or not
         # The first of several, as the routes read it.
         headers = {n.decode("latin-1").lower(): value.decode("latin-1") for n, value in reversed(scope["headers"])}
         given = headers.get("x-request-id", "")
