@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from lakelogic.actions import posted
 from lakelogic.actions.access import list_tokens, revoke_token
 from lakelogic.api.settings import Oidc, Settings, check_bind, from_environment
 from lakelogic.errors import UsageError
@@ -173,6 +176,54 @@ def test_sizes_and_rates_have_limits(serve):
     statuses = [slow.get("/health") for _ in range(3)]
     assert [one.status_code for one in statuses] == [200, 200, 429]
     assert int(statuses[-1].headers["retry-after"]) >= 1
+
+
+def test_one_person_keeps_only_some_threads_and_streams_from_others(serve, monkeypatch, token):
+    ada, bob = token("ada", everywhere="viewer"), token("bob", everywhere="viewer")
+    held, full = threading.Event(), threading.Semaphore(0)
+
+    def slowly(*_):
+        full.release()
+        held.wait(30)
+        return {}
+
+    monkeypatch.setattr("lakelogic.api.routes.exports.overview.export_status", slowly)
+    changed = {"at_once": 2, "streams_at_once": 1, "stream_seconds": 2.0}
+
+    # One loop for all of them, as in a real server.
+    with serve(ada, **changed) as client, ThreadPoolExecutor(4) as pool:
+
+        def ask(path, text=ada):
+            return client.get(path, headers={"Authorization": f"Bearer {text}"})
+
+        for text in (ada, bob):
+            assert ask("/api/v1/me", text).status_code == 200
+        try:
+            waiting = [pool.submit(ask, "/api/v1/exports") for _ in range(2)]
+            for _ in waiting:
+                assert full.acquire(timeout=30)
+            refused = ask("/api/v1/me")
+            assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
+            assert "at once" in refused.json()["title"]
+            assert ask("/api/v1/me", bob).status_code == 200
+        finally:
+            held.set()
+        assert [one.result().status_code for one in waiting] == [200, 200]
+        streams = [pool.submit(ask, "/api/v1/events") for _ in range(3)]
+        assert sorted(one.result().status_code for one in streams) == [200, 429, 429]
+        assert ask("/api/v1/me").status_code == 200
+        assert ask("/api/v1/events").status_code == 200
+
+
+def test_few_posted_contracts_are_looked_at_at_once(client, monkeypatch):
+    monkeypatch.setattr("lakelogic.actions.posted._FEW", threading.BoundedSemaphore(1))
+    monkeypatch.setattr("lakelogic.actions.posted._PATIENCE_SECONDS", 0.01)
+    text = {"text": "dataset: x\nsource: {path: x.csv}\nmaterialization: {target_path: a.b.c}\n"}
+    ways = ("contracts/validate", "contracts/explain", "contracts/silver_orders/diff")
+    assert [client.post(f"/api/v1/{way}", json=text).status_code for way in ways] == [200] * 3
+    posted._FEW.acquire()
+    refused = [client.post(f"/api/v1/{way}", json=text) for way in ways]
+    assert [(one.status_code, one.json()["retry"]) for one in refused] == [(409, "later")] * 3
 
 
 def test_an_answer_that_takes_too_long_is_given_up(serve, monkeypatch):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import yaml
@@ -10,7 +13,7 @@ from lakelogic.actions.contracts import Explained, Validation
 from lakelogic.contract import codes
 from lakelogic.contract.load import Loaded, examine
 from lakelogic.driver.registry import Member
-from lakelogic.errors import ContractError, LoadError, UsageError
+from lakelogic.errors import Blocked, ContractError, LoadError, UsageError
 from lakelogic.plan.compile import compile_contract
 from lakelogic.plan.explain import as_data, as_text
 from lakelogic.plan.strategies.settings import strategy_of
@@ -18,12 +21,26 @@ from lakelogic.plan.strategies.settings import strategy_of
 MOST_CHARACTERS = 262_144
 _MOST_NODES, _MOST_DEEP, _MOST_ALIASES = 20_000, 48, 20
 _NAME = "the posted contract"
+_FEW = threading.BoundedSemaphore(2)
+_PATIENCE_SECONDS = 5.0
+
+
+@contextmanager
+def _one_of_few() -> Iterator[None]:
+    """A large contract holds a processor for seconds: a few at a time, or somebody who posts many stops all others."""
+    if not _FEW.acquire(timeout=_PATIENCE_SECONDS):
+        raise Blocked("Too many contracts are being looked at in this moment.", hint="Post it again in a minute.")
+    try:
+        yield
+    finally:
+        _FEW.release()
 
 
 def validate_posted(text: str) -> Validation:
     """Everything that is wrong with a posted contract; its source, its packs and the environment are not looked at."""
     try:
-        compiled = compile_contract(read_posted(text))
+        with _one_of_few():
+            compiled = compile_contract(_read(text))
     except ContractError as error:
         return Validation(_NAME, error.diagnostics)
     return Validation(_NAME, compiled.warnings)
@@ -31,8 +48,9 @@ def validate_posted(text: str) -> Validation:
 
 def explain_posted(text: str) -> Explained:
     """The plan of a posted contract, as far as it can be told without its source."""
-    loaded = read_posted(text)
-    compiled = compile_contract(loaded)
+    with _one_of_few():
+        loaded = _read(text)
+        compiled = compile_contract(loaded)
     target = loaded.contract.materialization.target_path
     shown = as_text(compiled.plan, compiled.checks, target, strategy_of(loaded.contract).kind)
     return Explained(shown, as_data(compiled.plan, compiled.checks))
@@ -40,6 +58,11 @@ def explain_posted(text: str) -> Explained:
 
 def read_posted(text: str) -> Loaded:
     """A posted contract; raises with every problem."""
+    with _one_of_few():
+        return _read(text)
+
+
+def _read(text: str) -> Loaded:
     _guard(text)
     # With its end of line it is text and never the path of a file here.
     loaded, found = examine(f"{text}\n", environ={})

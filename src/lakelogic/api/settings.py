@@ -54,6 +54,8 @@ class Settings:
     most_body_bytes: int = 524_288
     requests_per_second: float = 100.0
     burst: int = 400
+    at_once: int = 40  # requests of one person that are being answered
+    streams_at_once: int = 20
     seconds_per_request: float = 30.0
     stream_seconds: float = 300.0
     root_path: str = ""

@@ -9,8 +9,8 @@ import logging
 import re
 import secrets
 import time
-from collections import OrderedDict
-from typing import Any
+from collections import Counter, OrderedDict
+from typing import Any, NamedTuple
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -34,7 +34,16 @@ HEADERS = (
 )
 _CHANGES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
+_STREAM = re.compile(r"/api/v1/(?:jobs/[^/]+/)?events/?$")
 _MOST_CALLERS = 10_000
+
+
+class _Asking(NamedTuple):
+    """A person whom a token has let in before, or the strangers of an address; and whether they ask for a stream."""
+
+    who: str
+    is_known: bool
+    is_stream: bool
 
 
 class _TooLarge(Exception):
@@ -69,6 +78,7 @@ class Shield:
         self._hosts = host_names(settings)
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
         self._known: OrderedDict[str, str] = OrderedDict()  # whom a token has let in before
+        self._busy: Counter[_Asking] = Counter()  # how many requests are being answered
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
@@ -100,12 +110,15 @@ class Shield:
                 message = {**message, "headers": [*message["headers"], *(h for h in own if h[0] not in there)]}
             await send(message)
 
-        refusal = self._refusal(scope, headers)
+        asking = self._asking(scope, headers)
+        refusal = self._refusal(scope, headers, asking)
         if refusal is not None:
             await self._say(dressed, request_id, *refusal)
             return
         # Not wait_for: it would wait for a thread that goes on, and so would whoever asked.
         task = asyncio.ensure_future(self._app(scope, body, dressed))
+        self._busy[asking] += 1
+        task.add_done_callback(lambda _: self._ended(asking))
         try:
             done, _ = await asyncio.wait({task}, timeout=self._seconds(scope))
         except asyncio.CancelledError:
@@ -131,10 +144,26 @@ class Shield:
 
     def _seconds(self, scope: Scope) -> float:
         settings = self._settings
-        is_stream = scope["path"].rstrip("/").endswith("/events")
-        return settings.seconds_per_request + (settings.stream_seconds if is_stream else 0)
+        return settings.seconds_per_request + (settings.stream_seconds if _is_stream(scope) else 0)
 
-    def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str, str, int | None] | None:
+    def _asking(self, scope: Scope, headers: dict[str, str]) -> _Asking:
+        """Whose rate a request takes from.
+
+        A token that never let anybody in takes from what its address has, and every token of a person from what the
+        person has: neither made-up ones nor many are a way around.
+        """
+        person = self._known.get(_sent(scope, headers))
+        who = _address(scope) if person is None else f"person {person}"
+        return _Asking(who, person is not None, _is_stream(scope))
+
+    def _ended(self, asking: _Asking) -> None:
+        self._busy[asking] -= 1
+        if self._busy[asking] <= 0:
+            del self._busy[asking]
+
+    def _refusal(
+        self, scope: Scope, headers: dict[str, str], asking: _Asking
+    ) -> tuple[int, str, str, int | None] | None:
         """Status, words, code and seconds to wait; None for a request that may go on."""
         settings = self._settings
         if _bare(headers.get("host", "")) not in self._hosts:
@@ -144,12 +173,13 @@ class Shield:
         length = headers.get("content-length", "0")
         if not (length.isascii() and length.isdigit()) or int(length) > settings.most_body_bytes:
             return 413, f"A body has at most {settings.most_body_bytes:,} bytes.", UsageError.code, None
-        # A token that never let anybody in takes from what its address has, and every token of a person from what
-        # the person has: neither made-up ones nor many are a way around.
-        person = self._known.get(_sent(scope, headers))
-        wait = self._wait(_address(scope) if person is None else f"person {person}")
-        if wait is not None:
+        if (wait := self._wait(asking.who)) is not None:
             return 429, "Too many requests.", UsageError.code, wait
+        # Strangers are answered quickly, and behind a proxy all of them have one address.
+        most = settings.streams_at_once if asking.is_stream else settings.at_once
+        if self._busy[asking] >= (most if asking.is_known else settings.burst):
+            what = "streams" if asking.is_stream else "requests"
+            return 429, f"Too many {what} at once: end one before another begins.", UsageError.code, 1
         return None
 
     def _is_foreign(self, scope: Scope, headers: dict[str, str]) -> bool:
@@ -190,6 +220,10 @@ class Shield:
             headers.append((b"retry-after", str(wait).encode()))
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
+
+
+def _is_stream(scope: Scope) -> bool:
+    return scope["method"] == "GET" and _STREAM.search(scope["path"]) is not None
 
 
 def _address(scope: Scope) -> str:

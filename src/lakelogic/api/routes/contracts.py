@@ -16,7 +16,7 @@ from lakelogic.api.service import service_of, trouble
 router = APIRouter(prefix="/api/v1/contracts", tags=["contracts"])
 
 
-@router.post("/validate", response_model=Validated, responses=trouble(400))
+@router.post("/validate", response_model=Validated, responses=trouble(400, 409))
 def validate(caller: Asking, body: PostedContract) -> Response:
     """Everything that is wrong with a posted contract. Nothing of this machine is read for it."""
     del caller
@@ -24,7 +24,7 @@ def validate(caller: Asking, body: PostedContract) -> Response:
     return answer({"valid": found.is_valid, "diagnostics": [one.as_dict() for one in found.diagnostics]})
 
 
-@router.post("/explain", response_model=Plan, responses=trouble(400))
+@router.post("/explain", response_model=Plan, responses=trouble(400, 409))
 def explain_text(caller: Asking, body: PostedContract) -> Response:
     """The plan of a posted contract, as far as it can be told without its source."""
     del caller
@@ -59,7 +59,7 @@ def explain(request: Request, caller: Asking, dataset: Word) -> Response:
     return document(request, {"text": found.text, "plan": found.data})
 
 
-@router.post("/{dataset}/diff", response_model=Diff, responses=trouble(400, 404))
+@router.post("/{dataset}/diff", response_model=Diff, responses=trouble(400, 404, 409))
 def diff(request: Request, caller: Asking, dataset: Word, body: PostedContract) -> Response:
     """What a posted version of the contract would change: breaking, needs care or safe, the gravest first."""
     member = service_of(request).member(dataset, caller)
