@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -39,6 +40,10 @@ class Caller:
         if not self.can(role, domain):
             where = f"in `{domain}`" if domain else "for what belongs to no domain"
             raise Refused(f"This needs the role {role} {where}.", hint="Ask whoever gave you the token.")
+
+    def once(self, key: str | None) -> str | None:
+        """What makes a second click the same job; the key of somebody else is another one, however both are called."""
+        return None if key is None else json.dumps([self.person, key], ensure_ascii=False)
 
     @property
     def domains(self) -> frozenset[str | None] | None:
@@ -118,7 +123,6 @@ class _Provider:
             if "://" in place:
                 self._keys = jwt.PyJWKClient(place, timeout=5, lifespan=600)
             else:
-                import json
                 from pathlib import Path
 
                 self._keys = jwt.PyJWKSet.from_dict(json.loads(Path(place).read_text("utf-8")))

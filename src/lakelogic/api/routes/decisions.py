@@ -69,9 +69,8 @@ def _decided(kind: str, request: Request, caller: Caller, run_id: str, body: Rea
     if held is None or not caller.can("viewer", service.served.domain_of(held["dataset"])):
         raise NotFound(f"No batch of a run `{run_id}` waits.", hint="GET /api/v1/approvals lists those that do.")
     member = service.member(held["dataset"], caller, "operator")
-    once = None if key is None else f"{caller.person}:{key}"
     asked = work.Asked(
         kind, member.dataset, str(member.path), caller.person, body.why, member.domain, member.loaded.env,
-        {"run_id": run_id}, once,
+        {"run_id": run_id}, caller.once(key),
     )  # fmt: skip
     return accepted(work.ask(asked))

@@ -40,9 +40,8 @@ def send(
     if not known or (unknown := [name for name in body.only if name not in known]):
         named = f" `{unknown[0]}`" if known else ""
         raise NotFound(f"`{dataset}` has no export{named}.", hint="GET /api/v1/exports lists them.")
-    once = None if idempotency_key is None else f"{caller.person}:{idempotency_key}"
     asked = work.Asked(
         "export", member.dataset, str(member.path), caller.person, body.why, member.domain, member.loaded.env,
-        {"only": body.only, "again": body.again}, once,
+        {"only": body.only, "again": body.again}, caller.once(idempotency_key),
     )  # fmt: skip
     return accepted(work.ask(asked))

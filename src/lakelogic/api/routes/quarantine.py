@@ -160,9 +160,9 @@ def _asked(kind: str, service: Service, caller: Caller, dataset: str, body: Choo
     if body.token is not None:
         request = work.choice({**facts, "contract": str(member.path), "env": member.loaded.env})
         previews.refuse_stale(body.token, kind, request)
-    once = None if key is None else f"{caller.person}:{key}"
     asked = work.Asked(
-        kind, member.dataset, str(member.path), caller.person, body.why, member.domain, member.loaded.env, facts, once
+        kind, member.dataset, str(member.path), caller.person, body.why, member.domain, member.loaded.env, facts,
+        caller.once(key),
     )  # fmt: skip
     return accepted(work.ask(asked))
 

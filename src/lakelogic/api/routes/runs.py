@@ -66,7 +66,7 @@ def start(request: Request, caller: Asking, body: StartRun, idempotency_key: Ide
     member = service_of(request).member(body.dataset, caller, "operator")
     asked = work.Asked(
         "run", member.dataset, str(member.path), caller.person, body.why, member.domain, member.loaded.env,
-        {"engine": body.engine}, _once(caller, idempotency_key),
+        {"engine": body.engine}, caller.once(idempotency_key),
     )  # fmt: skip
     return accepted(work.ask(asked))
 
@@ -111,10 +111,6 @@ def _seen(caller: Caller, run_id: str) -> dict[str, Any]:
 
 def _among(caller: Caller) -> tuple[str, list[str | None]] | None:
     return None if caller.domains is None else ("domain", sorted(caller.domains, key=str))
-
-
-def _once(caller: Caller, key: str | None) -> str | None:
-    return None if key is None else f"{caller.person}:{key}"
 
 
 def accepted(asked: Any) -> Response:
