@@ -11,6 +11,7 @@ from typing import Any
 
 from lakelogic.actions.columns import column_graph
 from lakelogic.actions.served import Served
+from lakelogic.errors import UsageError
 from lakelogic.run.story import HIDDEN
 
 
@@ -25,6 +26,17 @@ def veiled(served: Served, dataset: str, values: Mapping[str, Any]) -> dict[str,
 def concealed(served: Served, dataset: str) -> frozenset[str]:
     """The columns of a dataset, in small letters, that are in clear there and masked further down."""
     return frozenset(name.lower() for name in column_graph(served).concealed(dataset))
+
+
+def refuse_hidden_key(served: Served, dataset: str) -> None:
+    """Rows are not looked for by what is hidden in them: whoever guesses would learn who is there."""
+    key = served.member(dataset).loaded.contract.key
+    hidden = [name for name in key if name.lower() in concealed(served, dataset)]
+    if hidden:
+        raise UsageError(
+            f"`{hidden[0]}` is hidden in `{dataset}`, so no row is looked for by it.",
+            hint="Name the row by its place: `at` of a row that was told.",
+        )
 
 
 def veiled_story(served: Served, dataset: str, told: Mapping[str, Any]) -> dict[str, Any]:

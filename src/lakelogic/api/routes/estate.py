@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from lakelogic.actions import overview, promises
 from lakelogic.actions.served import estate_view, graph_view
 from lakelogic.actions.stories import explain_key
-from lakelogic.actions.veil import veiled_story
+from lakelogic.actions.veil import refuse_hidden_key, veiled_story
 from lakelogic.api.answers import Word, answer, document
 from lakelogic.api.auth import Asking
 from lakelogic.api.models import Page, Row
@@ -81,6 +81,7 @@ def row_story(
     """The story of one good row: its run, its source, and what each step and rule made of it; masked values hidden."""
     service = service_of(request)
     member = service.member(dataset, caller)
+    refuse_hidden_key(service.served, member.dataset)
     shown = overview.sample(service.served, member, 1)
     if (shown["total"] or 0) > _MOST_ROWS:
         raise UsageError(

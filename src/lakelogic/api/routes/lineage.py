@@ -10,6 +10,7 @@ from pydantic import AfterValidator
 
 from lakelogic.actions import columns as column_action
 from lakelogic.actions import drilldown
+from lakelogic.actions.veil import refuse_hidden_key
 from lakelogic.api.answers import Word, cursor, document, far, printable, read_cursor
 from lakelogic.api.asking import Cursor, Limit
 from lakelogic.api.auth import Asking
@@ -41,6 +42,8 @@ def upstream(
     if position is not None and (position[0] is None or not 0 <= position[0] <= MOST_ROWS or from_ != position[1]):
         raise UsageError("The cursor is not one of ours.", hint="Take `next` of an upstream, with from= its name.")
     skip = int(position[0]) if position else 0
+    if key:
+        refuse_hidden_key(service.served, dataset)
     start = drilldown.Start(dataset, tuple(key), at)
     found = drilldown.upstream(service.served, start, caller.domains, only=from_, skip=skip, limit=limit)
     for one in found["upstreams"]:
@@ -56,6 +59,8 @@ def chain(
     """The whole way from one row to source files and lines, in one document: an auditor's evidence."""
     service = service_of(request)
     service.member(dataset, caller)
+    if key:
+        refuse_hidden_key(service.served, dataset)
     start = drilldown.Start(dataset, tuple(key), at)
     found = drilldown.chain(service.served, start, caller.domains, limit=limit)
     for level in found["levels"]:
