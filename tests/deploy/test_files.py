@@ -107,6 +107,21 @@ def test_what_stays_outside_is_left_out_of_the_image():
     assert {".git", ".env", ".venv", "ui/node_modules", "src/lakelogic/ui/dist"} <= set(left_out)
 
 
+def test_every_setting_of_the_deployment_page_reaches_the_containers_of_the_composition():
+    page = (ROOT / "docs/how-to/deploy.md").read_text("utf-8").partition("## Settings")[2]
+    named = set(re.findall(r"`(LAKELOGIC_[A-Z_]+)`", page)) | {f"LAKELOGIC_OIDC_{one}" for one in ("AUDIENCE", "KEYS")}
+    # Where tables lie and what runs them is the image's own business.
+    settings = named - {"LAKELOGIC_LEDGER", "LAKELOGIC_WAREHOUSE", "LAKELOGIC_ENGINE"}
+    composed = document("docker-compose.yml")["services"]
+    example = (ROOT / ".env.example").read_text("utf-8")
+    assert {"LAKELOGIC_OIDC_ISSUER", "LAKELOGIC_PII_SALT", "LAKELOGIC_API_HOSTS"} <= settings
+    for name in ("service", "worker"):
+        assert {one: composed[name]["environment"].get(one) for one in settings} == {
+            one: f"${{{one}:-}}" for one in settings
+        }
+    assert [one for one in sorted(settings) if f"\n{one}=\n" not in example] == []
+
+
 def test_every_variable_of_an_export_stands_in_the_example():
     example = (ROOT / ".env.example").read_text("utf-8")
     first = {name for ways in WAYS.values() for way in ways[:1] for name in way}
