@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.server
 import json
 import threading
 import time
@@ -121,6 +122,53 @@ def test_an_identity_provider_is_believed_only_what_it_signed(serve, lab: Path):
         assert status(right | {"email": name, "sub": ""}) == 401
     assert status(right | {"lakelogic_roles": {"lab": "viewer"}}) == 403
     assert status(right | {"lakelogic_roles": None}) == 404
+
+
+def test_an_identity_provider_that_is_down_is_told_so_and_left_alone_for_a_while(serve, token, monkeypatch):
+    jwt = pytest.importorskip("jwt")
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    ours = token("ada", everywhere="viewer")
+    private = ec.generate_private_key(ec.SECP256R1())
+    key = json.loads(jwt.algorithms.ECAlgorithm.to_jwk(private.public_key())) | {"kid": "k1", "use": "sig"}
+    asked: list[str] = []
+
+    class Provider(http.server.BaseHTTPRequestHandler):
+        is_down = True
+
+        def do_GET(self):
+            asked.append(self.path)
+            self.send_response(503 if Provider.is_down else 200)
+            self.end_headers()
+            self.wfile.write(json.dumps({"keys": [key]}).encode())
+
+        def log_message(self, *_):
+            """Nothing: the test tells."""
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Provider)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    oidc = Oidc("https://id.example.com", "lakelogic", f"http://127.0.0.1:{server.server_port}/keys")
+    claims = {
+        "iss": oidc.issuer, "aud": oidc.audience, "sub": "u1", "exp": time.time() + 60, "lakelogic_roles": "viewer"
+    }  # fmt: skip
+
+    def status(kid):
+        text = jwt.encode(claims, private, "ES256", headers={"kid": kid})
+        return serve(text, oidc=oidc).get(READ).status_code
+
+    try:
+        assert [status("k1") for _ in range(3)] == [503] * 3
+        assert asked == ["/keys"]
+        assert serve(ours, oidc=oidc).get(READ).status_code == 200
+        Provider.is_down = False
+        monkeypatch.setattr("lakelogic.api.auth.time.monotonic", lambda now=time.monotonic: now() + 60)
+        assert status("k1") == 200
+        # Nor do made-up keys make the service ask again and again.
+        assert [status(f"made-up-{at}") for at in range(5)] == [401] * 5
+        assert len(asked) <= 3
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -15,11 +17,12 @@ from lakelogic.actions.quarantine import person
 from lakelogic.api.answers import printable
 from lakelogic.api.problems import Unknown
 from lakelogic.api.settings import Oidc, Settings
-from lakelogic.errors import MissingExtra, Refused
+from lakelogic.errors import MissingExtra, Refused, SourceError
 from lakelogic.ledger.access import EVERYWHERE, ROLES
 
 log = logging.getLogger("lakelogic.api")
 _LONGEST_NAME = 200
+_QUIET_SECONDS = 10
 _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"]
 
 
@@ -94,6 +97,8 @@ class _Provider:
         self._jwt: Any = jwt
         self._oidc = oidc
         self._keys: Any = None
+        self._lock = threading.Lock()
+        self._quiet_until = float("-inf")
 
     def caller(self, text: str) -> Caller:
         jwt, oidc = self._jwt, self._oidc
@@ -127,12 +132,26 @@ class _Provider:
 
                 self._keys = jwt.PyJWKSet.from_dict(json.loads(Path(place).read_text("utf-8")))
         if hasattr(self._keys, "get_signing_key_from_jwt"):
-            return self._keys.get_signing_key_from_jwt(text).key
+            return self._fetched(text)
         wanted = jwt.get_unverified_header(text).get("kid")
         for key in self._keys.keys:
             if wanted is None or key.key_id == wanted:
                 return key.key
         raise ValueError("no such key")
+
+    def _fetched(self, text: str) -> Any:
+        """A key of a provider that is asked over the network; one that does not answer is left alone for a while."""
+        with self._lock:
+            if time.monotonic() >= self._quiet_until:
+                try:
+                    return self._keys.get_signing_key_from_jwt(text).key
+                except self._jwt.PyJWKClientConnectionError as error:
+                    self._quiet_until = time.monotonic() + _QUIET_SECONDS
+                    log.warning("The keys at %s cannot be fetched: %s", self._oidc.keys, type(error.__cause__).__name__)
+        raise SourceError(
+            "The identity provider does not tell its keys, so nobody can be recognised by them.",
+            hint=f"Ask again in {_QUIET_SECONDS} seconds; whoever runs the service checks LAKELOGIC_OIDC_KEYS.",
+        )
 
 
 def _claimed(claims: Mapping[str, Any], name: str) -> str | None:
