@@ -50,6 +50,19 @@ def test_once_there_are_tokens_everybody_needs_one(serve, token):
     assert serve(good).get(READ).status_code == 401
 
 
+def test_what_asks_nobody_tells_nothing_of_the_estate(serve, token):
+    token("ada", everywhere="viewer")
+    stranger = serve()
+    for path in ("/health", "/docs", "/openapi.json"):
+        told = stranger.get(path)
+        assert told.status_code == 200
+        assert "bronze_orders" not in told.text
+        assert "silver_people" not in told.text
+    paths = stranger.get("/openapi.json").json()["paths"]
+    asked = {path for path, ways in paths.items() if "get" in ways and stranger.get(path).status_code == 401}
+    assert {path for path, ways in paths.items() if "get" in ways} - asked == {"/health"}
+
+
 def test_what_a_person_asked_for_never_begins_once_their_last_token_is_revoked(serve, token, lab):
     first, second = token("olga", lab="operator"), token("olga", lab="operator")
     asked = serve(first).post("/api/v1/runs", json={"dataset": "silver_orders", "why": "again"}).json()

@@ -34,7 +34,7 @@ LINKS = {
     "/health", response_model=Health, responses={503: {"description": "The ledger does not work.", "model": Health}}
 )
 def health() -> Response:
-    """Whether the service works; the only route that asks nobody who they are."""
+    """Whether the service works. Nobody is asked who they are, as for the list of routes; both tell nothing of data."""
     works = ledger_works()
     body = {"status": "ok" if works else "degraded", "version": VERSION, "links": LINKS}
     return answer(body, 200 if works else 503)
