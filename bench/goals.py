@@ -30,14 +30,14 @@ class Goal:
     unit: str = ""
 
     def verdict(self, found: Spread | None) -> str:
-        """Reached, missed, or not measured yet."""
+        """Reached, missed, without a figure for a reason, or not measured yet."""
+        reasons = json.loads(REASONS.read_text()) if REASONS.exists() else {}
         if found is None:
-            return "not measured yet"
+            return f"no figure: {reasons[self.key]}" if self.key in reasons else "not measured yet"
         value = found["median"]
         if value <= self.bound if self.below else value >= self.bound:
             return "reached"
         near = value <= self.bound * (1 + TIE) if self.below else value >= self.bound * (1 - TIE)
-        reasons = json.loads(REASONS.read_text()) if REASONS.exists() else {}
         why = reasons.get(self.key, "not explained yet")
         return f"missed{' by less than the noise' if near else ''}: {why}"
 
