@@ -29,11 +29,16 @@ class Goal:
     below: bool = True
     unit: str = ""
 
+    @property
+    def unmeasured(self) -> str:
+        """Under which key it stands why there is no figure at all."""
+        return f"{self.key}, not measured"
+
     def verdict(self, found: Spread | None) -> str:
         """Reached, missed, without a figure for a reason, or not measured yet."""
         reasons = json.loads(REASONS.read_text()) if REASONS.exists() else {}
         if found is None:
-            return f"no figure: {reasons[self.key]}" if self.key in reasons else "not measured yet"
+            return f"no figure: {reasons[self.unmeasured]}" if self.unmeasured in reasons else "not measured yet"
         value = found["median"]
         if value <= self.bound if self.below else value >= self.bound:
             return "reached"
