@@ -24,11 +24,11 @@ from lakelogic.names import BAD_SIDE, COPY, FATE, GOOD_SIDE, SIDE
 from lakelogic.plan.nodes import Mask, Published
 from lakelogic.privacy.keys import Keys
 from lakelogic.sql.types import to_arrow
+from lakelogic.storage.parquet import repeating
 
 MOST_ROWS = 1_000_000
 MOST_BYTES = 128 << 20
 FEW_ROWS = 1_000
-SAMPLE = 4_096
 MOST_OPEN = 64  # files of different partitions at the same time
 
 
@@ -43,7 +43,7 @@ class _File:
             path,
             first.schema,
             compression="zstd",
-            use_dictionary=_repeating(first),
+            use_dictionary=repeating(first),
             coerce_timestamps="us",
             allow_truncated_timestamps=False,
             write_statistics=True,
@@ -149,34 +149,6 @@ def stage(
         copies=dict(sorted(copies.items())),
         totals=good.totals.found,
     )
-
-
-def _repeating(batch: pa.RecordBatch) -> bool | list[str]:
-    """The columns whose values repeat, by a look at some: a dictionary of values that do not costs time and room."""
-    if batch.num_rows <= FEW_ROWS:
-        return True
-    from pyarrow import compute
-
-    found: list[str] = []
-    for name, values in zip(batch.schema.names, batch.columns, strict=True):
-        some = values.slice(0, SAMPLE)
-        if pa.types.is_nested(values.type):
-            found += _leaves(name, values.type)
-        elif compute.count_distinct(some).as_py() <= len(some) // 2:
-            found.append(name)
-    return found
-
-
-def _leaves(path: str, kind: pa.DataType) -> list[str]:
-    """What Parquet calls the columns below a nested one."""
-    if pa.types.is_struct(kind):
-        return [leaf for one in kind for leaf in _leaves(f"{path}.{one.name}", one.type)]
-    if pa.types.is_map(kind):
-        key, value = _leaves(f"{path}.key_value.key", kind.key_type), _leaves(f"{path}.key_value.value", kind.item_type)
-        return key + value
-    if pa.types.is_nested(kind):
-        return _leaves(f"{path}.list.element", kind.value_type)
-    return [path]
 
 
 def _copies(batch: pa.RecordBatch) -> Counter[int]:

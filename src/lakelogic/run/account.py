@@ -31,7 +31,7 @@ def account(settled: Settled, applied: Mapping[str, int]) -> dict[str, Any]:
 
 def digests_of(settled: Settled) -> dict[str, str]:
     """What both sides add up to: the same for the same batch, however often it is tried, and on every engine."""
-    return {"good": str(settled.measured.get("digest", "")), "quarantined": digests.of_ids(settled.bad.ids)}
+    return {"good": str(settled.measured.get("digest", "")), "quarantined": digests.of_total(settled.bad.ids.total)}
 
 
 def as_lines(told: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -65,7 +65,12 @@ def of_totals(rows: int, columns: Sequence[Published], totals: Mapping[str, tupl
 
 def of_ids(ids: Iterable[str]) -> str:
     """What a set of row identities, which are hexadecimal, adds up to."""
-    return f"{sum(int(one, 16) for one in ids) % 2**128:032x}"
+    return of_total(sum(int(one, 16) for one in ids))
+
+
+def of_total(total: int) -> str:
+    """The same for what was added up already."""
+    return f"{total % 2**128:032x}"
 
 
 def _plain(total: Any, kind: Type) -> str | None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,16 +17,15 @@ from lakelogic.engines.base import DataFile
 from lakelogic.plan.nodes import Plan, Published, Reason, RowWise
 from lakelogic.plan.publish import BAD_PREFIX
 from lakelogic.privacy.keys import Keys
-from lakelogic.privacy.masks import reveal_texts
+from lakelogic.run.identities import FEW, Identities, Landed, row_id, staged_rows, texts
 from lakelogic.run.queue import ROWS_TOGETHER
-from lakelogic.sql.arrays import flags, lists, strings, whole_numbers
+from lakelogic.sql.arrays import Constant, flags, integers, lists, strings, whole_numbers
 from lakelogic.sql.types import to_arrow
 from lakelogic.storage import parquet
 from lakelogic.tables.base import StagedFile
 
 AS_TEXT = "__text"  # a column whose type the quarantine table keeps differently
 _TEXTS = pa.list_(pa.string())
-_READ, _WRITTEN = json.JSONDecoder().decode, json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _INTERNAL = (names.FILE, names.NUMBER, names.BROKEN, names.RAW_ROW, names.ORIGINALS)
 
 
@@ -52,7 +49,7 @@ class BadSide:
     already_there: int = 0
     failures: Counter[str] = field(default_factory=Counter)
     by_verdict: Counter[str] = field(default_factory=Counter)
-    ids: set[str] = field(default_factory=set)
+    ids: Identities = field(default_factory=Identities)
     origins: set[int] = field(default_factory=set)  # of rows that were there before: which of them failed again
     parts: set[str] = field(default_factory=set)  # ids of rows that are only parts of such a row
 
@@ -176,25 +173,31 @@ def build(
     With `origins` these rows were there before: `~number` says which of them a row is, and it keeps its identity.
     """
     side = BadSide(quarantine_schema(plan, stored))
-    decoder = Decoder(plan.reasons, _of_parts(plan))
-    occurrences: Counter[bytes] = Counter()
+    rows = _Rows(plan, side, batch_id, contract_version)
+    paths = sorted(file.path for file in staged)
+    source = Landed(paths, plan, keys) if origins is None else _Again(origins, side)
     folder = Path(place)
     shutil.rmtree(folder, ignore_errors=True)
     writer: pq.ParquetWriter | None = None
     path = folder / "part-00000.parquet"
     written = 0
-    for batch in _batches(staged):
-        table = _decoded(batch, plan, decoder, side, occurrences, keys, batch_id, contract_version, origins)
+    seen: set[str] = set()
+    for batch in staged_rows(paths):
+        table = rows.of(batch, source)
         if known_ids:
             fresh = [row_id not in known_ids for row_id in table.column(names.ROW_ID).to_pylist()]
             side.already_there += fresh.count(False)
             table = table.filter(flags(fresh))
         if table.num_rows == 0:
             continue
-        side.ids.update(table.column(names.ROW_ID).to_pylist())
+        ids = table.column(names.ROW_ID).to_pylist()
+        if origins is not None:  # rows of different batches can look alike
+            ids = [one for one in dict.fromkeys(ids) if one not in seen]
+            seen.update(ids)
+        side.ids.add(ids)
         if writer is None:
             folder.mkdir(parents=True, exist_ok=True)
-            writer = pq.ParquetWriter(path, side.schema, compression="zstd")
+            writer = pq.ParquetWriter(path, side.schema, compression="zstd", use_dictionary=parquet.repeating(table))
         writer.write_table(table, ROWS_TOGETHER)
         written += table.num_rows
     if writer is not None:
@@ -203,129 +206,106 @@ def build(
     return side
 
 
-def _batches(staged: Sequence[DataFile]) -> Iterator[pa.RecordBatch]:
-    paths = sorted(file.path for file in staged)
-    if paths:
-        yield from parquet.batches(paths)
+class _Rows:
+    """Makes rows of the quarantine table of staged ones, many at a time."""
 
+    def __init__(self, plan: Plan, side: BadSide, batch_id: str, contract_version: str) -> None:
+        self._side = side
+        self._decoder = Decoder(plan.reasons, _of_parts(plan))
+        self._batch_id = Constant(batch_id)
+        self._version = Constant(contract_version)
+        self._active = Constant("active")
 
-def _decoded(
-    batch: pa.RecordBatch,
-    plan: Plan,
-    decoder: Decoder,
-    side: BadSide,
-    occurrences: Counter[bytes],
-    keys: Keys,
-    batch_id: str,
-    contract_version: str,
-    origins: Sequence[Origin] | None,
-) -> pa.Table:
-    rows = batch.num_rows
-    side.rows += rows
-    given = {name: batch.column(name) for name in batch.schema.names}
-    bits = (
-        list(zip(*([value or 0 for value in given[c].to_pylist()] for c in decoder.columns), strict=True))
-        or [()] * rows
-    )
-    broken = given[names.BROKEN].to_pylist()
-    files = [file or "" for file in given[names.FILE].to_pylist()]
-    raws = given[names.RAW_ROW].to_pylist()
-    batches: list[str | None] = [batch_id] * rows
-    verdicts = [decoder.of(one) for one in bits]
-    for one, times in Counter(bits).items():
-        verdict = decoder.of(one)
-        side.failures.update(dict.fromkeys((reason.rule for reason in verdict.found), times))
-        side.by_verdict.update(dict.fromkeys((reason.column for reason in verdict.hard), times))
-    places: list[int | None] = [None] * rows
-    if origins is not None:
-        ids = _same_ids(given[names.NUMBER].to_pylist(), verdicts, side, occurrences, origins, raws, batches, places)
-    else:
-        ids = []
-        for row, (raw, file) in enumerate(zip(reveal_texts(raws, keys), files, strict=True)):
-            clear = canonical(_row_text(given, row, plan) if raw is None else raw)
-            ids.append(_row_id(file, clear, occurrences))
-        for row, why in enumerate(broken):
-            if why is not None:
-                places[row] = given[names.NUMBER][row].as_py()
-    for row, verdict in enumerate(verdicts):
-        if verdict.is_part:
-            # Its other parts may be good and published: what landed must not be judged again for this one.
-            raws[row] = None
-    columns: dict[str, Any] = {
-        names.ERRORS: lists([verdict.errors(why) for verdict, why in zip(verdicts, broken, strict=True)]),
-        names.CATEGORIES: lists([verdict.categories for verdict in verdicts]),
-        names.RULES: lists([verdict.rules for verdict in verdicts]),
-        names.ORIGINAL: parquet.typed(given[names.ORIGINALS], pa.map_(pa.string(), pa.string())),
-        names.ROW_ID: strings(ids),
-        names.LINE: whole_numbers(places),
-        names.RAW: strings(raws),
-        names.BATCH_ID: strings(batches),
-        names.CONTRACT_VERSION: strings([contract_version] * rows),
-        names.STATE: strings(["active"] * rows),
-    }
-    arrays = []
-    # The table may spell a column in another case than the rows that come.
-    here = {name.lower(): name for name in given}
-    for wanted in side.schema:
-        if wanted.name in columns:
-            arrays.append(columns[wanted.name])
+    def of(self, batch: pa.RecordBatch, source: Landed | _Again) -> pa.Table:
+        """The rows of a batch."""
+        given = {name: batch.column(name) for name in batch.schema.names}
+        rows, start = batch.num_rows, self._side.rows
+        self._side.rows += rows
+        verdicts, which = self._verdicts(given)
+        # Its other parts may be good and published: what landed must not be judged again for this one.
+        parts = [verdict.is_part for verdict, _ in verdicts]
+        raws, places, batches = given[names.RAW_ROW], pa.nulls(rows, pa.int64()), self._batch_id.times(rows)
+        if isinstance(source, Landed):
+            ids = texts(source.of(batch, start))
+            if given[names.BROKEN].null_count < rows:
+                numbered = zip(given[names.NUMBER].to_pylist(), given[names.BROKEN].to_pylist(), strict=True)
+                places = whole_numbers([None if why is None else number for number, why in numbered])
         else:
+            ids, raws, places, batches = source.of(given[names.NUMBER].to_pylist(), [parts[at] for at in which])
+        if any(parts):
+            raws = strings([None if parts[at] else raw for at, raw in zip(which, raws.to_pylist(), strict=True)])
+        columns: dict[str, Any] = {
+            names.ERRORS: _spread([verdict.errors(why) for verdict, why in verdicts], which),
+            names.CATEGORIES: _spread([verdict.categories for verdict, _ in verdicts], which),
+            names.RULES: _spread([verdict.rules for verdict, _ in verdicts], which),
+            names.ORIGINAL: parquet.typed(given[names.ORIGINALS], pa.map_(pa.string(), pa.string())),
+            names.ROW_ID: ids,
+            names.LINE: places,
+            names.RAW: parquet.typed(raws, pa.string()),
+            names.BATCH_ID: batches,
+            names.CONTRACT_VERSION: self._version.times(rows),
+            names.STATE: self._active.times(rows),
+        }
+        return pa.Table.from_arrays(self._fitting(given, columns), schema=self._side.schema)
+
+    def _verdicts(self, given: Mapping[str, pa.Array]) -> tuple[list[tuple[Verdict, str | None]], list[int]]:
+        """The verdicts that occur, with why a line could not be read, and which of them each row has."""
+        bits = [[value or 0 for value in given[column].to_pylist()] for column in self._decoder.columns]
+        said = list(zip(*bits, given[names.BROKEN].to_pylist(), strict=True))
+        times = Counter(said)
+        found = [(self._decoder.of(one[:-1]), one[-1]) for one in times]
+        for (verdict, _), many in zip(found, times.values(), strict=True):
+            self._side.failures.update(dict.fromkeys((reason.rule for reason in verdict.found), many))
+            self._side.by_verdict.update(dict.fromkeys((reason.column for reason in verdict.hard), many))
+        place = {one: at for at, one in enumerate(times)}
+        return found, [place[one] for one in said]
+
+    def _fitting(self, given: Mapping[str, pa.Array], columns: Mapping[str, pa.Array]) -> list[pa.Array]:
+        """The columns in the order and the types of the table, which may spell them in another case."""
+        arrays = []
+        here = {name.lower(): name for name in given}
+        for wanted in self._side.schema:
+            if wanted.name in columns:
+                arrays.append(columns[wanted.name])
+                continue
             name = wanted.name.lower()
             name = name.removesuffix(AS_TEXT) if name not in here else name
             staged = given[here[(BAD_PREFIX + name if BAD_PREFIX + name in here else name)]]
             if wanted.name.lower() != name:
                 staged = strings([None if value is None else str(value) for value in staged.to_pylist()])
             arrays.append(parquet.typed(staged, wanted.type))
-    return pa.Table.from_arrays(arrays, schema=side.schema)
+        return arrays
 
 
-def _same_ids(
-    numbers: Sequence[int],
-    verdicts: Sequence[Verdict],
-    side: BadSide,
-    occurrences: Counter[bytes],
-    origins: Sequence[Origin],
-    raws: list[str | None],
-    batches: list[str | None],
-    places: list[int | None],
-) -> list[str]:
-    """The identities of rows that were there before; what else stays the same about them is put in place."""
-    ids: list[str] = []
-    for row, (number, verdict) in enumerate(zip(numbers, verdicts, strict=True)):
-        origin = origins[number - 1]
-        raws[row], batches[row], places[row] = origin.raw, origin.batch_id, origin.line
-        if verdict.is_part:
-            ids.append(_row_id("", origin.row_id, occurrences))
-            side.parts.add(ids[-1])
-        else:
-            side.origins.add(number)
-            ids.append(origin.row_id)
-    return ids
+def _spread(values: Sequence[Sequence[str]], which: Sequence[int]) -> pa.Array:
+    """One of the lists for each row."""
+    if len(which) <= FEW:
+        return lists([values[at] for at in which])
+    return lists(values).take(integers(which))
 
 
-def canonical(text: str) -> str:
-    """The same text for the same landed row, whichever engine wrote it down."""
-    try:
-        written = _WRITTEN(_READ(text))
-        if not written.isascii():
-            written.encode()
-    except (ValueError, RecursionError):
-        return text
-    return written
+class _Again:
+    """Rows that were there before: what stays the same about them, however often they fail."""
 
+    def __init__(self, origins: Sequence[Origin], side: BadSide) -> None:
+        self._origins, self._side = origins, side
+        self._parts: Counter[str] = Counter()
 
-def _row_text(given: Mapping[str, pa.Array], row: int, plan: Plan) -> str:
-    """Without a landed row (no key to keep it with), the row is told apart by what is published of it."""
-    shown = [
-        str(given[c.name][row].as_py()) for c in plan.columns if c.on_bad and not c.name.startswith(("~", "_lake"))
-    ]
-    return "\x1f".join(shown)
-
-
-def _row_id(file: str, text: str, occurrences: Counter[bytes]) -> str:
-    """The identity of a row: its file, its text, and its number among equal ones. Digests are kept, texts are not."""
-    known = hashlib.sha256(f"{file}\0{text}\0".encode())
-    like_it = known.digest()
-    occurrences[like_it] += 1
-    known.update(str(occurrences[like_it]).encode())
-    return known.hexdigest()[:32]
+    def of(self, numbers: Sequence[int], parts: Sequence[bool]) -> tuple[pa.Array, pa.Array, pa.Array, pa.Array]:
+        """Their identities, and what landed, its line and its batch; `parts` are only parts of such a row."""
+        origins = [self._origins[number - 1] for number in numbers]
+        ids: list[str] = []
+        for number, origin, is_part in zip(numbers, origins, parts, strict=True):
+            if is_part:
+                self._parts[origin.row_id] += 1
+                ids.append(row_id("", origin.row_id, self._parts[origin.row_id]).hex())
+                self._side.parts.add(ids[-1])
+            else:
+                self._side.origins.add(number)
+                ids.append(origin.row_id)
+        return (
+            strings(ids),
+            strings([origin.raw for origin in origins]),
+            whole_numbers([origin.line for origin in origins]),
+            strings([origin.batch_id for origin in origins]),
+        )

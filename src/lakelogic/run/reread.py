@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,9 +81,9 @@ class Reread:
         return (names.ROW_ID, names.STATE, names.BATCH_ID, names.CLAIM, stamped.source, *day)
 
 
-def is_known(row: Mapping[str, Any], ids: set[str], reread: Reread) -> bool:
+def is_known(row: Mapping[str, Any], ids: Container[str], reread: Reread) -> bool:
     """Whether a row that failed just now is this one, which waits already or has left."""
-    return row[names.ROW_ID] in ids and row[names.STATE] != DISCARDED and reread.holds(row)
+    return row[names.STATE] != DISCARDED and reread.holds(row) and row[names.ROW_ID] in ids
 
 
 def discarded(queue: Queue, reread: Reread) -> frozenset[str]:

@@ -61,3 +61,17 @@ def flags(values: Sequence[bool]) -> pa.Array:
     bits = "".join("1" if value else "0" for value in reversed(values)) or "0"
     packed = int(bits, 2).to_bytes((len(values) + 7) // 8 or 1, "little")
     return pa.Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(packed)])
+
+
+class Constant:
+    """A text that all rows have: its array is made once and cut to length."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._made = strings([])
+
+    def times(self, rows: int) -> pa.Array:
+        """So many of it."""
+        if len(self._made) < rows:
+            self._made = strings([self._text] * rows)
+        return self._made.slice(0, rows)

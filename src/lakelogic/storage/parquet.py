@@ -11,15 +11,32 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 BATCH = 16_384
+FEW = 1_000  # rows for which Arrow's functions are not worth loading
+SAMPLE = 4_096
 
 
-def batches(paths: Sequence[str], columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """The rows of the files in order, as they were written."""
+def batches(
+    paths: Sequence[str], columns: Sequence[str] | None = None, rows: int = BATCH, *, threads: bool = True
+) -> Iterator[pa.RecordBatch]:
+    """The rows of the files in order, as they were written, so many at a time; several threads want more memory."""
     for path in paths:
-        with pq.ParquetFile(path) as file:
+        # What is read ahead is a whole file: memory that would grow with its rows.
+        with pq.ParquetFile(path, pre_buffer=False) as file:
             there = set(file.schema_arrow.names)
             wanted = None if columns is None else [name for name in columns if name in there]
-            yield from file.iter_batches(BATCH, columns=wanted)
+            yield from file.iter_batches(rows, columns=wanted, use_threads=threads)
+
+
+def may_hold_nulls(paths: Sequence[str], column: str) -> bool:
+    """Whether a value of the column can be NULL, as far as the footers tell."""
+    for path in paths:
+        metadata = pq.read_metadata(path)
+        for group in map(metadata.row_group, range(metadata.num_row_groups)):
+            leaves = [leaf for leaf in map(group.column, range(group.num_columns)) if leaf.path_in_schema == column]
+            known = [leaf.statistics for leaf in leaves]
+            if not known or any(one is None or not one.has_null_count or one.null_count for one in known):
+                return True
+    return False
 
 
 def conformed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
@@ -41,6 +58,34 @@ def reader(paths: Sequence[str], schema: pa.Schema) -> pa.RecordBatchReader:
     """The rows of the files with exactly these columns, read as they are asked for."""
     stream = (conformed(batch, schema) for batch in batches(paths, schema.names))
     return pa.RecordBatchReader.from_batches(schema, stream)
+
+
+def repeating(batch: pa.RecordBatch | pa.Table) -> bool | list[str]:
+    """The columns whose values repeat, by a look at some: a dictionary of values that do not costs time and room."""
+    if batch.num_rows <= FEW:
+        return True
+    from pyarrow import compute
+
+    found: list[str] = []
+    for name, values in zip(batch.schema.names, batch.columns, strict=True):
+        some = values.slice(0, SAMPLE)
+        if pa.types.is_nested(values.type):
+            found += _leaves(name, values.type)
+        elif compute.count_distinct(some).as_py() <= len(some) // 2:
+            found.append(name)
+    return found
+
+
+def _leaves(path: str, kind: pa.DataType) -> list[str]:
+    """What Parquet calls the columns below a nested one."""
+    if pa.types.is_struct(kind):
+        return [leaf for one in kind for leaf in _leaves(f"{path}.{one.name}", one.type)]
+    if pa.types.is_map(kind):
+        key, value = _leaves(f"{path}.key_value.key", kind.key_type), _leaves(f"{path}.key_value.value", kind.item_type)
+        return key + value
+    if pa.types.is_nested(kind):
+        return _leaves(f"{path}.list.element", kind.value_type)
+    return [path]
 
 
 def schema_of(path: str) -> pa.Schema:

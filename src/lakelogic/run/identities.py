@@ -1,0 +1,206 @@
+"""Identities of bad rows: the same for the same landed row however often it is read, sixteen bytes each.
+
+They are worked out before a row is written, because an identity holds the row's number among equal ones, and equal
+rows can be far apart.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from array import array
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+import pyarrow as pa
+
+from lakelogic import names
+from lakelogic.plan.nodes import Plan
+from lakelogic.privacy.keys import Keys
+from lakelogic.privacy.masks import reveal_texts
+from lakelogic.run.canonical import Shapes
+from lakelogic.run.queue import ROWS_TOGETHER
+from lakelogic.storage import parquet
+
+BYTES = 16
+FEW = parquet.FEW
+_TOGETHER = 8_192 * BYTES
+
+
+class Identities:
+    """Identities that differ, packed. Looking one up puts them in order; nobody who only adds pays for that."""
+
+    def __init__(self) -> None:
+        self._packed = bytearray()
+        self._sorted: tuple[Sequence[int], Sequence[int]] | None = None
+
+    def add(self, ids: Iterable[str]) -> None:
+        """More of them, which are not in yet."""
+        self._packed += bytes.fromhex("".join(ids))
+        self._sorted = None
+
+    def __len__(self) -> int:
+        return len(self._packed) // BYTES
+
+    def __contains__(self, row_id: object) -> bool:
+        if self._sorted is None:
+            self._sorted = _in_order(self._packed)
+        first, second = array("Q", bytes.fromhex(str(row_id)))
+        firsts, seconds = self._sorted
+        at = bisect_left(firsts, first)
+        while at < len(firsts) and firsts[at] == first:
+            if seconds[at] == second:
+                return True
+            at += 1
+        return False
+
+    @property
+    def total(self) -> int:
+        """What they add up to as numbers."""
+        total = 0
+        for start in range(0, len(self._packed), _TOGETHER):
+            words = array("Q", bytes(self._packed[start : start + _TOGETHER]))
+            if sys.byteorder == "little":
+                words.byteswap()
+            total += (sum(words[::2]) << 64) + sum(words[1::2])
+        return total
+
+
+def staged_rows(paths: Sequence[str], columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+    """The rows of staged files in their order, as many at a time as lie together in the quarantine table."""
+    return parquet.batches(paths, columns, ROWS_TOGETHER, threads=False)
+
+
+def texts(packed: bytes | bytearray) -> pa.Array:
+    """Packed identities as people see them: 32 hexadecimal digits each."""
+    rows, width = len(packed) // BYTES, 2 * BYTES
+    offsets = array("i", range(0, rows * width + 1, width))
+    data = packed.hex().encode("ascii")
+    return pa.Array.from_buffers(pa.string(), rows, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
+
+
+def row_id(file: str, text: str, number: int) -> bytes:
+    """The identity of a row: its file, its text, and its number among equal ones."""
+    return hashlib.sha256(f"{file}\0{text}\0{number}".encode()).digest()[:BYTES]
+
+
+class Landed:
+    """The identities of all rows of staged files, in their order."""
+
+    def __init__(self, paths: Sequence[str], plan: Plan, keys: Keys) -> None:
+        self._shown = [c.name for c in plan.columns if c.on_bad and not c.name.startswith(("~", "_lake"))]
+        self._keys = keys
+        self._shapes = Shapes()
+        self.packed = bytearray()
+        # Where a row was not kept as it landed (there is no key to keep it with), its columns tell it apart.
+        wanted = None if parquet.may_hold_nulls(paths, names.RAW_ROW) else (names.FILE, names.RAW_ROW)
+        for batch in staged_rows(paths, wanted):
+            self.packed += self._as_first(batch)
+        self._numbers = _numbers(self.packed)
+
+    def of(self, batch: pa.RecordBatch, start: int) -> bytearray:
+        """The identities of a batch whose first row is the row `start` of all."""
+        end = start + batch.num_rows
+        later = [] if self._numbers is None else [at for at in range(start, end) if self._numbers[at] > 1]
+        if later:
+            assert self._numbers is not None
+            files, clear = _files(batch), self._clear(batch)
+            for at in later:
+                found = row_id(files[at - start], clear[at - start], self._numbers[at])
+                self.packed[at * BYTES : (at + 1) * BYTES] = found
+        return self.packed[start * BYTES : end * BYTES]
+
+    def _as_first(self, batch: pa.RecordBatch) -> bytes:
+        """The identities that rows have as the first of their kind: `row_id` of many."""
+        sha256 = hashlib.sha256
+        rows = zip(_files(batch), self._clear(batch), strict=True)
+        digests = array("Q", b"".join([sha256(f"{file}\0{text}\0001".encode()).digest() for file, text in rows]))
+        packed = array("Q", bytes(BYTES * batch.num_rows))
+        packed[::2], packed[1::2] = digests[::4], digests[1::4]
+        return packed.tobytes()
+
+    def _clear(self, batch: pa.RecordBatch) -> list[str]:
+        """The rows as they landed, or what is published of them, in their canonical form."""
+        landed = batch.column(names.RAW_ROW)
+        found: list[str | None] = landed.to_pylist()
+        is_open = not self._keys.encryption
+        if not is_open:
+            found = reveal_texts(found, self._keys)
+        if landed.null_count:
+            shown = list(zip(*(batch.column(name).to_pylist() for name in self._shown), strict=True))
+            is_open = False
+            found = [
+                "\x1f".join(map(str, shown[row] if shown else ())) if text is None else text
+                for row, text in enumerate(found)
+            ]
+        return self._shapes.canonical([text or "" for text in found], landed if is_open else None)
+
+
+def _files(batch: pa.RecordBatch) -> list[str]:
+    return [file or "" for file in batch.column(names.FILE).to_pylist()]
+
+
+def _numbers(packed: bytearray) -> array[int] | None:
+    """Of each row its number among equal ones, where that is not 1; None where all rows differ."""
+    firsts, rest = _halves(packed)
+    seconds = memoryview(rest).cast("Q")
+    found: array[int] | None = None
+    for alike in _alike(firsts):
+        known: Counter[int] = Counter()
+        for at in alike:
+            known[seconds[at]] += 1
+            if known[seconds[at]] > 1:
+                found = array("I", bytes(4 * len(seconds))) if found is None else found
+                found[at] = known[seconds[at]]
+    return found
+
+
+def _alike(keys: bytes) -> Iterator[list[int]]:
+    """The places of 64-bit numbers that occur more than once, by number, in rising order."""
+    if len(keys) <= 8 * FEW:
+        places: defaultdict[int, list[int]] = defaultdict(list)
+        for at, number in enumerate(memoryview(keys).cast("Q")):
+            places[number].append(at)
+        yield from (found for found in places.values() if len(found) > 1)
+        return
+    from pyarrow import compute
+
+    numbers = _unsigned(keys)
+    order = compute.sort_indices(numbers)
+    rising = numbers.take(order)
+    again = compute.indices_nonzero(compute.equal(rising.slice(1), rising.slice(0, len(rising) - 1)))
+    alike: list[int] = []
+    last = -1
+    for at in again.to_pylist():  # the number at this place of the order comes once more behind it
+        if at != last and alike:
+            yield sorted(alike)
+            alike = []
+        alike += [] if alike else [order[at].as_py()]
+        alike.append(order[at + 1].as_py())
+        last = at + 1
+    if alike:
+        yield sorted(alike)
+
+
+def _in_order(packed: bytearray) -> tuple[Sequence[int], Sequence[int]]:
+    """Both halves of identities, by the first of them in rising order."""
+    firsts, seconds = _halves(packed)
+    if len(packed) <= BYTES * FEW:
+        pairs = sorted(zip(memoryview(firsts).cast("Q"), memoryview(seconds).cast("Q"), strict=True))
+        return [first for first, _ in pairs], [second for _, second in pairs]
+    from pyarrow import compute
+
+    order = compute.sort_indices(_unsigned(firsts))
+    rising, others = (memoryview(_unsigned(half).take(order).buffers()[1]).cast("Q") for half in (firsts, seconds))
+    return rising[: len(order)], others[: len(order)]
+
+
+def _halves(packed: bytearray) -> tuple[bytes, bytes]:
+    """The first and the second eight bytes of each identity."""
+    with memoryview(packed) as whole, whole.cast("Q") as words, words[::2] as firsts, words[1::2] as seconds:
+        return firsts.tobytes(), seconds.tobytes()
+
+
+def _unsigned(data: bytes) -> pa.Array:
+    return pa.Array.from_buffers(pa.uint64(), len(data) // 8, [None, pa.py_buffer(data)])
