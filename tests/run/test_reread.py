@@ -12,6 +12,7 @@ import pytest
 from deltalake import DeltaTable
 
 from lakelogic import DataProcessor
+from lakelogic.run import queue
 
 ORDERS: dict[str, Any] = {
     "dataset": "orders",
@@ -74,6 +75,27 @@ def test_a_row_that_is_bad_again_stands_once_with_the_newest_reasons(run: Act) -
     assert len(rows("quarantine/silver_orders")) == 2
     assert found[-5]["_lakelogic_rules"] == ["amount_min", "positive"]
     assert found[3]["_lakelogic_run_id"] == done.run_id
+
+
+def test_files_in_which_nothing_can_be_meant_are_not_looked_at(run: Act, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(ORDERS, ROWS)
+    queue_table = DeltaTable("lakelogic_warehouse/shop/quarantine/silver_orders")
+    (path,) = (str(Path(uri)) for uri in queue_table.file_uris())
+    (batch,) = {row["_lakelogic_batch_id"] for row in rows("quarantine/silver_orders")}
+    assert queue.holds_only(path, "_lakelogic_batch_id", batch)
+    assert not queue.holds_only(path, "_lakelogic_batch_id", "another")
+    assert not queue.holds_only(path, "no such column", batch)
+    looked_at: list[str] = []
+    light = queue.Queue.light
+
+    def spied(self: queue.Queue, files: Any = None, *more: Any) -> Any:
+        looked_at.extend(files or ())
+        return light(self, files, *more)
+
+    monkeypatch.setattr(queue.Queue, "light", spied)
+    Path("other.csv").write_text(ROWS)
+    run({**ORDERS, "source": {"path": "other.csv"}})
+    assert looked_at == []
 
 
 def test_a_row_of_a_gated_run_does_not_stand_in_both_places(run: Act) -> None:

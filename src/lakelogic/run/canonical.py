@@ -15,7 +15,7 @@ import pyarrow as pa
 from lakelogic.sql.arrays import strings
 
 FEW = 256  # rows for which a pattern costs more than it saves
-MOST_KEYS = 400  # beyond, a pattern needs more memory than the machine of patterns has
+MOST_STATES = 5_000  # beyond, a pattern does not fit into the memory that RE2 gives it, and is slower than reading
 MOST_SHAPES = 8
 LOOKED_AT = 16  # texts of which one must be written as it stands, for a pattern to be made
 
@@ -26,11 +26,14 @@ _READ, _WRITTEN = json.JSONDecoder().decode, json.JSONEncoder(ensure_ascii=False
 _STRING = r'"(?:[^"\\\x00-\x1f]|\\["\\bfnrt]|\\u00(?:0[0-7bef]|1[0-9a-f]))*"'
 _WHOLE = r"0|-?[1-9][0-9]*"
 _REAL = r"-?0\.(?:0|[0-9]{0,3}[1-9])|-?[1-9][0-9]{0,8}\.(?:0|[0-9]{0,5}[1-9])"
+_STATES = 24  # of a value, about
 _VALUE = f"(?:{_STRING}|null|true|false|{_WHOLE}|{_REAL})"
 
 
 def canonical(text: str) -> str:
     """The same text for the same landed row, whichever engine wrote it down."""
+    if "\x1f" in text:  # between the values of a row that was not kept; JSON can hold it nowhere
+        return text
     try:
         written = _WRITTEN(_READ(text))
         if not written.isascii():
@@ -46,39 +49,37 @@ class Shapes:
     def __init__(self) -> None:
         self._patterns: dict[tuple[str, ...], str] = {}
 
-    def canonical(self, texts: Sequence[str], landed: pa.Array | None = None) -> list[str]:
-        """All texts in the canonical form; `landed` are the same texts where there is an array of them."""
+    def canonical(self, texts: Sequence[str], others: Sequence[int] | None = None) -> list[str]:
+        """All texts in the canonical form; `others` are the rows that are not recognised, where that is known."""
         if len(texts) <= FEW:
             return [canonical(text) for text in texts]
         found = list(texts)
-        for row in self.others(texts, strings(texts) if landed is None else landed):
+        for row in self.others(strings(texts)) if others is None else others:
             found[row] = canonical(found[row])
         return found
 
-    def others(self, texts: Sequence[str], landed: pa.Array) -> Sequence[int]:
+    def others(self, texts: pa.Array) -> Sequence[int]:
         """The rows that no pattern recognises; new patterns are made of what is met."""
         from pyarrow import compute
 
         left: Sequence[int] = range(len(texts))
-        values = landed.cast(pa.binary())  # a pattern over bytes is much smaller than one over characters
+        values = texts.cast(pa.binary())  # a pattern over bytes is much smaller than one over characters
         for number in count():
-            known = list(self._patterns.values())
-            if len(left) <= FEW or (number == len(known) and not self._learns(texts[row] for row in left)):
+            if len(left) <= FEW or (number == len(self._patterns) and not self._learns(texts, left)):
                 return left
-            pattern = known[number] if number < len(known) else list(self._patterns.values())[-1]
-            fits = compute.match_substring_regex(values, pattern)
+            fits = compute.match_substring_regex(values, list(self._patterns.values())[number])
             if fits.false_count == 0:
                 return ()
             left = [row for row, one in zip(left, fits.to_pylist(), strict=True) if not one]
             values = values.filter(compute.invert(fits))
         raise AssertionError
 
-    def _learns(self, texts: Iterable[str]) -> bool:
-        """Whether a text gives a shape that was not known."""
+    def _learns(self, texts: pa.Array, rows: Iterable[int]) -> bool:
+        """Whether one of the rows has a shape that was not known."""
         if len(self._patterns) == MOST_SHAPES:
             return False
-        for text in islice(texts, LOOKED_AT):
-            keys = _keys(text)
+        for row in islice(rows, LOOKED_AT):
+            keys = _keys(texts[row].as_py())
             if keys is not None and keys not in self._patterns:
                 self._patterns[keys] = _pattern(keys)
                 return True
@@ -93,7 +94,7 @@ def _keys(text: str) -> tuple[str, ...] | None:
         value = _READ(text)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(value, dict) or len(value) > MOST_KEYS:
+    if not isinstance(value, dict) or sum(len(key.encode()) + _STATES for key in value) > MOST_STATES:
         return None
     return None if any(isinstance(one, dict | list) for one in value.values()) else tuple(value)
 

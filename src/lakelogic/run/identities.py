@@ -21,11 +21,13 @@ from lakelogic.privacy.keys import Keys
 from lakelogic.privacy.masks import reveal_texts
 from lakelogic.run.canonical import Shapes
 from lakelogic.run.queue import ROWS_TOGETHER
+from lakelogic.sql.arrays import strings
 from lakelogic.storage import parquet
 
 BYTES = 16
 FEW = parquet.FEW
 _TOGETHER = 8_192 * BYTES
+_AS_FIRST = tuple(strings(["1", "\0"]))  # the number of a row that is the first, and what stands between
 
 
 class Identities:
@@ -114,27 +116,43 @@ class Landed:
     def _as_first(self, batch: pa.RecordBatch) -> bytes:
         """The identities that rows have as the first of their kind: `row_id` of many."""
         sha256 = hashlib.sha256
-        rows = zip(_files(batch), self._clear(batch), strict=True)
-        digests = array("Q", b"".join([sha256(f"{file}\0{text}\0001".encode()).digest() for file, text in rows]))
+        digests = array("Q", b"".join([sha256(made).digest() for made in self._made_of(batch)]))
         packed = array("Q", bytes(BYTES * batch.num_rows))
         packed[::2], packed[1::2] = digests[::4], digests[1::4]
         return packed.tobytes()
 
-    def _clear(self, batch: pa.RecordBatch) -> list[str]:
+    def _made_of(self, batch: pa.RecordBatch) -> Sequence[bytes]:
+        """What the identities are made of, for rows that are the first of their kind."""
+        files, landed = (parquet.typed(batch.column(name), pa.string()) for name in (names.FILE, names.RAW_ROW))
+        others: Sequence[int] | None = None
+        if len(landed) > FEW and self._is_open(landed):
+            others = self._shapes.others(landed)
+            if not others and not files.null_count:
+                from pyarrow import compute
+
+                made: list[bytes] = (
+                    compute.binary_join_element_wise(files, landed, *_AS_FIRST).cast(pa.binary()).to_pylist()
+                )
+                return made
+        clear = self._clear(batch, others)
+        return [f"{file}\0{text}\0001".encode() for file, text in zip(_files(batch), clear, strict=True)]
+
+    def _is_open(self, landed: pa.Array) -> bool:
+        """Whether rows stand there as they landed."""
+        return not landed.null_count and not self._keys.encryption
+
+    def _clear(self, batch: pa.RecordBatch, others: Sequence[int] | None = None) -> list[str]:
         """The rows as they landed, or what is published of them, in their canonical form."""
         landed = batch.column(names.RAW_ROW)
-        found: list[str | None] = landed.to_pylist()
-        is_open = not self._keys.encryption
-        if not is_open:
-            found = reveal_texts(found, self._keys)
-        if landed.null_count:
-            shown = list(zip(*(batch.column(name).to_pylist() for name in self._shown), strict=True))
-            is_open = False
+        found: list[str] = landed.to_pylist()
+        if not self._is_open(landed):
+            published = self._shown if landed.null_count else ()
+            shown = list(zip(*(batch.column(name).to_pylist() for name in published), strict=True))
             found = [
                 "\x1f".join(map(str, shown[row] if shown else ())) if text is None else text
-                for row, text in enumerate(found)
+                for row, text in enumerate(reveal_texts(found, self._keys))
             ]
-        return self._shapes.canonical([text or "" for text in found], landed if is_open else None)
+        return self._shapes.canonical(found, others)
 
 
 def _files(batch: pa.RecordBatch) -> list[str]:
@@ -170,14 +188,17 @@ def _alike(keys: bytes) -> Iterator[list[int]]:
     order = compute.sort_indices(numbers)
     rising = numbers.take(order)
     again = compute.indices_nonzero(compute.equal(rising.slice(1), rising.slice(0, len(rising) - 1)))
+    if not len(again):
+        return
+    places_in_order = memoryview(order.buffers()[1]).cast("Q")
     alike: list[int] = []
     last = -1
-    for at in again.to_pylist():  # the number at this place of the order comes once more behind it
+    for at in memoryview(again.buffers()[1]).cast("Q")[: len(again)]:  # the number there comes once more behind it
         if at != last and alike:
             yield sorted(alike)
             alike = []
-        alike += [] if alike else [order[at].as_py()]
-        alike.append(order[at + 1].as_py())
+        alike += [] if alike else [places_in_order[at]]
+        alike.append(places_in_order[at + 1])
         last = at + 1
     if alike:
         yield sorted(alike)

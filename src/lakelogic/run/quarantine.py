@@ -231,9 +231,11 @@ class _Rows:
                 numbered = zip(given[names.NUMBER].to_pylist(), given[names.BROKEN].to_pylist(), strict=True)
                 places = whole_numbers([None if why is None else number for number, why in numbered])
         else:
-            ids, raws, places, batches = source.of(given[names.NUMBER].to_pylist(), [parts[at] for at in which])
+            are_parts = [parts[at] for at in which.to_pylist()]
+            ids, raws, places, batches = source.of(given[names.NUMBER].to_pylist(), are_parts)
         if any(parts):
-            raws = strings([None if parts[at] else raw for at, raw in zip(which, raws.to_pylist(), strict=True)])
+            told = zip(which.to_pylist(), raws.to_pylist(), strict=True)
+            raws = strings([None if parts[at] else raw for at, raw in told])
         columns: dict[str, Any] = {
             names.ERRORS: _spread([verdict.errors(why) for verdict, why in verdicts], which),
             names.CATEGORIES: _spread([verdict.categories for verdict, _ in verdicts], which),
@@ -248,17 +250,15 @@ class _Rows:
         }
         return pa.Table.from_arrays(self._fitting(given, columns), schema=self._side.schema)
 
-    def _verdicts(self, given: Mapping[str, pa.Array]) -> tuple[list[tuple[Verdict, str | None]], list[int]]:
+    def _verdicts(self, given: Mapping[str, pa.Array]) -> tuple[list[tuple[Verdict, str | None]], pa.Array]:
         """The verdicts that occur, with why a line could not be read, and which of them each row has."""
-        bits = [[value or 0 for value in given[column].to_pylist()] for column in self._decoder.columns]
-        said = list(zip(*bits, given[names.BROKEN].to_pylist(), strict=True))
-        times = Counter(said)
-        found = [(self._decoder.of(one[:-1]), one[-1]) for one in times]
-        for (verdict, _), many in zip(found, times.values(), strict=True):
+        said, which = _combinations([given[name] for name in (*self._decoder.columns, names.BROKEN)])
+        found = [(self._decoder.of(tuple(value or 0 for value in bits)), why) for *bits, why in said]
+        for at, many in Counter(which.to_pylist()).items():
+            verdict, _ = found[at]
             self._side.failures.update(dict.fromkeys((reason.rule for reason in verdict.found), many))
             self._side.by_verdict.update(dict.fromkeys((reason.column for reason in verdict.hard), many))
-        place = {one: at for at, one in enumerate(times)}
-        return found, [place[one] for one in said]
+        return found, which
 
     def _fitting(self, given: Mapping[str, pa.Array], columns: Mapping[str, pa.Array]) -> list[pa.Array]:
         """The columns in the order and the types of the table, which may spell them in another case."""
@@ -277,11 +277,30 @@ class _Rows:
         return arrays
 
 
-def _spread(values: Sequence[Sequence[str]], which: Sequence[int]) -> pa.Array:
+def _combinations(columns: Sequence[pa.Array]) -> tuple[list[tuple[Any, ...]], pa.Array]:
+    """The combinations of values that occur, and which of them each row has."""
+    if len(columns[0]) <= FEW:
+        rows = list(zip(*(column.to_pylist() for column in columns), strict=True))
+        places = {row: at for at, row in enumerate(dict.fromkeys(rows))}
+        return list(places), integers(places[row] for row in rows)
+    from pyarrow import compute
+
+    found: list[tuple[Any, ...]] = [()]
+    which = integers([0] * len(columns[0]))
+    for column in columns:
+        told = column.dictionary_encode("encode")
+        values = told.dictionary.to_pylist()
+        codes = compute.add(compute.multiply(which, integers([len(values)])[0]), told.indices.cast(pa.int64()))
+        both = codes.dictionary_encode()
+        pairs = [divmod(code, len(values)) for code in both.dictionary.to_pylist()]
+        found = [(*found[before], values[at]) for before, at in pairs]
+        which = both.indices.cast(pa.int64())
+    return found, which
+
+
+def _spread(values: Sequence[Sequence[str]], which: pa.Array) -> pa.Array:
     """One of the lists for each row."""
-    if len(which) <= FEW:
-        return lists([values[at] for at in which])
-    return lists(values).take(integers(which))
+    return lists([values[at] for at in which.to_pylist()]) if len(which) <= FEW else lists(values).take(which)
 
 
 class _Again:

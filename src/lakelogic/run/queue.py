@@ -162,13 +162,14 @@ class Queue:
         *,
         looks_at: Sequence[str] | None = None,
         only: Iterable[str] | None = None,
+        besides: str | None = None,
         finish: Callable[[pa.Table], pa.Table] | None = None,
     ) -> tuple[Committed | None, int]:
         """Edit the rows that are meant and put staged files beside them, in one commit; how many rows were edited.
 
         Files without such rows stay as they are. Where somebody else commits first, the table is looked at again.
-        `looks_at` are the columns that tell which rows are meant, `only` the sources that they can have, `finish` is
-        a last edit of the added rows.
+        `looks_at` are the columns that tell which rows are meant, `only` the sources that they can have, `besides` the
+        batch of which they cannot be, `finish` is a last edit of the added rows.
         """
         conflict: CommitConflict | None = None
         for attempt in range(_TRIES):
@@ -179,7 +180,7 @@ class Queue:
                 assert schema is not None
                 return self.tables.append(self.location, added, schema, info), 0
             whole = _united(_united(state.schema, schema or pa.schema([])), SETTLED)
-            rewritten = self._rewritten(state, f"{place}/{attempt}", meant, edit, whole, looks_at, only)
+            rewritten = self._rewritten(state, f"{place}/{attempt}", meant, edit, whole, looks_at, only, besides)
             try:
                 if not rewritten.removed:
                     if not added:
@@ -215,10 +216,13 @@ class Queue:
         schema: pa.Schema,
         looks_at: Sequence[str] | None,
         only: Iterable[str] | None,
+        besides: str | None,
     ) -> _Rewritten:
         found = _Rewritten()
         for number, path in enumerate(state.files):
             if only is not None and not may_hold(path, self.stamped.source, only):
+                continue
+            if besides is not None and holds_only(path, names.BATCH_ID, besides):
                 continue
             chosen = [meant(row) for row in self.light([path], looks_at)]
             if not any(chosen):
@@ -248,6 +252,12 @@ def may_hold(path: str, column: str, values: Iterable[str]) -> bool:
     return any(
         bounds is None or any(bounds[0] <= value <= bounds[1] for value in values) for bounds in _bounds(path, column)
     )
+
+
+def holds_only(path: str, column: str, value: str) -> bool:
+    """Whether all rows of a file have this value or none at all, as far as its footer tells."""
+    bounds = _bounds(path, column)
+    return bool(bounds) and all(one == (value, value) for one in bounds)
 
 
 @lru_cache(maxsize=4096)  # a data file never changes

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from lakelogic import clock, names
 from lakelogic.plan.days import Days, days_of, plain_day
-from lakelogic.run.queue import ACTIVE, DISCARDED, PART, REPLAYED, Queue, claim_of, facts_of, put, settle
+from lakelogic.run.queue import ACTIVE, DISCARDED, PART, REPLAYED, Queue, claim_of, facts_of, may_hold, put, settle
 from lakelogic.tables.base import CommitInfo
 
 AGAIN = "its source was read again"
@@ -91,7 +91,8 @@ def discarded(queue: Queue, reread: Reread) -> frozenset[str]:
     state = queue.state()
     if state is None or not reread.sources:
         return frozenset()
-    rows = queue.light(state.files, reread.looked_at(), reread.sources)
+    files = [path for path in state.files if may_hold(path, names.STATE, (DISCARDED,))]
+    rows = queue.light(files, reread.looked_at(), reread.sources)
     return frozenset(row[names.ROW_ID] for row in rows if row[names.STATE] == DISCARDED and reread.holds(row))
 
 
@@ -123,6 +124,7 @@ def let_go(queue: Queue, progress: str, commit: Mapping[str, str], n: int, place
         left = [one and not part for one, part in zip(chosen, parts, strict=True)]
         return put({names.CLAIM: None})(leave(table, left), parts)
 
-    only = None if is_replay else reread.sources
-    _, count = queue.change(info, place, meant, edit, looks_at=reread.looked_at(), only=only)
+    # A replay looks at the rows that it claimed, a run at what earlier batches left.
+    only, besides = (None, None) if is_replay else (reread.sources, batch_id)
+    _, count = queue.change(info, place, meant, edit, looks_at=reread.looked_at(), only=only, besides=besides)
     return count
