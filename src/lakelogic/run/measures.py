@@ -19,7 +19,7 @@ from lakelogic.plan.questions import VALUE, Question
 from lakelogic.plan.shape import stamp_names
 from lakelogic.plan.state import either, holds
 from lakelogic.plan.strategies.settings import strategy_of
-from lakelogic.run import digests, gates, levels
+from lakelogic.run import dense_keys, digests, gates, levels
 from lakelogic.run.window import Slice
 from lakelogic.sql.expressions import Column, Expression, Literal, call, convert
 from lakelogic.sql.types import BIGINT, INT, TIMESTAMP, to_arrow
@@ -133,6 +133,8 @@ def _duplicates(engine: Engine, staged: Staged, good: Mapping[str, Published], k
         return 0
     if sum(file.rows for file in staged.good) <= SMALL:
         return _repeated(files, keys)
+    if len(keys) == 1 and dense_keys.all_differ(files, keys[0]):
+        return 0
     return engine.duplicates(engine.open(files, [(key, to_arrow(good[key].type)) for key in keys]), keys)
 
 
