@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lakelogic.plan.codes import NO_LINK
-from lakelogic.plan.nodes import Assignment, Join, Landed, Link, Node, Order, Rank, Read, RowWise
+from lakelogic.plan.nodes import Assignment, Join, Landed, Link, Node, Read, Rollup, RowWise
 from lakelogic.plan.state import State, holds
 from lakelogic.sql.bind import Binder, condition, scope_of
 from lakelogic.sql.coerce import unify
-from lakelogic.sql.expressions import Column, Expression, Literal, call, columns_of
+from lakelogic.sql.expressions import TRUE, Column, Expression, columns_of
 from lakelogic.sql.parse import parse_expression
 from lakelogic.sql.problems import NO_COLUMN, SqlProblems, nearest, nearest_or_all
-from lakelogic.sql.types import BIGINT, BOOLEAN
+from lakelogic.sql.types import BOOLEAN
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,10 @@ def match(
     distinct: bool = False,
     detail: tuple[str, ...] = (),
 ) -> Match | None:
-    """Join the rows to a link by equality; a diagnostic and None when link or column do not exist."""
+    """Join the rows to a link by equality; a diagnostic and None when link or column do not exist.
+
+    `distinct` is for those who `take` nothing and ask only whether the key is there.
+    """
     known: dict[str, KnownLink] = state.known_links
     link = known.get(reference)
     if link is None:
@@ -119,12 +122,10 @@ def match(
     nodes: list[Node] = [RowWise("key", tuple(converted))]
     kept = link.filter
     if distinct:
-        # One row per key, so that a row never finds two.
-        counted = [] if kept is None else [holds(kept)]
-        columns = [Column(assignment.name, assignment.value.type) for assignment in converted]
-        nodes.append(Rank("rank", (*columns, *counted), tuple(Order(column) for column in columns), "~rank"))
-        first = call("eq", Column("~rank", BIGINT), Literal(1, BIGINT))
-        kept = first if kept is None else call("and", holds(kept), first)
+        # One row per key, so that a row never finds two; nothing else of the link is asked for.
+        asked = tuple(Assignment(one.name, Column(one.name, one.value.type)) for one in converted)
+        nodes.append(Rollup("distinct", TRUE if kept is None else holds(kept), asked, ()))
+        kept = None
     state.links[link_name] = Link(
         Read(link_name, link.format, tuple(read_too), link.options),  # type: ignore[arg-type]
         tuple(nodes),
