@@ -1,5 +1,8 @@
 """Regular expressions: a table of patterns and texts, the same on every engine."""
 
+import random
+import re
+
 import pytest
 
 from lakelogic.sql.bind import bind
@@ -73,6 +76,34 @@ def test_patterns_find_the_same_texts_everywhere(meaning):
         wrong += [(pattern, text) for text in missed if values[text] is not False]
         wrong += [(pattern, None)] if values[None] is not None else []
     assert not wrong, f"{meaning.name}: {wrong}"
+
+
+# Patterns of LIKE that an engine may look for piece by piece, and those near them.
+LIKES = [
+    "%_@_%._%", "%@%.%", "%a%b%", "%a_%_b%", "%ab%ab%", "%_a%", "%a_%", "%__a__%", "%a%a%a%", "%a%a%b%a%a%", "%😀_%a%",
+    "%\\%%a%", "%\\_%_b%", "a%b%", "%a%b", "%a_b%", "%_%_%", "%%a%%b%%", "_%a%_", "%\n%a%", "%é%_%b%",
+]  # fmt: skip
+
+
+def as_regex(pattern):
+    """A LIKE pattern for Python, which is asked what is right."""
+    pieces = re.findall(r"\\.|.", pattern, re.DOTALL)
+    marks = {"%": ".*", "_": "."}
+    return re.compile("".join(marks.get(one) or re.escape(one.removeprefix("\\")) for one in pieces), re.DOTALL)
+
+
+def test_like_finds_pieces_in_their_turn(meaning):
+    draw = random.Random(5)
+    texts = ["".join(draw.choice("aab@._%é😀\n") for _ in range(draw.randint(0, 9))) for _ in range(1500)]
+    texts += ["aabaa", "ab.ab", "person1@mail.example", "@a.b", "a@b.", "a@.b", "a@b.c", "ab", "aab", "aba", ""]
+    outputs = {f"p{i}": bind(f"s LIKE {quoted(pattern)}", S) for i, pattern in enumerate(LIKES)}
+    rows = meaning.rows({"s": (STRING, [*texts, None])}, outputs)
+    for i, pattern in enumerate(LIKES):
+        right = [as_regex(pattern).fullmatch(text) is not None for text in texts]
+        assert {True, False} == set(right), f"{pattern} says the same of all texts"
+        wrong = [text for text, row, is_like in zip(texts, rows, right, strict=False) if row[f"p{i}"] is not is_like]
+        assert not wrong, f"{meaning.name}: {pattern}: {wrong[:5]}"
+        assert rows[-1][f"p{i}"] is None, f"{meaning.name}: {pattern} of NULL"
 
 
 @pytest.mark.parametrize(

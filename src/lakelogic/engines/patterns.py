@@ -76,6 +76,36 @@ def like_regex(parts: tuple[Part, ...]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Stretch:
+    """A fixed text between two `%`, with so many characters of any kind before and after it."""
+
+    before: int
+    text: str
+    after: int
+
+
+def like_stretches(parts: tuple[Part, ...]) -> tuple[Stretch, ...] | None:
+    """The stretches of a pattern that begins and ends with `%` and has one fixed text between each two of them.
+
+    Such a pattern matches when each text is found after the stretch before it, as early as possible. None for others.
+    """
+    if len(parts) < 3 or parts[0][0] != "any" or parts[-1][0] != "any":
+        return None
+    found: list[Stretch] = []
+    between: list[Part] = []
+    for kind, text in parts[1:]:
+        if kind != "any":
+            between.append((kind, text))
+        elif between:
+            places = [at for at, (kind, _) in enumerate(between) if kind == "text"]
+            if len(places) != 1:
+                return None
+            found.append(Stretch(places[0], between[places[0]][1], len(between) - places[0] - 1))
+            between = []
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
 class Syntax:
     """How a library writes what its own notation would leave open."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from lakelogic.engines.patterns import like_escaped, like_parts
+from lakelogic.engines.patterns import Stretch, like_escaped, like_parts, like_stretches
 from lakelogic.engines.spark import documents, nested, numbers, strings, times
 from lakelogic.engines.spark.conversions import conversion
 from lakelogic.engines.spark.text import constant, name, quoted, type_name
@@ -13,6 +13,7 @@ from lakelogic.sql.expressions import Call, Column, Expression, Lambda, Literal
 from lakelogic.sql.types import Type
 
 Builder = Callable[[Call], str]
+MOST_STRETCHES = 4  # of a LIKE pattern that are looked for one after the other; each looks again for those before it
 
 
 def sql(expression: Expression) -> str:
@@ -154,9 +155,26 @@ def _to_whole(spark_name: str) -> Builder:
 def _like(symbol: str) -> Builder:
     def build(call: Call) -> str:
         subject, pattern = call.args
-        return f"({sql(subject)} {symbol} {quoted(like_escaped(like_parts(_text_of(pattern))))})"
+        parts = like_parts(_text_of(pattern))
+        stretches = like_stretches(parts) if symbol == "LIKE" and isinstance(subject, Column) else None
+        # One text anywhere is what Spark itself looks for without a regular expression.
+        if stretches and 1 < len(stretches) + any(kind == "one" for kind, _ in parts) <= MOST_STRETCHES + 1:
+            return _found_in_turn(sql(subject), stretches)
+        return f"({sql(subject)} {symbol} {quoted(like_escaped(parts))})"
 
     return build
+
+
+def _found_in_turn(value: str, stretches: Sequence[Stretch]) -> str:
+    """Whether the texts are found one after the other; Java's regular expressions take several times as long."""
+    conditions, end = [], "0"
+    for stretch in stretches:
+        place = f"locate({quoted(stretch.text)}, {value}, {end} + {stretch.before + 1})"
+        conditions.append(f"{place} > 0")
+        end = f"({place} + {len(stretch.text) + stretch.after - 1})"
+    conditions.append(f"char_length({value}) >= {end}")
+    # A place that is NULL is 0 for `locate`, so that NULL would be no match instead of none known.
+    return f"CASE WHEN {value} IS NOT NULL THEN {' AND '.join(conditions)} END"
 
 
 # made by the plan
