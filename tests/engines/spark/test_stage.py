@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -13,8 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from lakelogic import DataProcessor
 from lakelogic.engines.base import Engine, Pinned, Staged
 from lakelogic.engines.spark import SparkEngine
+from lakelogic.engines.spark import session as sessions
 from lakelogic.engines.spark.masks import masked
 from lakelogic.plan.nodes import (
     Account,
@@ -102,6 +105,39 @@ def test_both_sides_are_written_once_and_counted(spark_engine: SparkEngine, tmp_
     left = [path.relative_to(tmp_path / "b 1").parts for path in (tmp_path / "b 1").rglob("*")]
     assert all(not part.startswith(("_", ".")) for parts in left for part in parts)
     assert {parts[0] for parts in left} == {"ll_side=good", "ll_side=bad"}
+
+
+def test_good_rows_do_not_write_what_only_bad_rows_have(spark_engine: SparkEngine, tmp_path: Path) -> None:
+    accounts, columns = simple_plan()
+    layout = [replace(column, on_good=column.name != "id") for column in columns]
+    frame, _ = spark_engine.adopt(pa.table({"id": ["1", "2"], "v": ["a", None]}), Read("source", "parquet", ()))
+    staged = spark_engine.stage(spark_engine.lower(frame, accounts, {}), layout, (), KEYS, str(tmp_path / "stage"))
+    assert content(staged.good) == [{"id": None, "v": "a"}]
+    assert content(staged.bad) == [{"id": "2", "v": None}]
+
+
+def test_the_next_run_of_a_contract_finds_its_code_compiled(
+    spark_engine: SparkEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the moment and the name of the run differ; Java code that held them would be compiled, and warm up, again."""
+    monkeypatch.setattr(sessions, "SMALL_BYTES", 0)  # few rows are not worth any code
+    pq.write_table(pa.table({"id": [1, 2], "v": ["a", None]}), tmp_path / "rows.parquet")
+    contract = {
+        "dataset": "orders",
+        "source": {"path": str(tmp_path / "rows.parquet")},
+        "quality": {"row_rules": [{"not_null": "v"}]},
+        "materialization": {"strategy": "append", "target_path": "lake.silver.orders"},
+    }
+    compiled = spark_engine.session._jvm.org.apache.spark.metrics.source.CodegenMetrics.METRIC_COMPILATION_TIME()
+    seen = []
+    for turn in ("first", "second", "third"):
+        (tmp_path / turn).mkdir()
+        monkeypatch.chdir(tmp_path / turn)
+        before = compiled.getCount()
+        assert DataProcessor(contract, spark_engine).run().counts.quarantined == 1
+        seen.append(compiled.getCount() - before)
+    assert seen[0] > 0
+    assert seen[1:] == [0, 0]
 
 
 def test_rows_are_counted_again_where_the_counter_answers_with_nothing(

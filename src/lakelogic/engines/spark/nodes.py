@@ -31,7 +31,8 @@ from lakelogic.plan.nodes import (
     Stack,
     Window,
 )
-from lakelogic.sql.expressions import Expression, Literal, walk
+from lakelogic.sql.expressions import Call, Expression, Literal, walk
+from lakelogic.sql.types import TIMESTAMP
 
 LONG = 400  # characters of SQL, from which an argument becomes a column
 
@@ -164,11 +165,23 @@ def _expr(frame: Frame, text: str) -> Any:
 def publish(frame: Frame, node: Publish) -> Frame:
     """The columns of the staged files, the fate, the copy and the side."""
     return frame.selectExpr(
-        *(f"{sql(value.value)} AS {name(value.name)}" for value in node.values),
+        *(f"{_published(value.value, node.side)} AS {name(value.name)}" for value in node.values),
         f"CAST({sql(node.fate)} AS INT) AS {name(names.FATE)}",
         f"CAST({sql(node.copy)} AS INT) AS {name(names.COPY)}",
         f"CAST({sql(node.side)} AS STRING) AS {name(names.SIDE)}",
     )
+
+
+def _published(value: Expression, side: Expression) -> str:
+    """A published value. The moment of a run is looked up in an array, by the side of the row.
+
+    Spark writes a moment itself into the Java code that it makes, so that every run would compile, and warm up, code
+    of its own; an array is handed to the code, and the next run of the contract finds it compiled.
+    """
+    if not isinstance(value, Literal) or value.type != TIMESTAMP or value.value is None or not isinstance(side, Call):
+        return sql(value)
+    moment = sql(value)
+    return f"array({moment}, {moment})[CASE WHEN {sql(side.args[0])} THEN 1 ELSE 0 END]"
 
 
 def _numbers(accounts: Sequence[Account], kind: str) -> tuple[int, ...]:

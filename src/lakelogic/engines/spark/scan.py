@@ -233,8 +233,9 @@ def told_path(files: Sequence[str]) -> str:
     """SQL for the path of the row's file as Spark tells it, which is an escaped URI, in the form of the given ones."""
     path = "_metadata.file_path"
     if all(_PLAIN_PATH.fullmatch(file) for file in files):
-        # Spark writes `file:/x` or `file:///x`, whichever Hadoop's path gave it.
-        return f"concat('/', trim(LEADING '/' FROM substring({path}, {len('file:') + 1})))"
+        # Spark writes `file:/x` or `file:///x`, whichever Hadoop's path gave it; every row asks.
+        short = f"concat('/', trim(LEADING '/' FROM substring({path}, {len('file:') + 1})))"
+        return f"CASE WHEN startswith({path}, 'file:///') THEN substring({path}, {len('file:///')}) ELSE {short} END"
     # `+` stands for itself in a path, and for a blank in what `url_decode` reads.
     decoded = f"url_decode(replace({path}, '+', '%2B'))"
     if any(file.startswith("/") for file in files):

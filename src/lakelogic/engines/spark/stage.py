@@ -38,7 +38,7 @@ def stage(
     root = _emptied(place)
     notes = counting.notes_of(frame)
     observed, counter = _observed(frame, notes)
-    kept = masked(observed, columns, masks, keys).where(f"{_SIDE} IS NOT NULL").drop(names.FATE, names.COPY)
+    kept = _as_staged(masked(observed, columns, masks, keys).where(f"{_SIDE} IS NOT NULL"), columns)
     kept, folders = _arranged(kept, order)
     try:
         (
@@ -57,6 +57,16 @@ def stage(
     good, bad = _written(root, names.GOOD_SIDE, order.partition_by), _written(root, names.BAD_SIDE)
     scanned = counting.scanned(notes.scan)
     return Staged(good, bad, scanned, *_marks(frame, notes, counter))
+
+
+def _as_staged(frame: Frame, columns: Sequence[Published]) -> Frame:
+    """The columns of staged files: both sides are written at once, and what only bad rows have is NULL in good ones."""
+    only_bad = {column.name for column in columns if not column.on_good}
+    bad = f"{_SIDE} = '{names.BAD_SIDE}'"
+    shown = [column for column in frame.columns if column not in (names.FATE, names.COPY)]
+    return frame.selectExpr(
+        *(f"CASE WHEN {bad} THEN {name(c)} END AS {name(c)}" if c in only_bad else name(c) for c in shown)
+    )
 
 
 def _arranged(kept: Frame, order: Order) -> tuple[Frame, tuple[str, ...]]:
