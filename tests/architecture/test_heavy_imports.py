@@ -18,6 +18,7 @@ HOMES = {
     "pyspark": ("engines/spark/", "tables/delta_native.py"),
     "py4j": ("engines/spark/", "tables/delta_native.py"),
     "polars": ("engines/polars/",),
+    "polars_hash": ("engines/polars/",),
     "duckdb": ("engines/duckdb/",),
     "deltalake": ("tables/",),
     "pyiceberg": ("tables/",),
