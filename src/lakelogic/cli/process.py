@@ -16,7 +16,7 @@ from lakelogic.cli.console import end_in_order
 def run(command: Callable[[], object]) -> None:
     """Run a command from its first to its last moment. Whoever calls this is a program of its own."""
     # Loading modules makes many objects and no garbage; looking for some takes a tenth of a small run.
-    gc.set_threshold(150_000, 20, 20)
+    gc.set_threshold(200_000, 20, 20)
     # Pydantic would read the metadata of all packages that are installed, to find plug-ins that observe it.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     signal.signal(signal.SIGTERM, end_in_order)
