@@ -19,6 +19,8 @@ def run(command: Callable[[], object]) -> None:
     gc.set_threshold(200_000, 20, 20)
     # Pydantic would read the metadata of all packages that are installed, to find plug-ins that observe it.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    # Arrow and DuckDB load numpy, which starts threads for linear algebra that nobody asks for.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     signal.signal(signal.SIGTERM, end_in_order)
     end = _End()
     # What is registered first is called last: when threads have ended and libraries have said goodbye.
