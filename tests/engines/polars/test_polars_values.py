@@ -10,8 +10,9 @@ import polars as pl
 import pytest
 
 from lakelogic.engines.patterns import like_parts, like_regex
-from lakelogic.engines.polars import by_value
+from lakelogic.engines.polars import by_value, stage
 from lakelogic.engines.polars.strings import BUILDERS
+from lakelogic.names import SIDE
 from lakelogic.sql.expressions import Call, Column
 from lakelogic.sql.types import STRING
 
@@ -70,3 +71,10 @@ def test_digests_are_the_same_with_and_without_the_plugin(name, values, monkeypa
     monkeypatch.setitem(sys.modules, "polars_hash", None)
     assert found.dtype == pl.String
     assert found.to_list() == digests().to_list()
+
+
+def test_many_rows_are_parted_by_side_in_their_order_and_lost_ones_stay_together():
+    frame = pl.DataFrame({SIDE: ["good", None, "bad"] * 1_000, "n": range(3_000)})
+    parts = {part.item(0, SIDE): part for part in stage._by_side(frame)}
+    assert {side: part.height for side, part in parts.items()} == {"good": 1_000, None: 1_000, "bad": 1_000}
+    assert all(part["n"].is_sorted() and part[SIDE].n_unique() == 1 for part in parts.values())
