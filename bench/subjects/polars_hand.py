@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +61,7 @@ def run(pl: Any, job: dict[str, Any], out: Path) -> dict[str, Any]:
     if job["only"] == "io":
         source.select(list(COLUMNS)).sink_parquet(out / "all.parquet", **written)
         return {}
-
-    def digest(texts: Any) -> Any:
-        return pl.Series([None if text is None else sha256(text.encode()).hexdigest() for text in texts.to_list()])
+    from polars_hash import CryptographicHashingNameSpace
 
     known = pl.scan_parquet(job["customers"]).select("customer_id", is_customer=pl.lit(True))
     faults = pl.sum_horizontal(
@@ -78,7 +75,7 @@ def run(pl: Any, job: dict[str, Any], out: Path) -> dict[str, Any]:
     ]
     judged = source.join(known, on="customer_id", how="left").with_columns(m=faults)
     good = judged.filter(pl.col("m") == 0).select(
-        *(pl.col(n).map_batches(digest, pl.String) if n == "email" else pl.col(n) for n in COLUMNS), *lineage
+        *(CryptographicHashingNameSpace(pl.col(n)).sha2_256() if n == "email" else pl.col(n) for n in COLUMNS), *lineage
     )
 
     def chosen(words: list[str]) -> Any:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
-import signal
 import sys
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar
 
 import click
 
-from lakelogic.cli.console import Console, end_in_order, grid, guarded
+from lakelogic.cli import process
+from lakelogic.cli.console import Console, grid, guarded
 from lakelogic.cli.options import env_option, json_flag, pack_dir_option, pack_option, set_option
 from lakelogic.errors import UsageError
 from lakelogic.version import VERSION
@@ -243,7 +242,5 @@ def _told(found: Any) -> str:
 
 def main() -> None:
     """The entry point of `lakelogic-driver`."""
-    gc.set_threshold(50_000, 20, 20)  # as for `lakelogic`
-    signal.signal(signal.SIGTERM, end_in_order)
     versioned = click.version_option(VERSION, prog_name="lakelogic-driver")(drive)
-    versioned.main(prog_name="lakelogic-driver")
+    process.run(lambda: versioned.main(prog_name="lakelogic-driver"))

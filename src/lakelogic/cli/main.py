@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import gc
 import json as jsonlib
-import signal
 import sys
 from typing import Any
 
 import click
 
+from lakelogic.cli import process
 from lakelogic.cli.approve import approve
 from lakelogic.cli.bootstrap import bootstrap
-from lakelogic.cli.console import Console, end_in_order, guarded
+from lakelogic.cli.console import Console, guarded
 from lakelogic.cli.docs import docs
 from lakelogic.cli.drive import drive
 from lakelogic.cli.estate import estate
@@ -448,7 +447,4 @@ def _cell(value: Any) -> str:
 
 def main() -> None:
     """The entry point: exit codes are those of the documentation."""
-    # Loading modules makes many objects and no garbage; looking for some takes a tenth of a small run.
-    gc.set_threshold(50_000, 20, 20)
-    signal.signal(signal.SIGTERM, end_in_order)
-    cli.main(prog_name="lakelogic")
+    process.run(lambda: cli.main(prog_name="lakelogic"))

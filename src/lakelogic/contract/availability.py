@@ -184,13 +184,12 @@ def check(loaded: Loaded) -> list[Diagnostic]:
 
 def not_available(contract: Contract, loaded: Loaded) -> list[Diagnostic]:
     """Every use of a key or value that has no effect yet; a key set to its default asks for nothing."""
-    defaults = _defaults()
     found: list[Diagnostic] = []
     for path, spot, node in walk(loaded.tree):
         if path.startswith("environments"):
             continue
         pattern = _INDEX.sub("[]", path)
-        if pattern in _NOT_YET and not _is_default(node, defaults.get(pattern)):
+        if pattern in _NOT_YET and not _is_default(node, _defaults().get(pattern)):
             message = f"`{path}` is not available yet."
             found.append(Diagnostic(codes.KEY_NOT_YET, message, spot.at(path), _NOT_YET[pattern]))
         elif pattern in _AVAILABLE_VALUES and isinstance(node, Leaf) and isinstance(node.value, str):

@@ -4,8 +4,6 @@ Modules of models do without `from __future__ import annotations`: pydantic woul
 annotations from text again, and reading a contract would take a third longer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar

@@ -1,9 +1,6 @@
 """Rules: what makes a row bad (row rules) and what keeps a batch from being published (dataset rules)."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
-
-from pydantic import BeforeValidator, Discriminator, Tag
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from lakelogic.contract.base import (
     Dialect,
@@ -20,7 +17,7 @@ from lakelogic.contract.base import (
     Verbatim,
     Whole,
 )
-from lakelogic.contract.tagged import Tagged, flatten
+from lakelogic.contract.tagged import OneOf, Tagged
 
 Severity = Literal["error", "warning", "info"]
 Phase = Literal["pre", "post"]
@@ -266,45 +263,24 @@ DATASET_RULES: dict[str, type[DatasetRule]] = {
 }  # fmt: skip
 
 
-def _flat_row_rule(value: Any) -> Any:
-    return flatten(value, ROW_RULES)
-
-
-def _flat_dataset_rule(value: Any) -> Any:
-    return flatten(value, DATASET_RULES)
-
-
-def _kind(value: Any) -> str:
-    return str(value.get("kind") if isinstance(value, Mapping) else getattr(value, "kind", ""))
-
-
 RowRule: TypeAlias = Annotated[
-    Annotated[SqlRule, Tag("sql")]
-    | Annotated[NotNull, Tag("not_null")]
-    | Annotated[AcceptedValues, Tag("accepted_values")]
-    | Annotated[RegexMatch, Tag("regex_match")]
-    | Annotated[Range, Tag("range")]
-    | Annotated[ReferentialIntegrity, Tag("referential_integrity")]
-    | Annotated[LifecycleWindow, Tag("lifecycle_window")]
-    | Annotated[Length, Tag("length")]
-    | Annotated[NotFuture, Tag("not_future")]
-    | Annotated[FreshnessRule, Tag("freshness")]
-    | Annotated[Compare, Tag("compare")]
-    | Annotated[RowUnique, Tag("unique")],
-    Discriminator(_kind),
-    BeforeValidator(_flat_row_rule),
+    SqlRule
+    | NotNull
+    | AcceptedValues
+    | RegexMatch
+    | Range
+    | ReferentialIntegrity
+    | LifecycleWindow
+    | Length
+    | NotFuture
+    | FreshnessRule
+    | Compare
+    | RowUnique,
+    OneOf(ROW_RULES),
 ]
 AnyDatasetRule: TypeAlias = Annotated[
-    Annotated[DatasetSql, Tag("sql")]
-    | Annotated[Unique, Tag("unique")]
-    | Annotated[NullRatio, Tag("null_ratio")]
-    | Annotated[RowCountBetween, Tag("row_count_between")]
-    | Annotated[DistinctCount, Tag("distinct_count")]
-    | Annotated[MeanBetween, Tag("mean_between")]
-    | Annotated[SumBetween, Tag("sum_between")]
-    | Annotated[Reconcile, Tag("reconcile")],
-    Discriminator(_kind),
-    BeforeValidator(_flat_dataset_rule),
+    DatasetSql | Unique | NullRatio | RowCountBetween | DistinctCount | MeanBetween | SumBetween | Reconcile,
+    OneOf(DATASET_RULES),
 ]
 
 

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from pydantic import Discriminator
 from pydantic.fields import FieldInfo
 
 from lakelogic.contract.base import Mark, Merge, Section, Treatment
-from lakelogic.contract.tagged import Tagged
+from lakelogic.contract.tagged import OneOf, Tagged
 
 Kind = Literal["text", "whole", "number", "flag", "scalar", "free", "closed", "list", "map", "section", "tagged"]
 
@@ -69,8 +68,8 @@ def shape_of(annotation: Any, metadata: tuple[Any, ...] = ()) -> Shape:
     origin = get_origin(annotation)
     if origin in (Union, types.UnionType):
         options = [option for option in get_args(annotation) if option is not type(None)]
-        if any(isinstance(extra, Discriminator) for extra in metadata):
-            return Shape("tagged", kinds=tuple(_bare(option) for option in options))
+        if any(isinstance(extra, OneOf) for extra in metadata):
+            return Shape("tagged", kinds=tuple(options))
         if len(options) == 1:
             return shape_of(options[0], metadata)
         raise TypeError(f"an annotation the reference cannot describe: {annotation}")
@@ -88,13 +87,6 @@ def shape_of(annotation: Any, metadata: tuple[Any, ...] = ()) -> Shape:
         if annotation in simple:
             return Shape(simple[annotation])
     raise TypeError(f"an annotation the reference cannot describe: {annotation}")
-
-
-def _bare(annotation: Any) -> type[Tagged]:
-    found: Any = get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
-    if not (isinstance(found, type) and issubclass(found, Tagged)):
-        raise TypeError(f"an annotation the reference cannot describe: {annotation}")
-    return found
 
 
 def _key(name: str, info: FieldInfo) -> KeyShape:

@@ -1,12 +1,9 @@
 """Steps: one model per kind of transformation, told apart by the key that names the kind."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
-
-from pydantic import BeforeValidator, Discriminator, Tag
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from lakelogic.contract.base import Dialect, Flag, Key, Number, OneOrMany, Scalar, Section, Sql, Text, Verbatim
-from lakelogic.contract.tagged import Tagged, flatten
+from lakelogic.contract.tagged import OneOf, Tagged
 
 Phase = Literal["pre", "post"]
 
@@ -329,40 +326,31 @@ STEPS: dict[str, type[Step]] = {
 }  # fmt: skip
 
 
-def _flat_step(value: Any) -> Any:
-    return flatten(value, STEPS)
-
-
-def _kind(value: Any) -> str:
-    return str(value.get("kind") if isinstance(value, Mapping) else getattr(value, "kind", ""))
-
-
 AnyStep: TypeAlias = Annotated[
-    Annotated[SqlStep, Tag("sql")]
-    | Annotated[Select, Tag("select")]
-    | Annotated[Drop, Tag("drop")]
-    | Annotated[Rename, Tag("rename")]
-    | Annotated[Derive, Tag("derive")]
-    | Annotated[Cast, Tag("cast")]
-    | Annotated[Filter, Tag("filter")]
-    | Annotated[Trim, Tag("trim")]
-    | Annotated[Lower, Tag("lower")]
-    | Annotated[Upper, Tag("upper")]
-    | Annotated[Coalesce, Tag("coalesce")]
-    | Annotated[MapValues, Tag("map_values")]
-    | Annotated[Bucket, Tag("bucket")]
-    | Annotated[Split, Tag("split")]
-    | Annotated[Explode, Tag("explode")]
-    | Annotated[JsonExtract, Tag("json_extract")]
-    | Annotated[DateDiff, Tag("date_diff")]
-    | Annotated[DateRangeExplode, Tag("date_range_explode")]
-    | Annotated[Deduplicate, Tag("deduplicate")]
-    | Annotated[DeduplicateByLatest, Tag("deduplicate_by_latest")]
-    | Annotated[Lookup, Tag("lookup")]
-    | Annotated[Join, Tag("join")]
-    | Annotated[Rollup, Tag("rollup")]
-    | Annotated[Pivot, Tag("pivot")]
-    | Annotated[Unpivot, Tag("unpivot")],
-    Discriminator(_kind),
-    BeforeValidator(_flat_step),
+    SqlStep
+    | Select
+    | Drop
+    | Rename
+    | Derive
+    | Cast
+    | Filter
+    | Trim
+    | Lower
+    | Upper
+    | Coalesce
+    | MapValues
+    | Bucket
+    | Split
+    | Explode
+    | JsonExtract
+    | DateDiff
+    | DateRangeExplode
+    | Deduplicate
+    | DeduplicateByLatest
+    | Lookup
+    | Join
+    | Rollup
+    | Pivot
+    | Unpivot,
+    OneOf(STEPS),
 ]

@@ -1,9 +1,10 @@
 """Items that are told apart by a key: `- rename: {from: a, to: b}` is a Rename with `from` and `to`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
+
+from pydantic import GetCoreSchemaHandler, SerializationInfo, ValidationError
+from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
 from lakelogic.contract.base import Section
 
@@ -47,3 +48,49 @@ def flatten(value: Any, kinds: Mapping[str, type[Tagged]]) -> Any:
         parameters = {kinds[kind].MAIN or kind: parameters}
     beside = {key: item for key, item in value.items() if key != kind}
     return beside | dict(parameters) | {"kind": kind}
+
+
+class OneOf:
+    """The mark of a union of kinds. The model of a kind is built when the first item of it comes.
+
+    Of some fifty kinds a contract has a few, and building all of them takes longer than reading it.
+    """
+
+    def __init__(self, kinds: Mapping[str, type[Tagged]]) -> None:
+        self._kinds = kinds
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Pydantic asks how a value is validated and written."""
+        del source, handler  # which would build every kind
+        written = core_schema.plain_serializer_function_ser_schema(_dumped, info_arg=True)
+        return core_schema.no_info_plain_validator_function(self._validated, serialization=written)
+
+    def _validated(self, value: Any) -> Tagged:
+        if isinstance(value, Tagged):
+            return value
+        flat = flatten(value, self._kinds)
+        name = str(flat.get("kind") if isinstance(flat, Mapping) else "")
+        if name not in self._kinds:
+            raise PydanticCustomError("no_such_kind", "none of the kinds that are known here")
+        try:
+            return self._kinds[name].model_validate(flat)
+        except ValidationError as error:
+            raise ValidationError.from_exception_data(
+                error.title, [_under(name, one) for one in error.errors()]
+            ) from None
+
+
+def _under(kind: str, error: Any) -> InitErrorDetails:
+    """An error as it stands in the document: below the key of its kind."""
+    told = PydanticCustomError(error["type"], error["msg"].replace("{", "{{"))
+    return InitErrorDetails(type=told, loc=(kind, *error["loc"]), input=error["input"])
+
+
+def _dumped(item: Tagged, info: SerializationInfo) -> dict[str, Any]:
+    return item.model_dump(
+        mode=info.mode,
+        by_alias=info.by_alias,
+        exclude_defaults=info.exclude_defaults,
+        exclude_unset=info.exclude_unset,
+        exclude_none=info.exclude_none,
+    )

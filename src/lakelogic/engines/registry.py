@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from typing import Any
 
+from lakelogic import guests
 from lakelogic.engines.base import Engine
 from lakelogic.errors import MissingExtra, UsageError
 
@@ -17,15 +16,9 @@ _OURS = ("spark", "duckdb", "polars")
 _MODULES = {"spark": "pyspark", "duckdb": "duckdb", "polars": "polars"}
 
 
-@cache
-def _points() -> tuple[EntryPoint, ...]:
-    """Looked up once: every look reads the metadata of all packages that are installed."""
-    return tuple(entry_points(group=GROUP))
-
-
 def names() -> tuple[str, ...]:
     """The engines that are registered, ours first."""
-    found = {point.name for point in _points()} | set(_OURS)
+    found = {point.name for point in guests.registered(GROUP)} | set(_OURS)
     return (*_OURS, *sorted(found - set(_OURS)))
 
 
@@ -44,16 +37,15 @@ def default_name() -> str:
 
 def load(name: str, **settings: Any) -> Engine:
     """Start an engine. `settings` are the engine's own (`spark=session`, `master=…`, `remote=…`)."""
-    if name not in names():
+    if name not in _OURS and name not in names():
         raise UsageError(f"There is no engine `{name}`.", hint=f"Choose one of {', '.join(names())}.")
     if name in _MODULES and find_spec(_MODULES[name]) is None:
         raise MissingExtra(name, f"The engine `{name}`")
-    for point in _points():
-        if point.name == name:
-            factory = point.load()
-            engine: Engine = factory(**settings)
-            return engine
-    raise UsageError(
-        f"The engine `{name}` is not registered.",
-        hint="Install lakelogic again: pip install --force-reinstall lakelogic",
-    )
+    point = guests.find(GROUP, name)
+    if point is None:
+        raise UsageError(
+            f"The engine `{name}` is not registered.",
+            hint="Install lakelogic again: pip install --force-reinstall lakelogic",
+        )
+    engine: Engine = point.load()(**settings)
+    return engine

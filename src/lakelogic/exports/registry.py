@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 
+from lakelogic import guests
 from lakelogic.errors import MissingExtra, UnsupportedError
 from lakelogic.exports.base import Destination
 
@@ -15,24 +14,18 @@ GROUP = "lakelogic.exports"
 _MODULES = {"snowflake": "snowflake.connector", "databricks": "databricks.sdk", "s3": "boto3"}
 
 
-@cache
-def _points() -> tuple[EntryPoint, ...]:
-    """Looked up once: every look reads the metadata of all packages that are installed."""
-    return tuple(entry_points(group=GROUP))
-
-
 def load(kind: str, given: Mapping[str, str], target: str) -> Destination:
     """A destination with its settings, ready to deliver to."""
     if kind in _MODULES and not _is_there(_MODULES[kind]):
         raise MissingExtra(kind, f"An export to {kind}")
-    for point in _points():
-        if point.name == kind:
-            found: Destination = point.load()(given, target)
-            return found
-    raise UnsupportedError(
-        f"There is no export of the type `{kind}`.",
-        hint="Install lakelogic again: pip install --force-reinstall lakelogic",
-    )
+    point = guests.find(GROUP, kind)
+    if point is None:
+        raise UnsupportedError(
+            f"There is no export of the type `{kind}`.",
+            hint="Install lakelogic again: pip install --force-reinstall lakelogic",
+        )
+    found: Destination = point.load()(given, target)
+    return found
 
 
 def _is_there(module: str) -> bool:

@@ -7,7 +7,6 @@ from typing import Any, cast
 
 from sqlglot import exp
 
-from lakelogic.plan.select import query
 from lakelogic.plan.state import State
 from lakelogic.plan.statement import Statement
 from lakelogic.plan.windows import computed
@@ -32,6 +31,8 @@ def derive_items(state: State, text: str, path: str, dialect: str) -> None:
 
 def select(state: State, text: str, path: str, name: str, dialect: str) -> None:
     """A whole SELECT: what it yields becomes the columns, what it loses is counted by the step's name."""
+    from lakelogic.plan.select import query
+
     try:
         query(Statement(state, name, path), state, cast(exp.Expression, parse_select(text, dialect)), {})
     except SqlProblems as trouble:

@@ -13,10 +13,8 @@ from lakelogic import names
 from lakelogic.plan.grouping import group
 from lakelogic.plan.needs import expressions
 from lakelogic.plan.nodes import Account, Assignment, Landed, Link, Publish
-from lakelogic.plan.select import query
 from lakelogic.plan.state import OpenAccount, State, Trouble
 from lakelogic.plan.statement import Queries, Statement, named_queries
-from lakelogic.plan.subqueries import is_aggregated
 from lakelogic.sql.arguments import refuse
 from lakelogic.sql.bind import Binder, BoundAggregate
 from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, columns_of, replace_columns, text
@@ -84,6 +82,8 @@ class Asker:
 def _answer(state: State, written: str, name: str) -> Expression:
     """The one value of a query, or of an expression over aggregates."""
     if is_select(written):
+        from lakelogic.plan.select import query
+
         tree = cast(exp.Expression, parse_select(written, state.dialect))
         query(Statement(state, name), state, tree, {}, named=False)
         if not _is_one_row(tree, named_queries(tree)):
@@ -104,6 +104,8 @@ def _answer(state: State, written: str, name: str) -> Expression:
 
 def _is_one_row(tree: exp.Expression | None, queries: Queries) -> bool:
     """Whether a query has at most one row whatever the data: an aggregate over all rows, or LIMIT 1."""
+    from lakelogic.plan.subqueries import is_aggregated
+
     if tree is None:
         return False
     known = {**queries, **named_queries(tree)}

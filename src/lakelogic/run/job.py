@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.load import Loaded
@@ -22,7 +22,9 @@ from lakelogic.run.events import Events, Sink
 from lakelogic.run.halting import NEVER, Halt
 from lakelogic.run.places import Places
 from lakelogic.run.reconcile import Counts
-from lakelogic.run.references import References
+
+if TYPE_CHECKING:
+    from lakelogic.run.references import References
 
 
 @dataclass(slots=True)

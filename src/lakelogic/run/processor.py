@@ -17,18 +17,16 @@ from lakelogic.engines.base import Engine
 from lakelogic.errors import ContractError, Diagnostic
 from lakelogic.ledger.store import Ledger, open_ledger
 from lakelogic.plan.compile import Compiled, compile_contract, load_checked
-from lakelogic.plan.explain import as_text
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.run.events import Sink
-from lakelogic.run.inspect import columns_now
 from lakelogic.run.job import Job, Prepared, Run
-from lakelogic.run.queue import Chosen
-from lakelogic.run.replay import Replayed, replay
 from lakelogic.run.result import Result
 from lakelogic.run.sequence import run
 
 if TYPE_CHECKING:
     from lakelogic.run.profile import Profile
+    from lakelogic.run.queue import Chosen
+    from lakelogic.run.replay import Replayed
 
 
 class DataProcessor:
@@ -160,6 +158,9 @@ class DataProcessor:
 
     def replay(self, chosen: Chosen | None = None) -> Replayed:
         """Judge quarantined rows again, as they landed, by the contract as it is now: all, or those chosen."""
+        from lakelogic.run.queue import Chosen
+        from lakelogic.run.replay import replay
+
         with open_ledger(self._catalog.ledger_url()) as ledger:
             job = Job(self.loaded, self.engine, self._catalog, ledger, pipeline_run_id=self._pipeline_run_id)
             job.sinks = self._sinks
@@ -177,10 +178,14 @@ class DataProcessor:
 
     def compiled(self) -> Compiled:
         """The plan, with the columns of source and links as far as they can be seen now; no row is read."""
+        from lakelogic.run.inspect import columns_now
+
         return compile_contract(self.loaded, *columns_now(self.loaded))
 
     def explain(self) -> str:
         """The plan as text."""
+        from lakelogic.plan.explain import as_text
+
         compiled = self.compiled()
         settings = self.contract.materialization
         return as_text(compiled.plan, compiled.checks, settings.target_path, strategy_of(self.contract).kind)

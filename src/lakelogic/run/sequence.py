@@ -1,4 +1,7 @@
-"""The order of things: one contract, once. Nothing else knows it."""
+"""The order of things: one contract, once. Nothing else knows it.
+
+What few runs need (exports, withheld rows) is imported when a run needs it: modules are most of what a small run costs.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +22,11 @@ from lakelogic.plan.nodes import Plan, Read
 from lakelogic.plan.publish import Stamps
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.privacy.keys import load_keys
-from lakelogic.run import arrival, cuts, export, faults, foresight, gates, leases, quarantine, upkeep, window
+from lakelogic.run import arrival, cuts, faults, foresight, gates, leases, quarantine, upkeep, window
 from lakelogic.run.account import digests_of
 from lakelogic.run.commit import Commit, committer, stored_names
 from lakelogic.run.events import Events, logging_sink
 from lakelogic.run.formats import tables_of
-from lakelogic.run.hold import hold
 from lakelogic.run.job import Job, Prepared, Run, Settled
 from lakelogic.run.landed import landed_facts
 from lakelogic.run.measures import measure
@@ -60,7 +62,10 @@ def run(job: Job) -> Result:
     try:
         with disk_told():
             result = _run(run_)
-            export.after_run(run_, result)
+            if contract.exports:
+                from lakelogic.run import export
+
+                export.after_run(run_, result)
             return result
     except LakeLogicError as found:
         error = job.halt.reason(found)
@@ -391,16 +396,14 @@ def _publish(run_: Run, commit: Commit, settled: Settled) -> Result:
     if settled.closed:
         for reason in settled.closed:
             run_.events.tell("warning", f"Gate closed: {reason}")
-        hold(run_, commit, settled, facts)
-        return finish(run_, settled, "gated", published=False, commit=commit)
+        return _withhold(run_, commit, settled, facts)
     try:
         good = settled.prepared.compiled.plan, settled.staged, facts
         done = commit.good(*good, engine=run_.job.engine, now=run_.started)
     except GateClosed as closed:
         run_.events.tell("warning", f"Gate closed: {closed.message}")
         settled = replace(settled, closed=[closed.message])
-        hold(run_, commit, settled, facts)
-        return finish(run_, settled, "gated", published=False, commit=commit)
+        return _withhold(run_, commit, settled, facts)
     if done.skipped:
         return nothing_new(run_, "another run has published this batch meanwhile")
     run_.events.tell("wrote", f"Wrote {counts.good} valid rows to {commit.places.target}")
@@ -411,3 +414,11 @@ def _publish(run_: Run, commit: Commit, settled: Settled) -> Result:
     result = finish(run_, settled, "succeeded", published=True, commit=commit)
     upkeep.after_run(contract.materialization.compaction, commit.tables, commit.places.target_location, run_.events)
     return result
+
+
+def _withhold(run_: Run, commit: Commit, settled: Settled, facts: dict[str, Any]) -> Result:
+    """Good rows that a closed gate keeps back."""
+    from lakelogic.run.hold import hold
+
+    hold(run_, commit, settled, facts)
+    return finish(run_, settled, "gated", published=False, commit=commit)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 
+from lakelogic import guests
 from lakelogic.errors import MissingExtra, UnsupportedError
 from lakelogic.tables.base import TableFormat
 
@@ -14,15 +13,9 @@ GROUP = "lakelogic.tables"
 _EXTRAS = {"delta": ("deltalake", "delta"), "iceberg": ("pyiceberg", "iceberg")}
 
 
-@cache
-def _points() -> tuple[EntryPoint, ...]:
-    """Looked up once: every look reads the metadata of all packages that are installed."""
-    return tuple(entry_points(group=GROUP))
-
-
 def names() -> tuple[str, ...]:
     """The formats that are registered."""
-    return tuple(sorted({point.name for point in _points()}))
+    return tuple(sorted({point.name for point in guests.registered(GROUP)}))
 
 
 def load(name: str) -> TableFormat:
@@ -30,10 +23,10 @@ def load(name: str) -> TableFormat:
     module, extra = _EXTRAS.get(name, (None, name))
     if module is not None and find_spec(module) is None:
         raise MissingExtra(extra, f"The table format `{name}`")
-    for point in _points():
-        if point.name == name:
-            found: TableFormat = point.load()()
-            return found
-    raise UnsupportedError(
-        f"The table format `{name}` is not available yet.", hint=f"Available: {', '.join(names()) or 'none'}."
-    )
+    point = guests.find(GROUP, name)
+    if point is None:
+        raise UnsupportedError(
+            f"The table format `{name}` is not available yet.", hint=f"Available: {', '.join(names()) or 'none'}."
+        )
+    found: TableFormat = point.load()()
+    return found

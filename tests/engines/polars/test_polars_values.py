@@ -3,13 +3,18 @@
 import math
 import random
 import struct
+import sys
 from decimal import Decimal
 
 import polars as pl
 import pytest
 
 from lakelogic.engines.patterns import like_parts, like_regex
-from lakelogic.engines.polars import by_value
+from lakelogic.engines.polars import by_value, stage
+from lakelogic.engines.polars.strings import BUILDERS
+from lakelogic.names import SIDE
+from lakelogic.sql.expressions import Call, Column
+from lakelogic.sql.types import STRING
 
 
 def test_doubles_are_written_as_python_writes_them():
@@ -50,3 +55,26 @@ def test_a_decimal_that_overflows_in_one_row_is_exact_in_the_others():
     )
     add = by_value.decimal_arithmetic("add", 38, 0)
     assert add(pairs.to_struct("x")).to_list() == [None, Decimal(3)]
+
+
+@pytest.mark.parametrize("name", ["md5", "sha1", "sha224", "sha256", "sha384", "sha512"])
+@pytest.mark.parametrize(
+    "values", [["", "é", "😀", "a" * 55, "a" * 56, "a" * 5_000, None], [b"", b"\xff\x00", None], [None]]
+)
+def test_digests_are_the_same_with_and_without_the_plugin(name, values, monkeypatch):
+    call, frame = Call(name, (Column("v", STRING),), STRING), pl.DataFrame({"v": values})
+
+    def digests():
+        return frame.select(BUILDERS[name](call, [pl.col("v")])).to_series()
+
+    found = digests()
+    monkeypatch.setitem(sys.modules, "polars_hash", None)
+    assert found.dtype == pl.String
+    assert found.to_list() == digests().to_list()
+
+
+def test_many_rows_are_parted_by_side_in_their_order_and_lost_ones_stay_together():
+    frame = pl.DataFrame({SIDE: ["good", None, "bad"] * 1_000, "n": range(3_000)})
+    parts = {part.item(0, SIDE): part for part in stage._by_side(frame)}
+    assert {side: part.height for side, part in parts.items()} == {"good": 1_000, None: 1_000, "bad": 1_000}
+    assert all(part["n"].is_sorted() and part[SIDE].n_unique() == 1 for part in parts.values())

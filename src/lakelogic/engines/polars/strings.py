@@ -179,6 +179,23 @@ def _split(call: Call, args: Args) -> pl.Expr:
 
 
 def _digest(name: str) -> Builder:
+    """A digest in hex: by the plugin, at a third of the cost, or value by value where it is not installed."""
+
+    def build(_call: Call, args: Args) -> pl.Expr:
+        try:
+            import polars_hash as plugin
+        except ImportError:
+            return args[0].map_batches(digested(name), return_dtype=pl.String, is_elementwise=True)
+        weak = name in ("md5", "sha1")
+        room = plugin.NonCryptographicHashingNameSpace if weak else plugin.CryptographicHashingNameSpace
+        made: pl.Expr = getattr(room(args[0].cast(pl.Binary)), name if weak else name.replace("sha", "sha2_"))()
+        return made
+
+    return build
+
+
+def digested(name: str) -> Callable[[pl.Series], pl.Series]:
+    """The digests of texts or bytes, by the standard library."""
     new = getattr(hashlib, name)  # `hashlib.new` looks its name up for every value
 
     def apply(values: pl.Series) -> pl.Series:
@@ -186,7 +203,7 @@ def _digest(name: str) -> Builder:
         found = [None if value is None else new(value, usedforsecurity=False).hexdigest() for value in octets]
         return pl.Series(values.name, found, dtype=pl.String)
 
-    return lambda _call, args: args[0].map_batches(apply, return_dtype=pl.String, is_elementwise=True)
+    return apply
 
 
 def _octet_length(call: Call, args: Args) -> pl.Expr:
