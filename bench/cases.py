@@ -38,12 +38,18 @@ class Peer:
     by_hand: str = ""
 
 
+# What lakelogic 1.84 leaves out on an engine, where it is not the same as on the others.
+OLD_LEAVES = {
+    "spark": "the digest; the reference join is by hand, because its own compares every order with every customer, "
+    "and Spark's search for constraints is off, because planning does not end otherwise; commits no table",
+}
+
 PEERS: tuple[Peer, ...] = (
     *(
         Peer(
             Case("lakelogic-1.84", engine, "peer_lakelogic", env="lakelogic-1.84"),
             "https://lakelogic.github.io/LakeLogic/",
-            leaves="the digest; commits no table",
+            leaves=OLD_LEAVES.get(engine, "the digest; commits no table"),
         )
         for engine in ENGINES
     ),

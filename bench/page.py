@@ -9,7 +9,7 @@ from typing import Any
 from bench import plots
 from bench.cases import PEERS
 from bench.environments import PACKAGES
-from bench.goals import GOALS, Figures
+from bench.goals import GOALS, MILLION, Figures
 from bench.results import FOLDER
 
 ROOT = Path(__file__).parents[1]
@@ -180,7 +180,7 @@ def peers(figures: Figures) -> str:
     bars: list[tuple[str, str, dict[str, float]]] = []
     for peer in PEERS:
         case = peer.case
-        groups = [(name, group) for name, group in found.items() if name.endswith(f"/{case.engine}")]
+        groups = [(name, group) for name, group in found.items() if name == f"{MILLION}/{case.engine}"]
         line = [f"[{case.name}]({peer.documented})", case.engine]
         figure = next((group["cases"][case.name] for _, group in groups if case.name in group["cases"]), None)
         if figure is None:

@@ -77,3 +77,25 @@ def test_reads_of_the_source_are_told_from_the_records_that_spark_read(records, 
     warm = {"spark_records": records, "good_rows": 962_000}
     figures = {"engines": {"1000000/parquet/spark": {"cases": {"lakelogic": {"warm": warm}}}}}
     assert goal("reads").read(figures)["median"] == reads
+
+
+def test_what_is_done_by_hand_for_a_peer_is_told_for_the_engine_where_it_is():
+    from bench.cases import PEERS
+
+    leaves = {peer.case.engine: peer.leaves for peer in PEERS if peer.case.name == "lakelogic-1.84"}
+    assert leaves["duckdb"] == leaves["polars"] == "the digest; commits no table"
+    assert "the reference join is by hand" in leaves["spark"]
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars", "spark"])
+def test_only_on_spark_the_old_contract_joins_by_hand(engine, tmp_path):
+    from bench.reference import NAMES
+    from bench.subjects.peer_lakelogic import contract
+
+    made = contract({"engine": engine, "customers": "customers.parquet"}, tmp_path)
+    own = [rule for rule in made["quality"]["row_rules"] if "referential_integrity" in rule]
+    names = [
+        next(iter(rule.values()))["name"] if len(rule) == 1 else rule["name"] for rule in made["quality"]["row_rules"]
+    ]
+    assert ("transformations" in made, len(own)) == ((True, 0) if engine == "spark" else (False, 1))
+    assert names == list(NAMES)
