@@ -99,3 +99,16 @@ def test_only_on_spark_the_old_contract_joins_by_hand(engine, tmp_path):
     ]
     assert ("transformations" in made, len(own)) == ((True, 0) if engine == "spark" else (False, 1))
     assert names == list(NAMES)
+
+
+def test_peers_on_engines_that_are_not_ours_are_measured_too(orders, monkeypatch):
+    from bench import data, parts
+
+    seen: list[str] = []
+    made = orders(2_000)
+    monkeypatch.setattr(data, "ensure", lambda _: made)
+    monkeypatch.setattr(parts, "_is_installed", lambda _: True)
+    monkeypatch.setattr(parts, "interleaved", lambda cases, *_, **__: seen.extend(case.name for case in cases))
+    monkeypatch.setattr(parts.results, "save", lambda *_: None)
+    parts.peers(parts.Wanted((2_000,), ("duckdb",), ("parquet",), 1, parts.Store("none")))
+    assert "great-expectations" in seen
