@@ -8,6 +8,8 @@ from bench.harness import Case
 
 ENGINES = ("duckdb", "polars", "spark")
 MOST_QUICK = 1_000_000  # rows for which a local session on Spark starts with the quick compiler
+# The merge by hand that LakeLogic's is compared with, by engine.
+MERGES_BY_HAND = {"duckdb": "delta-rs-by-hand", "polars": "delta-rs-by-hand", "spark": "delta-merge-by-hand"}
 FULL_COMPILER = {"LAKELOGIC_SPARK_FAST_START": "0"}
 
 
