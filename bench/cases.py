@@ -8,6 +8,8 @@ from bench.harness import Case
 
 ENGINES = ("duckdb", "polars", "spark")
 MOST_QUICK = 1_000_000  # rows for which a local session on Spark starts with the quick compiler
+# The merge by hand that LakeLogic's is compared with, by engine.
+MERGES_BY_HAND = {"duckdb": "delta-rs-by-hand", "polars": "delta-rs-by-hand", "spark": "delta-merge-by-hand"}
 FULL_COMPILER = {"LAKELOGIC_SPARK_FAST_START": "0"}
 
 
@@ -38,12 +40,18 @@ class Peer:
     by_hand: str = ""
 
 
+# What lakelogic 1.84 leaves out on an engine, where it is not the same as on the others.
+OLD_LEAVES = {
+    "spark": "the digest; the reference join is by hand, because its own compares every order with every customer, "
+    "and Spark's search for constraints is off, because planning does not end otherwise; commits no table",
+}
+
 PEERS: tuple[Peer, ...] = (
     *(
         Peer(
             Case("lakelogic-1.84", engine, "peer_lakelogic", env="lakelogic-1.84"),
             "https://lakelogic.github.io/LakeLogic/",
-            leaves="the digest; commits no table",
+            leaves=OLD_LEAVES.get(engine, "the digest; commits no table"),
         )
         for engine in ENGINES
     ),

@@ -18,7 +18,7 @@ from bench.parity import ParityError, sums
 from bench.parts import Wanted
 from bench.subjects.merges import FIRST, LAST
 
-VERSION = 2
+VERSION = 3
 PART = 1_000_000
 DAY = 86_400_000_000
 NEW = 0.1  # of the changes are keys that the table does not know
@@ -110,9 +110,6 @@ def merge(wanted: Wanted) -> None:
             Case("delta-rs-by-hand", "delta-rs", "merges", job={"by": "delta-rs"}),
             *([Case("delta-merge-by-hand", "spark", "merges", job={"by": "spark"})] if _has_delta(wanted) else []),
         ]
-        if strategy == "merge" and _has_delta(wanted):
-            job = {"by": "spark", "stamped": True}
-            cases.append(Case("delta-merge-by-hand-with-lineage", "spark", "merges", job=job))
         for turn in range(wanted.rounds):
             for case in cases:
                 key = f"merge/{rows}-{strategy}-{share:.0%}/{case.name}/{turn}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.cases import MERGES_BY_HAND
 from bench.reference import CUSTOMERS
 
 Spread = dict[str, float]
@@ -113,6 +114,23 @@ def _reads(figures: Figures) -> Spread | None:
 
 BIG = "10000000/parquet"
 MILLION = "1000000/parquet"
+NAMES = {"duckdb": "DuckDB", "polars": "Polars", "spark": "Spark"}
+
+
+def merges(group: str, what: str) -> tuple[Goal, ...]:
+    """Changes into ten million rows, on each engine, against the merge by hand."""
+    by_hand = {"delta-rs-by-hand": "delta-rs merge by hand", "delta-merge-by-hand": "Delta MERGE by hand"}
+    return tuple(
+        Goal(
+            f"{group.replace('%', '')}-{engine}",
+            f"{what} into 10M, {NAMES[engine]} / {by_hand[base]}",
+            1.10,
+            ratio("merge", f"10000000-{group}", f"lakelogic-{engine}", base),
+            unit="×",
+        )
+        for engine, base in MERGES_BY_HAND.items()
+    )
+
 
 GOALS: tuple[Goal, ...] = (
     Goal(
@@ -248,4 +266,7 @@ GOALS: tuple[Goal, ...] = (
         ratio("incremental", "append/duckdb", "nothing-new", "into-10000000", "cold"),
         unit="×",
     ),
+    *merges("merge-1%", "merge of 1 %"),
+    *merges("merge-10%", "merge of 10 %"),
+    *merges("scd2-5%", "history (SCD2) with 5 % changes"),
 )

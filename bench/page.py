@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from bench import plots
-from bench.cases import PEERS
+from bench.cases import MERGES_BY_HAND, PEERS
 from bench.environments import PACKAGES
-from bench.goals import GOALS, Figures
+from bench.goals import GOALS, MILLION, Figures
 from bench.results import FOLDER
 
 ROOT = Path(__file__).parents[1]
@@ -37,6 +37,13 @@ engine. *Read* and *written* are the bytes that went through system calls; what 
 
 **Only right results count.** The generator plants the faults, so it is known which rows are bad and why. Good rows,
 bad rows and the reasons of each bad row must be equal as multisets, or no figure is shown.
+"""
+
+MERGES = """Changes are merged into a Delta table by its key (1 % and 10 % of its rows, a tenth of them new), or kept as
+a history (`scd2`, 5 %). *delta-rs-by-hand* is `merge` of delta-rs, *delta-merge-by-hand* Spark's `MERGE INTO`;
+LakeLogic on Spark is compared with the latter, on DuckDB and Polars with the former. All write the same columns, three
+of lineage and for a history a surrogate key and a number among them. What a process loads the first time is not in the
+figures. The contract's columns, and the times of a history, must be equal as multisets afterwards.
 """
 
 
@@ -180,7 +187,7 @@ def peers(figures: Figures) -> str:
     bars: list[tuple[str, str, dict[str, float]]] = []
     for peer in PEERS:
         case = peer.case
-        groups = [(name, group) for name, group in found.items() if name.endswith(f"/{case.engine}")]
+        groups = [(name, group) for name, group in found.items() if name == f"{MILLION}/{case.engine}"]
         line = [f"[{case.name}]({peer.documented})", case.engine]
         figure = next((group["cases"][case.name] for _, group in groups if case.name in group["cases"]), None)
         if figure is None:
@@ -264,33 +271,35 @@ def others(figures: Figures) -> str:
         if part not in figures:
             parts.append(f"{NOT_YET}\n")
             continue
+        merging = part == "merge"
+        heads = ["", "", "CPU s", "wall s", "peak MB", *(["× by hand"] if merging else [])]
         rows = []
         for name, group in sorted(figures[part].items()):
             for case, one in sorted(group["cases"].items()):
                 if "cold" not in one:
-                    rows.append(
-                        [
-                            name,
-                            case,
-                            _trouble(one),
-                            "",
-                            "",
-                        ]
-                    )
+                    rows.append([name, case, _trouble(one), *[""] * (len(heads) - 3)])
                     continue
                 # A merge is measured alone, so that what it loads the first time is not its cost.
-                cold = one.get("warm", one["cold"]) if part == "merge" else one["cold"]
+                cold = one.get("warm", one["cold"]) if merging else one["cold"]
                 rows.append(
                     [
-                        name,
-                        case,
-                        shown(cold["cpu"]),
-                        shown(cold["wall"], 1),
-                        f"{cold['peak_mb']['total']['median']:,.0f}",
+                        name, case, shown(cold["cpu"]), shown(cold["wall"], 1),
+                        f"{cold['peak_mb']['total']['median']:,.0f}", *([_by_hand(group, case)] if merging else []),
                     ]
-                )
-        parts += [table(["", "", "CPU s", "wall s", "peak MB"], rows), _loads(next(iter(figures[part].values())))]
+                )  # fmt: skip
+        if merging:
+            parts.append(MERGES)
+        parts += [table(heads, rows), _loads(next(iter(figures[part].values())))]
     return "\n".join(parts)
+
+
+def _by_hand(group: dict[str, Any], case: str) -> str:
+    """LakeLogic's merge against the one by hand, and against which; nothing for those by hand."""
+    base = MERGES_BY_HAND.get(case.removeprefix("lakelogic-"))
+    if base is None:
+        return ""
+    found = group["ratios"]["warm"].get(case, {}).get(base)
+    return f"{shown(found)} × {base}" if found else NOT_YET
 
 
 def machines(figures: Figures) -> str:

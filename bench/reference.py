@@ -71,6 +71,10 @@ NAMES = tuple(rule.name for rule in RULES)
 # What LakeLogic writes with on each engine; everybody else does the same, so that nobody saves by packing less.
 CODEC = {"duckdb": "zstd", "polars": "zstd", "spark": "snappy"}
 LINEAGE = ("_lakelogic_source", "_lakelogic_processed_at", "_lakelogic_run_id")
+# Three columns of lineage, as everybody else writes them.
+THREE_COLUMNS = {
+    f"capture_{other}": False for other in ("contract_name", "domain", "system", "created_at", "created_by")
+}
 
 
 def predicates(matches: str, exists: str, prefix: str = "s.") -> list[str]:
@@ -113,10 +117,7 @@ def contract(source: Path, customers: Path, *, mask: str = "digest") -> dict[str
         "quality": {"row_rules": rules, "dataset_rules": [{"unique": "order_id"}]},
         "quarantine": {"target": "bench.quarantine.orders"},
         "materialization": {"strategy": "append", "target_path": "bench.silver.orders"},
-        # Three columns of lineage, as everybody else writes them.
-        "lineage": {
-            f"capture_{other}": False for other in ("contract_name", "domain", "system", "created_at", "created_by")
-        },
+        "lineage": THREE_COLUMNS,
     }
     if mask == "digest":
         made["transformations"] = [{"derive": {"field": "email", "sql": "sha2(email, 256)"}}]

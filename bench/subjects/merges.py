@@ -10,16 +10,15 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from bench.reference import THREE_COLUMNS
+
 FIELDS = {"id": "bigint", "customer": "string", "amount": "decimal(12,2)", "seen": "timestamp"}
 FIRST, LAST = "1900-01-01 00:00:00", "9999-12-31 00:00:00"
+# What a history has beside the contract's columns: a surrogate key (SHA-256 of the key and the beginning) and a number.
+HISTORY = ("_sk", "effective_from", "effective_to", "is_current", "_version")
 TABLE = "lakelogic_warehouse/bench/silver/orders"
-# What LakeLogic's table has beside the contract's columns, for a merge by hand that writes as much.
-STAMPS = {
-    "_lakelogic_source": "'changes.parquet'", "_lakelogic_processed_at": "now()",
-    "_lakelogic_run_id": "'run'", "_lakelogic_contract_name": "'orders'", "_lakelogic_domain": "CAST(NULL AS STRING)",
-    "_lakelogic_system": "CAST(NULL AS STRING)", "_lakelogic_created_at": "now()",
-    "_lakelogic_created_by": "'lakelogic'",
-}  # fmt: skip
+# Everybody writes three columns of lineage, as in the reference job.
+STAMPS = {"_lakelogic_source": "'changes.parquet'", "_lakelogic_processed_at": "now()", "_lakelogic_run_id": "'run'"}
 
 
 def versions() -> dict[str, str]:
@@ -39,6 +38,7 @@ def contract(strategy: str) -> dict[str, Any]:
         "source": {"path": "landing/*.parquet", "load_mode": "incremental"},
         "model": {"fields": [{"name": name, "type": kind} for name, kind in FIELDS.items()]},
         "materialization": {**settled, "primary_key": ["id"], "target_path": "bench.silver.orders"},
+        "lineage": THREE_COLUMNS,
     }
 
 
@@ -89,28 +89,36 @@ def _make(started: Any, job: dict[str, Any], work: Path) -> None:
         os.chdir(work)
         for at, file in enumerate(job["base"]):
             shutil.copy2(file, work / "landing" / f"base-{at:03d}.parquet")
-            DataProcessor(contract(job["strategy"]), started).run().raise_for_status()
+        DataProcessor(contract(job["strategy"]), started).run().raise_for_status()
         return
-    import pyarrow as pa
     import pyarrow.parquet as pq
     from deltalake import write_deltalake
 
     for file in job["base"]:
         rows = pq.read_table(file)
         if job["strategy"] == "scd2":
-            import pyarrow.compute as pc
-
-            kind = pa.timestamp("us", "UTC")
-            for name, text in (("effective_from", FIRST), ("effective_to", LAST)):
-                instant = pc.assume_timezone(pa.scalar(text).cast(pa.timestamp("us")), "UTC").cast(kind)
-                rows = rows.append_column(name, pa.repeat(instant, rows.num_rows))
-            rows = rows.append_column("is_current", pa.repeat(pa.scalar(value=True), rows.num_rows))
-        if job.get("stamped"):
             import duckdb
 
-            stamps = ", ".join(f"{value} AS {name}" for name, value in STAMPS.items())
-            rows = duckdb.sql(f"SELECT *, {stamps} FROM rows".replace("STRING", "VARCHAR")).to_arrow_table()
-        write_deltalake(str(work / TABLE), rows, mode="append")
+            connection = duckdb.connect()
+            connection.execute("SET timezone = 'UTC'")
+            connection.register("base", rows)
+            rows = connection.sql(
+                f"SELECT *, sha256(id || '|{FIRST}') AS _sk, TIMESTAMPTZ '{FIRST}+00' AS effective_from, "
+                f"TIMESTAMPTZ '{LAST}+00' AS effective_to, true AS is_current, 1 AS _version FROM base"
+            ).to_arrow_table()
+        write_deltalake(str(work / TABLE), _stamped(rows), mode="append")
+
+
+def _stamped(rows: Any) -> Any:
+    """Rows in Arrow with their lineage."""
+    from datetime import UTC, datetime
+
+    import pyarrow as pa
+
+    now = pa.scalar(datetime.now(UTC), pa.timestamp("us", "UTC"))
+    for name, value in zip(STAMPS, (pa.scalar("changes.parquet"), now, pa.scalar("run")), strict=True):
+        rows = rows.append_column(name, pa.repeat(value, rows.num_rows))
+    return rows
 
 
 def prepare(_: Any, job: dict[str, Any]) -> None:
@@ -142,7 +150,7 @@ def _by_delta_rs(_: Any, job: dict[str, Any], work: Path) -> None:
     import pyarrow.parquet as pq
     from deltalake import DeltaTable
 
-    table, changes = DeltaTable(str(work / TABLE)), pq.read_table(work / "landing" / "changes.parquet")
+    table, changes = DeltaTable(str(work / TABLE)), _stamped(pq.read_table(work / "landing" / "changes.parquet"))
     if job["strategy"] == "merge":
         merging = table.merge(changes, "t.id = s.id", source_alias="s", target_alias="t")
         merging.when_matched_update_all("s.seen >= t.seen").when_not_matched_insert_all().execute()
@@ -153,37 +161,43 @@ def _by_delta_rs(_: Any, job: dict[str, Any], work: Path) -> None:
     connection = duckdb.connect()
     connection.register("changes", changes)
     known = (
-        f"SELECT DISTINCT t.id AS known FROM read_parquet({table.file_uris()!r}) t JOIN changes s ON t.id = s.id "
-        "WHERE t.is_current"
+        f"SELECT DISTINCT t.id AS known, t._version AS version FROM read_parquet({table.file_uris()!r}) t "
+        "JOIN changes s ON t.id = s.id WHERE t.is_current"
     )
     began = f"CASE WHEN known IS NULL THEN TIMESTAMPTZ '{FIRST}+00' ELSE seen END AS started"
+    numbered = "CAST(coalesce(version, 0) + 1 AS INTEGER) AS number, sha256(id || '|' || started) AS surrogate"
     rows = connection.sql(
-        f"WITH rows AS MATERIALIZED (SELECT c.*, {began}, TIMESTAMPTZ '{LAST}+00' AS ended "
+        f"WITH rows AS MATERIALIZED (SELECT c.*, {began}, TIMESTAMPTZ '{LAST}+00' AS ended, {numbered} "
         f"FROM changes c LEFT JOIN ({known}) ON c.id = known) "
         "SELECT id AS key, * FROM rows UNION ALL SELECT NULL AS key, * FROM rows"
     ).to_arrow_table()
     merging = table.merge(rows, "t.id = s.key AND t.is_current", source_alias="s", target_alias="t")
     merging = merging.when_matched_update({"effective_to": "s.seen", "is_current": "false"})
-    values = {**{name: f"s.{name}" for name in FIELDS}, "effective_from": "s.started", "is_current": "true"}
+    values = {**{name: f"s.{name}" for name in (*FIELDS, *STAMPS)}, "effective_from": "s.started", "is_current": "true"}
+    values |= {"_sk": "s.surrogate", "_version": "s.number"}
     values["effective_to"] = "s.ended"  # as a column: a cast of text goes through nanoseconds, which end in 2262
     merging.when_not_matched_insert(values, predicate="s.key IS NULL").execute()
 
 
 def _by_spark(spark: Any, job: dict[str, Any], work: Path) -> None:
     table, changes = f"delta.`{work / TABLE}`", f"parquet.`{work / 'landing' / 'changes.parquet'}`"
+    stamps = ", ".join(f"{value} AS {name}" for name, value in STAMPS.items())
     if job["strategy"] == "merge":
-        stamps = [f"{value} AS {name}" for name, value in STAMPS.items()] if job.get("stamped") else []
         spark.sql(
-            f"MERGE INTO {table} t USING (SELECT {', '.join(['*', *stamps])} FROM {changes}) s ON t.id = s.id "
+            f"MERGE INTO {table} t USING (SELECT *, {stamps} FROM {changes}) s ON t.id = s.id "
             "WHEN MATCHED AND s.seen >= t.seen THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
         )
         return
-    known = f"SELECT t.id AS known FROM {table} t JOIN {changes} s ON t.id = s.id WHERE t.is_current"
+    known = (
+        f"SELECT t.id AS known, t._version AS version FROM {table} t JOIN {changes} s ON t.id = s.id WHERE t.is_current"
+    )
     started = f"CASE WHEN known IS NULL THEN TIMESTAMP '{FIRST}' ELSE seen END AS started"
-    rows = f"SELECT c.*, {started} FROM {changes} c LEFT JOIN ({known}) ON c.id = known"
+    numbered = "coalesce(version, 0) + 1 AS number, sha2(concat(id, '|', started), 256) AS surrogate"
+    rows = f"SELECT c.*, {stamps}, {started}, {numbered} FROM {changes} c LEFT JOIN ({known}) ON c.id = known"
     both = f"SELECT id AS key, * FROM ({rows}) UNION ALL SELECT CAST(NULL AS BIGINT) AS key, * FROM ({rows})"
-    names = ", ".join((*FIELDS, "effective_from", "effective_to", "is_current"))
-    values = ", ".join((*(f"s.{name}" for name in FIELDS), "s.started", f"TIMESTAMP '{LAST}'", "true"))
+    names = ", ".join((*FIELDS, *STAMPS, *HISTORY))
+    history = ("s.surrogate", "s.started", f"TIMESTAMP '{LAST}'", "true", "s.number")
+    values = ", ".join((*(f"s.{name}" for name in (*FIELDS, *STAMPS)), *history))
     spark.sql(
         f"MERGE INTO {table} t USING ({both}) s ON t.id = s.key AND t.is_current "
         "WHEN MATCHED THEN UPDATE SET effective_to = s.seen, is_current = false "

@@ -49,6 +49,56 @@ def test_what_was_not_measured_is_not_invented():
     assert goals({}).count(f"| {NOT_YET} |  | no figure: ") == len(told)
 
 
+def merged() -> dict[str, Any]:
+    """Figures of a merge of 10 %: LakeLogic on two engines, both merges by hand."""
+    cpu = {"lakelogic-duckdb": 6.0, "lakelogic-spark": 21.0, "delta-rs-by-hand": 5.0, "delta-merge-by-hand": 20.0}
+    cases = {
+        case: {"cold": {"cpu": spread(one), "wall": spread(one), "peak_mb": {"total": spread(500)}}, "load": spread(0)}
+        for case, one in cpu.items()
+    }
+    ratios = {
+        case: {base: spread(cpu[case] / cpu[base]) for base in cpu if base.endswith("by-hand") and base != case}
+        for case in cpu
+    }
+    about = {"measured": "today", "commit": "abc", "machine": {"cores": 2}}
+    return {"merge": {"10000000-merge-10%": {"cases": cases, "ratios": {"warm": ratios}, "about": about}}}
+
+
+@pytest.mark.parametrize(
+    ("key", "found"), [("merge-10-duckdb", 1.2), ("merge-10-spark", 1.05), ("merge-10-polars", None)]
+)
+def test_a_merge_is_compared_with_the_one_by_hand_of_its_own_engine(key, found):
+    read = goal(key).read(merged())
+    assert (read and read["median"]) == found
+
+
+@pytest.mark.parametrize("changes", ["merge-1", "merge-10", "scd2-5"])
+def test_there_is_a_goal_for_changes_on_each_engine(changes):
+    assert [goal(f"{changes}-{engine}").bound for engine in ("duckdb", "polars", "spark")] == [1.1, 1.1, 1.1]
+
+
+def test_goals_look_for_merges_under_the_names_of_their_records(tmp_path, monkeypatch):
+    from bench.harness import Store
+    from bench.results import summarise
+
+    monkeypatch.setenv("LAKELOGIC_BENCH", str(tmp_path))
+    store = Store("any")
+    one = {"wall": 1.0, "bytes_read": 0, "bytes_written": 0, "peak": {"total": 1}, "files": 0, "told": {}}
+    for case, cpu in (("lakelogic-spark", 3.0), ("delta-merge-by-hand", 2.0)):
+        times = [{**one, "cpu": 9.0}, {**one, "cpu": cpu}]
+        store.put(f"merge/10000000-scd2-5%/{case}/0", {"load": 1.0, "versions": {}, "times": times})
+    assert goal("scd2-5-spark").read({"merge": summarise(store, "merge")})["median"] == 1.5
+
+
+def test_the_page_says_which_merges_are_compared():
+    from bench.page import others
+
+    told = others(merged())
+    assert "| lakelogic-duckdb | 6.00 (6.00–6.00) | 6.0 (6.0–6.0) | 500 | 1.20 (1.20–1.20) × delta-rs-by-hand |" in told
+    assert "500 | 1.05 (1.05–1.05) × delta-merge-by-hand |" in told
+    assert "| delta-rs-by-hand | 5.00 (5.00–5.00) | 5.0 (5.0–5.0) | 500 |  |" in told
+
+
 def test_a_refused_case_stands_in_the_table_without_figures():
     from bench.page import case_rows
 
@@ -77,3 +127,38 @@ def test_reads_of_the_source_are_told_from_the_records_that_spark_read(records, 
     warm = {"spark_records": records, "good_rows": 962_000}
     figures = {"engines": {"1000000/parquet/spark": {"cases": {"lakelogic": {"warm": warm}}}}}
     assert goal("reads").read(figures)["median"] == reads
+
+
+def test_what_is_done_by_hand_for_a_peer_is_told_for_the_engine_where_it_is():
+    from bench.cases import PEERS
+
+    leaves = {peer.case.engine: peer.leaves for peer in PEERS if peer.case.name == "lakelogic-1.84"}
+    assert leaves["duckdb"] == leaves["polars"] == "the digest; commits no table"
+    assert "the reference join is by hand" in leaves["spark"]
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars", "spark"])
+def test_only_on_spark_the_old_contract_joins_by_hand(engine, tmp_path):
+    from bench.reference import NAMES
+    from bench.subjects.peer_lakelogic import contract
+
+    made = contract({"engine": engine, "customers": "customers.parquet"}, tmp_path)
+    own = [rule for rule in made["quality"]["row_rules"] if "referential_integrity" in rule]
+    names = [
+        next(iter(rule.values()))["name"] if len(rule) == 1 else rule["name"] for rule in made["quality"]["row_rules"]
+    ]
+    assert ("transformations" in made, len(own)) == ((True, 0) if engine == "spark" else (False, 1))
+    assert names == list(NAMES)
+
+
+def test_peers_on_engines_that_are_not_ours_are_measured_too(orders, monkeypatch):
+    from bench import data, parts
+
+    seen: list[str] = []
+    made = orders(2_000)
+    monkeypatch.setattr(data, "ensure", lambda _: made)
+    monkeypatch.setattr(parts, "_is_installed", lambda _: True)
+    monkeypatch.setattr(parts, "interleaved", lambda cases, *_, **__: seen.extend(case.name for case in cases))
+    monkeypatch.setattr(parts.results, "save", lambda *_: None)
+    parts.peers(parts.Wanted((2_000,), ("duckdb",), ("parquet",), 1, parts.Store("none")))
+    assert "great-expectations" in seen
