@@ -68,8 +68,11 @@ def pairs(frame: Frame, node: Pairs, links: Mapping[str, Frame]) -> Frame:
     keyed, link, matched = _sides(frame.where(sql(node.where)), links[node.link], node.on, node.take, more)
     keyed = keyed.selectExpr("*", f"TRUE AS {name(_LEFT)}")
     link = link.selectExpr("*", f"TRUE AS {name(_RIGHT)}")
-    if node.kind == "full" and node.condition is None and _is_few_beside_many(links[node.link], frame):
+    few = node.condition is None and _is_few_beside_many(links[node.link], frame)
+    if few and node.kind == "full":
         joined = _few_beside_many(keyed, link, matched, len(node.on))
+    elif few and node.kind == "left":
+        joined = keyed.join(functions_of(frame).broadcast(link), matched, "left")
     else:
         joined = keyed.join(link, matched, node.kind)
     return joined.selectExpr(

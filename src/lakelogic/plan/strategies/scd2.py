@@ -3,6 +3,7 @@
 The versions in the table and the rows of the batch are put in one line per key, by time. A row of the batch opens a
 version where a tracked column differs from what held before, or nothing held; a deletion ends what held. A version that
 is in the table stays, but for one that a row or a deletion of the same instant corrects. Numbers and ends follow.
+Versions of keys that the batch does not have stand by: they are put in no line, and come back as they were.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from datetime import UTC, datetime
 
 from lakelogic import names
 from lakelogic.contract.materialization import Scd2
-from lakelogic.plan.nodes import Bounds, Stack, WindowFunction
+from lakelogic.plan.nodes import Assignment, Bounds, Fork, Keep, Node, Pairs, RowWise, Stack, WindowFunction
 from lakelogic.plan.state import both, either, holds
 from lakelogic.plan.strategies.frames import (
     BROKEN,
@@ -37,6 +38,9 @@ from lakelogic.sql.expressions import FALSE, TRUE, Call, Column, Expression, Lit
 from lakelogic.sql.types import BIGINT, BOOLEAN, INT, STRING, TIMESTAMP, Type
 
 NEW, GONE, TIME, PLACE = "~incoming", "~gone", "~time", "~place"
+KEYS, BYSTANDERS = "keys", "bystanders"  # links: the keys of the batch; versions of other keys
+MET = "~met"  # a version of the table whose key the batch has
+AFTER = "~after."  # before the name of a column: its value in the table afterwards
 _BEFORE, _LAST = "~before.", "~last."
 _ALL, _SO_FAR, _EARLIER = Bounds(True, None, None), Bounds(True, None, 0), Bounds(True, None, -1)
 
@@ -88,17 +92,23 @@ def settle(strategy: Strategy, meeting: Meeting) -> Settlement:
     for name, type_ in {**meeting.incoming, **own}.items():
         columns.setdefault(name, type_)
     order = meeting.spelled(strategy.order) if strategy.order else None
-    opening = _lined_up(columns, strategy.history, meeting, order)
     bench = Bench({**columns, names.FILE: STRING, NEW: BOOLEAN, GONE: BOOLEAN, TIME: TIMESTAMP, PLACE: INT})
     versions = _Versions(strategy, strategy.history, meeting, bench, order)
     values = versions.work_out(columns)
+    on = tuple((Column(key, columns[key]), key) for key in meeting.keys)
     return Settlement(
         columns,
-        opening,
-        tuple(bench.nodes),
-        values,
+        Pairs("meet", TRUE, KEYS, "left", on, None, (), "~stored", MET),
+        (
+            Fork("stand by", BYSTANDERS, None, (Keep("stand by", negated(Column(MET, BOOLEAN))),)),
+            _lined_up(columns, strategy.history, meeting, order),
+            *bench.nodes,
+            *_joined_by_bystanders(columns, values),
+        ),
+        {name: Column(AFTER + name, value.type) for name, value in values.items()},
         {**meeting.incoming, **({DELETE: BOOLEAN} if meeting.has_deletes else {})},
         meeting.keys,
+        beside={KEYS: meeting.keys},
         own=frozenset(own),
         identity=(*meeting.keys, strategy.history.effective_from_field, strategy.history.surrogate_key),
     )
@@ -129,7 +139,25 @@ def _lined_up(columns: Mapping[str, Type], history: Scd2, meeting: Meeting, orde
         nothing(STRING), TRUE, gone, new_time, Literal(1, INT),
     ]  # fmt: skip
     made = (*columns, names.FILE, NEW, GONE, TIME, PLACE)
-    return Stack("line up", TRUE, made, tuple(stored), ((INCOMING, tuple(come)),))
+    return Stack("line up", Column(MET, BOOLEAN), made, tuple(stored), ((INCOMING, tuple(come)),))
+
+
+def _joined_by_bystanders(columns: Mapping[str, Type], values: Mapping[str, Expression]) -> Iterable[Node]:
+    """The values afterwards beside those before, then the versions that stood by, of which nothing changes."""
+    yield RowWise("after", tuple(Assignment(AFTER + name, value) for name, value in values.items()))
+    before = {**columns, names.FILE: STRING}
+    after = {AFTER + name: value.type for name, value in values.items()}
+    told: dict[str, Literal] = {
+        EFFECT: nothing(STRING), CHANGE: nothing(STRING), WRITTEN: TRUE, BROKEN: FALSE, COMPARED: FALSE,
+    }  # fmt: skip
+    kinds = {**before, **after, **{name: value.type for name, value in told.items()}}
+    stayed = [
+        *(Column(name, type_) for name, type_ in before.items()),
+        *(convert(Column(name, columns[name]), value.type) for name, value in values.items()),
+        *told.values(),
+    ]
+    own = tuple(Column(name, type_) for name, type_ in kinds.items())
+    yield Stack("all versions", TRUE, tuple(kinds), own, ((BYSTANDERS, tuple(stayed)),))
 
 
 class _Versions:
