@@ -56,6 +56,14 @@ def test_a_column_that_a_file_lacks_is_left_to_the_engine(tmp_path):
     assert not dense_keys.all_differ(files(tmp_path, [1, 2]), "key")
 
 
+def test_a_part_of_another_column_is_not_taken_for_the_key(tmp_path):
+    path = tmp_path / "nested.parquet"
+    people = [{"id": 100}, {"id": 200}, {"id": 300}]
+    pq.write_table(pa.table({"person": people, "id": [1, 2, 3], "person.id": [1, 1, 1]}), path)
+    assert dense_keys.all_differ([str(path)], "id")
+    assert not dense_keys.all_differ([str(path)], "person.id")
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(st.one_of(st.none(), st.integers(-20, 60)), max_size=30), min_size=1, max_size=3))
 def test_it_never_calls_repeated_values_different(tmp_path_factory, parts):

@@ -50,9 +50,11 @@ def _bounds(files: Sequence[str], key: str) -> tuple[int, int] | None:
     for path in files:
         with pq.ParquetFile(path) as file:
             place = file.schema_arrow.get_field_index(key)
-            if place < 0 or not pa.types.is_signed_integer(file.schema_arrow.field(place).type):
+            # Leaves of nested columns have paths, too, and one may be spelled like a column with a dot in its name.
+            leaves = [at for at in range(len(file.schema)) if file.schema.column(at).path == key]
+            if place < 0 or not pa.types.is_signed_integer(file.schema_arrow.field(place).type) or len(leaves) != 1:
                 return None
-            leaf = file.schema.names.index(key)
+            (leaf,) = leaves
             for at in range(file.metadata.num_row_groups):
                 told = file.metadata.row_group(at).column(leaf).statistics
                 if told is None or not told.has_null_count:
