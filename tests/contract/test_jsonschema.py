@@ -4,9 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from lakelogic.contract.availability import all_keys
 from lakelogic.contract.codes import MEANINGS
+from lakelogic.contract.document import Contract
 from lakelogic.contract.estate import DOCUMENTS
 from lakelogic.contract.jsonschema import json_schema, reference
 from lakelogic.contract.load import load
@@ -77,3 +79,14 @@ def test_the_reference_names_every_key_and_every_code() -> None:
     missing = [path for path, _ in all_keys() if f"`{path.rsplit('.', 1)[-1].removesuffix('[]')}`" not in page]
     assert missing == []
     assert all(code in page for code in MEANINGS)
+
+
+def test_pydantic_can_still_write_a_schema_of_its_own():
+    written = str(Contract.model_json_schema())
+    assert all(f"'const': '{kind}'" in written for kind in ("rename", "accepted_values", "row_count_between"))
+
+
+def test_a_rule_of_another_list_is_not_taken_for_one_of_this():
+    (step,) = Contract(dataset="a", transformations=[{"drop": ["x"]}]).transformations
+    with pytest.raises(ValidationError):
+        Contract(dataset="a", quality={"row_rules": [step]})

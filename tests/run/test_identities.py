@@ -256,3 +256,11 @@ def test_what_cannot_be_recognised_is_read_and_written() -> None:
     assert Shapes().canonical(texts) == [canonical(text) for text in texts]
     deep = "[" * 100_000
     assert canonical(deep) == deep
+
+
+@pytest.mark.parametrize("foreign", [None, "", "abc", "0" * 31, "0" * 31 + " ", "G" * 32, 7])
+def test_what_others_wrote_into_the_column_is_no_identity_of_ours(foreign):
+    known = Identities()
+    known.add(["0" * 32])
+    assert foreign not in known
+    assert "0" * 32 in known

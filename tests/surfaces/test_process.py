@@ -36,3 +36,8 @@ def test_what_was_printed_and_what_ends_with_the_process_is_not_lost():
 def test_modules_are_not_taken_apart():
     done = ran("class Left:\n    def __del__(self):\n        print('apart')\nleft = Left()\nprocess.run(sys.exit)")
     assert (done.stdout, done.returncode) == ("", 0)
+
+
+def test_a_program_that_was_started_without_an_output_ends_quietly():
+    done = ran("sys.stdout = None\nprocess.run(lambda: sys.exit(0))")
+    assert (done.stderr, done.returncode) == ("", 0)

@@ -42,8 +42,9 @@ class _End:
             return
         try:
             logging.shutdown()
-            sys.stdout.flush()
-            sys.stderr.flush()
+            for stream in (sys.stdout, sys.stderr):
+                if stream is not None:  # a program that was started without one
+                    stream.flush()
         except (OSError, ValueError):
             return  # Python tells what could not be written
         os._exit(self.code)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from pydantic import GetCoreSchemaHandler, SerializationInfo, ValidationError
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, SerializationInfo, ValidationError
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
 from lakelogic.contract.base import Section
@@ -65,9 +65,14 @@ class OneOf:
         written = core_schema.plain_serializer_function_ser_schema(_dumped, info_arg=True)
         return core_schema.no_info_plain_validator_function(self._validated, serialization=written)
 
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Pydantic's own schema of a contract, with every kind; `lakelogic schema` writes the one for editors."""
+        del schema
+        return {"anyOf": [handler(kind.__pydantic_core_schema__) for kind in self._kinds.values()]}
+
     def _validated(self, value: Any) -> Tagged:
-        if isinstance(value, Tagged):
-            return value
+        if isinstance(value, tuple(self._kinds.values())):
+            return value  # type: ignore[no-any-return]
         flat = flatten(value, self._kinds)
         name = str(flat.get("kind") if isinstance(flat, Mapping) else "")
         if name not in self._kinds:
@@ -82,7 +87,7 @@ class OneOf:
 
 def _under(kind: str, error: Any) -> InitErrorDetails:
     """An error as it stands in the document: below the key of its kind."""
-    told = PydanticCustomError(error["type"], error["msg"].replace("{", "{{"))
+    told = PydanticCustomError(error["type"], error["msg"])
     return InitErrorDetails(type=told, loc=(kind, *error["loc"]), input=error["input"])
 
 

@@ -33,7 +33,7 @@ def all_differ(files: Sequence[str], key: str) -> bool:
     seen = np.zeros(high - low + 1, dtype=bool)
     values = 0
     for batch in parquet.batches(files, [key]):
-        column = batch.column(0)
+        column = batch.column(key)
         present = column.drop_null() if column.null_count else column
         width = np.dtype(f"i{present.type.bit_width // 8}")
         numbers = np.frombuffer(present.buffers()[1], width, len(present), present.offset * width.itemsize)

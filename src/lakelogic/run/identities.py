@@ -7,6 +7,7 @@ rows can be far apart.
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
 from array import array
 from bisect import bisect_left
@@ -25,6 +26,7 @@ from lakelogic.sql.arrays import strings
 from lakelogic.storage import parquet
 
 BYTES = 16
+_IDENTITY = re.compile(r"[0-9a-f]{32}")
 FEW = parquet.FEW
 _TOGETHER = 8_192 * BYTES
 _AS_FIRST = tuple(strings(["1", "\0"]))  # the number of a row that is the first, and what stands between
@@ -46,9 +48,12 @@ class Identities:
         return len(self._packed) // BYTES
 
     def __contains__(self, row_id: object) -> bool:
+        # What somebody else wrote into the column is none of ours.
+        if not isinstance(row_id, str) or _IDENTITY.fullmatch(row_id) is None:
+            return False
         if self._sorted is None:
             self._sorted = _in_order(self._packed)
-        first, second = array("Q", bytes.fromhex(str(row_id)))
+        first, second = array("Q", bytes.fromhex(row_id))
         firsts, seconds = self._sorted
         at = bisect_left(firsts, first)
         while at < len(firsts) and firsts[at] == first:
