@@ -71,8 +71,8 @@ class OneOf:
         return {"anyOf": [handler(kind.__pydantic_core_schema__) for kind in self._kinds.values()]}
 
     def _validated(self, value: Any) -> Tagged:
-        if isinstance(value, tuple(self._kinds.values())):
-            return value  # type: ignore[no-any-return]
+        if isinstance(value, Tagged) and type(value) in self._kinds.values():
+            return value
         flat = flatten(value, self._kinds)
         name = str(flat.get("kind") if isinstance(flat, Mapping) else "")
         if name not in self._kinds:
