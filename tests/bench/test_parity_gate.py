@@ -110,3 +110,15 @@ def test_a_refused_case_shows_no_figure():
     assert figures([record, {**record, "refused": "2 bad rows are missing", "times": []}]) == {
         "refused": "2 bad rows are missing"
     }
+
+
+def test_places_on_the_machine_are_no_figures():
+    once = {"cpu": 1.0, "wall": 1.0, "bytes_read": 0, "bytes_written": 0, "peak": {}, "files": 1}
+    record = {
+        "versions": {},
+        "load": 1.0,
+        "times": [{**once, "told": {"table": "/somewhere/orders", "rewritten_files": 2}}],
+    }
+    told = figures([record])["cold"]
+    assert told["rewritten_files"] == 2
+    assert "table" not in told
