@@ -113,6 +113,8 @@ def test_a_refused_case_shows_no_figure():
 
 
 def test_places_on_the_machine_are_no_figures():
+    from bench.results import figures
+
     once = {"cpu": 1.0, "wall": 1.0, "bytes_read": 0, "bytes_written": 0, "peak": {}, "files": 1}
     record = {
         "versions": {},
