@@ -1,6 +1,8 @@
 # syntax=docker/dockerfile:1
 # The service with its page, its worker and the command line in one image: DuckDB and Polars, no Java.
 # Three stages: the page is built with Node, the environment with pip, and neither tool is in what runs.
+# Packages are pinned with hashes. Base images are pinned by version; whoever publishes an image pins their digests
+# (`FROM python:3.13-slim@sha256:…`): a digest is looked up where the images are pulled from, and none is made up here.
 FROM node:22-slim AS page
 WORKDIR /src/ui
 COPY ui/package.json ui/package-lock.json ui/.npmrc ./
@@ -10,17 +12,20 @@ COPY ui ./
 RUN mkdir -p /src/src/lakelogic/ui && npm run build
 
 FROM python:3.13-slim AS build
-# What is installed beside the core; exports stay off until their variables are set.
-ARG EXTRAS=api,duckdb,polars,postgres,snowflake,databricks,s3
 WORKDIR /src
-COPY requirements/dev.txt requirements/dev.txt
-# The versions that are tested. Without hashes: pip takes hashes only where every package has one, the project too.
-RUN sed -e 's/ \\$//' -e '/^ /d' requirements/dev.txt > constraints.txt && python -m venv /venv
+COPY requirements/build.txt requirements/image.txt requirements/
+# The versions that are tested, each file checked by its hash. `make pins` says which extras are in the image;
+# exports stay off until their variables are set.
+RUN python -m venv /venv && python -m venv /builder \
+    && /venv/bin/pip install --no-cache-dir --require-hashes -r requirements/image.txt \
+    && /builder/bin/pip install --no-cache-dir --require-hashes -r requirements/build.txt
 COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY src src
 COPY examples examples
 COPY --from=page /src/src/lakelogic/ui/dist src/lakelogic/ui/dist
-RUN /venv/bin/pip install --no-cache-dir --constraint constraints.txt ".[${EXTRAS}]"
+# The project itself, which has no hash: made of what was copied, with nothing fetched.
+RUN /builder/bin/pip wheel --no-cache-dir --no-deps --no-index --no-build-isolation --wheel-dir /wheels . \
+    && /venv/bin/pip install --no-cache-dir --no-deps --no-index /wheels/*.whl
 
 FROM python:3.13-slim
 # A number, so that whoever runs it can see that it is not root.

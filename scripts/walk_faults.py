@@ -32,8 +32,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, astuple, dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +42,11 @@ import pyarrow.parquet as pq
 import yaml
 from covering import covering
 
+from lakelogic import clock
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.load import load
 from lakelogic.engines import registry
-from lakelogic.errors import Blocked, LakeLogicError
+from lakelogic.errors import Blocked, LakeLogicError, SourceError
 from lakelogic.ledger.store import open_ledger
 from lakelogic.run import faults
 from lakelogic.run.job import Job
@@ -53,6 +55,10 @@ from lakelogic.run.sequence import run
 from lakelogic.tables.registry import load as load_tables
 
 ENGINES = ("duckdb", "polars", "spark")
+# Beside the faults themselves: the input is gone when the next run comes, and rows would be judged otherwise by then.
+KINDS = (*faults.KINDS, "gone", "flip")
+STAGED = faults.POINTS[faults.POINTS.index("after_staged_record") :]
+NOON = datetime(2026, 1, 4, 12, tzinfo=UTC)
 FORMATS = ("delta", "parquet", "iceberg")
 TARGET = "shop.silver.orders"
 ROUNDS = 2
@@ -107,6 +113,16 @@ SCENES = (
           "deletion: {strategy: snapshot_reconcile, max_delete_ratio: 1}}", _SAME_FILE),
 )  # fmt: skip
 SCENE = {scene.name: scene for scene in SCENES}
+# Verdicts by the clock: what is fresh at noon is not a minute later.
+_FRESH = "id,amount,seen_at\n1,1.00,2026-01-04T11:59:55Z\n2,1.00,2026-01-04T09:00:00Z\n3,-1,2026-01-04T11:59:50Z\n"
+FRESH = Scene(
+    "fresh",
+    "source: {path: landing/*.csv, load_mode: incremental}"
+    + _MODEL.replace("name: day, type: date", "name: seen_at, type: timestamp")
+    + "quality: {row_rules: [{freshness: {field: seen_at, max_age: 20s}}]}\nmaterialization: {strategy: append}",
+    ({"a.csv": _FRESH}, {"b.csv": _FRESH.replace("\n1,", "\n11,")}),
+)
+SCENE["fresh"] = FRESH
 
 
 @dataclass(frozen=True)
@@ -134,6 +150,7 @@ class World:
     engine: Any = None
     engine_name: str = ""
     told: list[str] = field(default_factory=list)
+    now: datetime | None = None  # a clock that stands; None for that of the machine
 
     def contract(self) -> dict[str, Any]:
         written: dict[str, Any] = yaml.safe_load(self.scene.contract)
@@ -154,11 +171,15 @@ class World:
         """Run the contract in this process; the status of the result."""
         catalog = LocalCatalog(self.folder / "lakelogic_warehouse", self.folder)
         ledger = open_ledger(catalog.ledger_url())
+        usual, stands = clock.now, self.now or (NOON if self.scene is FRESH else None)
+        if stands is not None:
+            clock.now = lambda: stands  # type: ignore[assignment]
         try:
             job = Job(load(self.folder / "contract.yaml"), self.engine, catalog, ledger)
             with faults.watched(watcher or (lambda _: None)):
                 return str(run(job).status)
         finally:
+            clock.now = usual
             ledger.close()
 
     def found(self) -> dict[str, Any]:
@@ -228,13 +249,39 @@ def _disturb(world: World, cell: Cell) -> str | None:
 
     def strike(point: str) -> None:
         if point == cell.point:
-            faults.strike(point, cell.kind)
+            faults.strike(point, "raise" if cell.kind in ("gone", "flip") else cell.kind)
 
     try:
         world.run(strike)
     except (faults.InjectedFault, LakeLogicError) as error:
-        return None if cell.point in str(error) else f"another error than the injected one: {error}"
+        if cell.point not in str(error):
+            return f"another error than the injected one: {error}"
+        return _changed(world, cell)
     return "the point was never reached"
+
+
+def _changed(world: World, cell: Cell) -> str | None:
+    """The world is another one when the next run comes; then it is as it was."""
+    if cell.kind == "flip":
+        world.now = NOON + timedelta(minutes=1)
+        world.run()
+        world.now = None
+    if cell.kind == "gone":
+        landed, aside = world.folder / "landing", world.folder / "aside"
+        landed.rename(aside)
+        landed.mkdir()
+        with suppress(SourceError):  # there is nothing to read; what was staged before was seen to first
+            world.run()
+        landed.rmdir()
+        aside.rename(landed)
+        where = places(load(world.folder / "contract.yaml").contract, _catalog(world))
+        if cell.point in STAGED and load_tables(cell.format).state(where.target_location) is None:
+            return "what was staged is not published, though it needs no input"
+    return None
+
+
+def _catalog(world: World) -> LocalCatalog:
+    return LocalCatalog(world.folder / "lakelogic_warehouse", world.folder)
 
 
 def _killed(world: World, cell: Cell) -> str | None:
@@ -347,6 +394,9 @@ def cells(
     for engine, scene, form, point, kind, number in itertools.product(
         engines, scenes, formats, points, kinds, range(ROUNDS)
     ):
+        # Before the staged record nothing was decided: then rows are judged by the clock of the next run.
+        if (kind == "flip") != (scene == "fresh") or (kind == "flip" and point not in STAGED):
+            continue
         if kind != "lose" or point in faults.ANSWERS:
             yield Cell(engine, scene, form, point, kind, number)
 
@@ -410,7 +460,7 @@ def main() -> int:
     parser.add_argument("--scenes", default=",".join(SCENE))
     parser.add_argument("--formats", default=",".join(FORMATS))
     parser.add_argument("--points", default=",".join(faults.POINTS))
-    parser.add_argument("--kinds", default=",".join(faults.KINDS))
+    parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--sample", action="store_true", help="every point and kind once per engine")
     parser.add_argument("--whole", action="store_true", help="every cell on Spark too, not only every three together")
     parser.add_argument("--keep", type=Path, help="remember what held in this file, and do not walk it again")
@@ -476,7 +526,7 @@ def _write_page(page: Path, cells_held: set[Cell], cells_failed: set[Cell]) -> N
     held = Counter((cell.scene, cell.format, cell.engine, cell.kind) for cell in cells_held)
     tried = held + Counter((cell.scene, cell.format, cell.engine, cell.kind) for cell in cells_failed)
     engines = sorted({key[2] for key in tried})
-    kinds = [kind for kind in faults.KINDS if any(key[3] == kind for key in tried)]
+    kinds = [kind for kind in KINDS if any(key[3] == kind for key in tried)]
     lines = ["| strategy | format | " + " | ".join(f"{e}: {k}" for e in engines for k in kinds) + " |"]
     lines.append("|---|---" + "|---" * (len(engines) * len(kinds)) + "|")
     for scene, form in sorted({key[:2] for key in tried}):

@@ -38,8 +38,9 @@ from lakelogic.tables.registry import load as load_tables
 
 KEYS = range(1, 7)
 LIMITS = (5, 50, 500)
-# From here on a crash comes too late to undo anything.
+# From here on a crash comes too late to undo anything; a run is finished as soon as its staged record is written.
 _PUBLISHED = ("after_good_commit", "after_settling", "after_ledger")
+_STAGED = ("after_staged_record", "after_quarantine_commit")
 
 
 @dataclass(frozen=True)
@@ -64,17 +65,55 @@ class Model:
     bad: list[Row] = field(default_factory=list)
     appended: list[Row] = field(default_factory=list)
     newest: dict[int, Row] = field(default_factory=dict)
+    staged: list[list[Row]] | None = None  # the files of a run that died with its record written
+    judged_at: int = 0  # the limit by which it judged them
 
     def land(self, rows: list[Row]) -> None:
         self.waiting_files.append(rows)
 
+    def die_staged(self) -> None:
+        """A run wrote its record and died: its verdicts stand, and whoever comes next publishes them."""
+        if self.waiting_files:
+            self.staged, self.judged_at, self.waiting_files = self.waiting_files, self.limit, []
+
+    def crash(self, verb: str, point: str) -> None:
+        """What a run or a replay has changed for good when it dies at a point."""
+        if self.staged is not None and point in ("after_lease", "after_quarantine_commit"):
+            return  # the batch that was staged before is not published yet, and nothing comes before it
+        if self.staged is not None and point in _PUBLISHED:
+            self.recover()
+            return
+        if point != "after_lease":
+            self.recover()
+        if verb == "replay":
+            self.replay() if point in _PUBLISHED else None
+        elif point in _STAGED:
+            self.die_staged()
+        elif point in _PUBLISHED and self.waiting_files:  # a run that finds nothing new comes to no point
+            self.run()
+
+    def lose_the_ledger(self) -> None:
+        """With it goes the record: the files are read again."""
+        if self.staged is not None:
+            self.waiting_files, self.staged = self.staged + self.waiting_files, None
+
+    def recover(self) -> None:
+        if self.staged is None:
+            return
+        rows = [row for file in self.staged for row in file]
+        self.staged = None
+        self._publish([row for row in rows if row.is_good(self.judged_at)])
+        self.bad += [row for row in rows if not row.is_good(self.judged_at)]
+
     def run(self) -> None:
+        self.recover()
         rows = [row for file in self.waiting_files for row in file]
         self.waiting_files = []
         self._publish([row for row in rows if row.is_good(self.limit)])
         self.bad += [row for row in rows if not row.is_good(self.limit)]
 
     def replay(self) -> None:
+        self.recover()
         self._publish([row for row in self.bad if row.is_good(self.limit)])
         self.bad = [row for row in self.bad if not row.is_good(self.limit)]
 
@@ -190,15 +229,13 @@ def play(seed: int, engine: Any, strategy: str, table_format: str) -> str | None
                 machine.edit(model.limit)
             elif what == "lose the ledger":
                 machine.lose_the_ledger()
+                model.lose_the_ledger()
             elif what.startswith("crash"):
-                point = chance.choice(faults.POINTS)
-                what = f"{what} {point}"
                 verb = "replay" if "replay" in what else "run"
+                point = chance.choice([p for p in faults.POINTS if verb == "run" or p != "after_staged_record"])
+                what = f"{what} {point}"
                 machine.act(verb, point)
-                if point in _PUBLISHED and verb == "run":
-                    model.run() if _has_run(model) else None
-                elif point in _PUBLISHED:
-                    model.replay()
+                model.crash(verb, point)
             else:
                 machine.act(what)
                 getattr(model, what)()
@@ -214,11 +251,6 @@ def play(seed: int, engine: Any, strategy: str, table_format: str) -> str | None
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return None
-
-
-def _has_run(model: Model) -> bool:
-    """A run that finds nothing new comes to no point."""
-    return bool(model.waiting_files)
 
 
 def main() -> int:

@@ -4,8 +4,9 @@
     python scripts/walk_two_runs.py --whole          # every combination: more than 19,000 orders
 
 The first run stands still at a point; its lease is taken away, as if it had expired. The second one starts, and stands
-still at a point of its own. Then one of them goes on to its end, and after it the other. Both may fail with an error
-that says so. Whatever they did, one more run must heal it: nothing lost, nothing doubled.
+still at a point of its own. Then one of them goes on to its end, and after it the other; or the winner, who took the
+lease, dies where it stands. Both may fail with an error that says so. Whatever they did, one more run must heal it:
+nothing lost, nothing doubled.
 
 Without `--whole`, orders are chosen so that every three of scene, format, the two points, who goes on first, the round
 and the other file occur together: with every scene and every format, every pair of points is among them.
@@ -52,19 +53,21 @@ class Order:
     leads: str  # first, second
     round: int
     lands: bool = False  # another file lands before the second run starts, so that it has another batch
+    dies: bool = False  # the second run, which took the lease over, goes no further
 
     def __str__(self) -> str:
         return (
             f"{self.engine} {self.scene} {self.format}: first at {self.first}, second at {self.second}, "
             f"{self.leads} goes on first, in run {self.round + 1}{' with another file' if self.lands else ''}"
+            f"{', the second dies' if self.dies else ''}"
         )
 
 
 class Standing:
     """A run in a thread of its own, which stands still at a point until it may go on."""
 
-    def __init__(self, world: World, point: str) -> None:
-        self._world, self._point = world, point
+    def __init__(self, world: World, point: str, *, dies: bool = False) -> None:
+        self._world, self._point, self._dies = world, point, dies
         self._stands, self._may_go = threading.Event(), threading.Event()
         self.outcome = ""
         self._thread = threading.Thread(target=self._run)
@@ -82,6 +85,8 @@ class Standing:
     def _run(self) -> None:
         try:
             self.outcome = self._world.run(self._wait)
+        except faults.InjectedFault:
+            self.outcome = "died"
         except LakeLogicError as error:
             self.outcome = f"{type(error).__name__}: {error.message}"
         except Exception as error:  # noqa: BLE001 - told by the walk
@@ -92,6 +97,8 @@ class Standing:
         if point == self._point and not self._stands.is_set():
             self._stands.set()
             self._may_go.wait(_PATIENCE)
+            if self._dies:
+                raise faults.InjectedFault(point)
 
 
 def lose_the_lease(world: World) -> None:
@@ -123,7 +130,7 @@ def play(walk: Walk, order: Order) -> str | None:
         for number in range(2):
             world.land(number)
             if number == order.round:
-                first, second = Standing(world, order.first), Standing(world, order.second)
+                first, second = Standing(world, order.first), Standing(world, order.second, dies=order.dies)
                 first.start()
                 lose_the_lease(world)
                 if order.lands:
@@ -143,7 +150,7 @@ def play(walk: Walk, order: Order) -> str | None:
         if (again := world.run()) != "no_new_data":
             return f"one more run ended as {again}"
         found = world.found()
-    compared = ("good", "bad", "seen", "open intent", *(() if order.lands else ("runs",)))
+    compared = ("good", "bad", "seen", "open intent", *(() if order.lands or order.dies else ("runs",)))
     return next(
         (f"{w} differs:\n  expected {expected[w]}\n  found    {found[w]}" for w in compared if expected[w] != found[w]),
         None,
@@ -164,7 +171,7 @@ def main() -> int:
         Order(*parts)
         for parts in itertools.product(
             asked.engines.split(","), asked.scenes.split(","), asked.formats.split(","), points, points,
-            ("first", "second"), (0, 1), (False, True),
+            ("first", "second"), (0, 1), (False, True), (False, True),
         )
         if parts[1] in _READS_ALL or not parts[7]
     ]  # fmt: skip

@@ -16,6 +16,13 @@ KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 ENGINES = ("duckdb", "polars", "spark")
 
 
+def pytest_sessionfinish() -> None:
+    """Workers end without the usual farewell: what they have judged goes here."""
+    from lakelogic.storage import scratch
+
+    scratch.remove_all()
+
+
 @pytest.fixture(scope="session")
 def _started() -> Iterator[dict[str, Any]]:
     started: dict[str, Any] = {}

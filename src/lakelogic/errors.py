@@ -37,6 +37,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from lakelogic import printable
+
 Retry = Literal["never", "later"]
 DEBUG = "LAKELOGIC_DEBUG"  # set: what went wrong is shown with its own words, which may hold values of rows
 
@@ -70,9 +72,9 @@ class Diagnostic:
     severity: Literal["error", "warning"] = "error"
 
     def __str__(self) -> str:
-        lines = [str(self.where), f"  {self.code}  {self.message}"]
+        lines = [printable.line(str(self.where)), f"  {self.code}  {printable.line(self.message)}"]
         if self.hint:
-            lines.append(f"  Hint: {self.hint}")
+            lines.append(f"  Hint: {printable.line(self.hint)}")
         return "\n".join(lines)
 
     def as_dict(self) -> dict[str, object]:
@@ -103,11 +105,11 @@ class LakeLogicError(Exception):
         self.where = where
 
     def __str__(self) -> str:
-        text = f"{self.code}  {self.message}"
+        text = f"{self.code}  {printable.line(self.message)}"
         if self.where:
-            text = f"{self.where}\n  {text}"
+            text = f"{printable.line(self.where)}\n  {text}"
         if self.hint:
-            text += f"\n  Hint: {self.hint}"
+            text += f"\n  Hint: {printable.line(self.hint)}"
         return text
 
     def as_dict(self) -> dict[str, object]:

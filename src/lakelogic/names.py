@@ -31,6 +31,8 @@ STATE = "quarantine_state"
 SETTLED_BY = "_lakelogic_settled_by"  # the run or the person that took the row out of the queue
 SETTLED_AT = "_lakelogic_settled_at"
 SETTLED_WHY = "_lakelogic_settled_why"
+FIRST_SEEN = "_lakelogic_first_seen"  # when the row waited first; absent where it was seen once
+SEEN_RUNS = "_lakelogic_seen_runs"  # in how many runs it was seen
 CLAIM = "_lakelogic_claim"  # the batch of a replay that is about to publish the row
 
 # Columns that live only between the scan and the staged files. `~` cannot begin a column of a contract.
@@ -42,6 +44,7 @@ BROKEN = "~broken"  # why the line could not be parsed; NULL for a row that coul
 FATE = "~fate"  # 0, or the number of the step that lost the row
 COPY = "~copy"
 DELETE = "~delete"  # on staged good rows of changes: the row asks for a deletion
+ABSENT = "~absent."  # before a column of staged good rows: the input had no such column, what is stored stays
 RAW_ROW = "~raw"  # the row as landed, encrypted where the contract has personal data
 ORIGINALS = "~original"  # the text of values that could not be cast
 SIDE = "ll_side"  # 'good' or 'bad' on staged rows; a folder name, so no leading underscore, dot or tilde
@@ -49,10 +52,11 @@ SIDE = "ll_side"  # 'good' or 'bad' on staged rows; a folder name, so no leading
 GOOD_SIDE = "good"
 BAD_SIDE = "bad"
 
-# Columns of tables that only LakeLogic makes.
-RESERVED = frozenset({
-    SOURCE, PROCESSED_AT, RUN_ID, CONTRACT_NAME, DOMAIN, SYSTEM, CREATED_AT, CREATED_BY, WARNINGS, ERRORS, CATEGORIES,
-    RULES, ORIGINAL, RAW, ROW_ID, LINE, BATCH_ID, CONTRACT_VERSION, STATE, SIDE,
+# Columns of tables that only LakeLogic makes: stamps on every row, and what quarantine says of a row.
+STAMPS = frozenset({SOURCE, PROCESSED_AT, RUN_ID, CONTRACT_NAME, DOMAIN, SYSTEM, CREATED_AT, CREATED_BY})
+JUDGEMENTS = frozenset({
+    WARNINGS, ERRORS, CATEGORIES, RULES, ORIGINAL, RAW, ROW_ID, LINE, BATCH_ID, CONTRACT_VERSION, STATE, SETTLED_BY,
+    SETTLED_AT, SETTLED_WHY, CLAIM, SIDE,
 })  # fmt: skip
 RESERVED_PREFIX = "_lakelogic_"
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.server
 import json
+import resource
+import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from lakelogic.actions import posted
+from lakelogic.actions import bounded, posted
 from lakelogic.actions.access import list_tokens, revoke_token
 from lakelogic.api.settings import Oidc, Settings, check_bind, from_environment
 from lakelogic.errors import UsageError
@@ -285,6 +287,82 @@ def test_few_posted_contracts_are_looked_at_at_once(client, monkeypatch):
     posted._FEW.acquire()
     refused = [client.post(f"/api/v1/{way}", json=text) for way in ways]
     assert [(one.status_code, one.json()["retry"]) for one in refused] == [(409, "later")] * 3
+
+
+ROWS = {"source": {"path": "x.csv"}, "model": {"fields": [{"name": "a", "type": "string"}]}}
+
+
+def posted_with(sql):
+    return {"text": json.dumps({**ROWS, "transformations": [{"sql": sql}]})}
+
+
+def test_a_contract_that_takes_too_long_is_given_up_and_its_process_ended(client, monkeypatch):
+    """Nobody else waits for it, and the next one is looked at."""
+    assert client.post("/api/v1/contracts/validate", json=posted_with("a AS b")).json()["valid"]
+    monkeypatch.setattr("lakelogic.actions.bounded.SECONDS", 0.3)
+    processes = [one._process for one in posted._POOL._free]
+    slow = client.post("/api/v1/contracts/validate", json=posted_with(" OR ".join(["a = 'x'"] * 15_000) + " AS b"))
+    assert (slow.status_code, slow.json()["code"]) == (400, "LL-E001")
+    assert "more time than one contract may have" in slow.json()["title"]
+    assert [one for one in processes if one is not None and one.returncode == -signal.SIGKILL]
+    monkeypatch.undo()
+    assert client.post("/api/v1/contracts/validate", json=posted_with("a AS b")).json()["valid"]
+
+
+def test_a_contract_that_takes_too_much_memory_is_refused(client, monkeypatch):
+    limited = bounded.Bounded()
+    monkeypatch.setattr(posted, "_POOL", limited)
+    started = bounded._started
+
+    def with_little():
+        process = started()
+        now = resource.prlimit(process.pid, resource.RLIMIT_DATA)[0]
+        resource.prlimit(process.pid, resource.RLIMIT_DATA, (now - bounded.BYTES + (24 << 20), now))
+        return process
+
+    monkeypatch.setattr(bounded, "_started", with_little)
+    try:
+        assert client.post("/api/v1/contracts/validate", json=posted_with("a AS b")).json()["valid"]
+        large = client.post("/api/v1/contracts/validate", json=posted_with(" OR ".join(["a = 'x'"] * 15_000) + " AS b"))
+        assert (large.status_code, large.json()["code"]) == (400, "LL-E001")
+        assert client.post("/api/v1/contracts/validate", json=posted_with("a AS b")).json()["valid"]
+    finally:
+        limited.end()
+
+
+def test_the_process_that_looks_at_contracts_knows_no_secret(client, monkeypatch):
+    monkeypatch.setenv("LAKELOGIC_PII_KEY", "c0rrect-h0rse")
+    fresh = bounded.Bounded()
+    monkeypatch.setattr(posted, "_POOL", fresh)
+    try:
+        assert client.post("/api/v1/contracts/validate", json=posted_with("a AS b")).json()["valid"]
+        assert b"c0rrect-h0rse" not in Path(f"/proc/{fresh._process.pid}/environ").read_bytes()
+    finally:
+        fresh.end()
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["[" * 200_000, '{"a":' * 100_000, '{"text": ' + "[" * 100_000, '{"text": "' + "[" * 100_000 + '"}'],
+    ids=["lists", "objects", "inside", "yaml"],
+)
+def test_what_is_nested_without_end_is_the_callers_trouble(client, body):
+    answer = client.post("/api/v1/contracts/validate", content=body, headers={"Content-Type": "application/json"})
+    assert 400 <= answer.status_code < 500, answer.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a RLIKE '" + "(" * 5_000 + "a" + ")" * 5_000 + "' AS b",
+        "(" * 20_000 + "a" + ")" * 20_000 + " AS b",
+        "SELECT count(*) AS n FROM source GROUP BY a, " + ", ".join(f"a || {i}" for i in range(24)) + " WITH CUBE",
+    ],
+)
+def test_a_step_that_would_grow_without_end_is_told_as_a_problem_of_the_contract(client, text):
+    answer = client.post("/api/v1/contracts/validate", json=posted_with(text))
+    assert answer.status_code == 200
+    assert not answer.json()["valid"]
 
 
 def test_an_answer_that_takes_too_long_is_given_up(serve, monkeypatch):

@@ -125,9 +125,9 @@ def test_what_holds_a_masked_value_under_another_name_is_hidden_with_it(lab, cli
     assert sample("bronze_packed") == {
         "id": 1, "mail": "••••", "town": "Bonn", "envelope": "••••", "has_none": False
     }  # fmt: skip
-    # Its author has said that `kept` holds nothing personal.
+    # Its author has said that `kept` holds nothing personal, and named neither `town` nor `has_none`.
     assert sample("silver_packed") == {
-        "id": 1, "mail": "***", "town": "Bonn", "has_none": False, "envelope": "••••",
+        "id": 1, "mail": "***", "envelope": "••••",
         "kept": '{"MAIL":"ADA@EXAMPLE.COM","TOWN":"BONN"}',
     }  # fmt: skip
     assert sample("gold_packed") == {"town": "Bonn", "people": 1, "first": "••••"}
@@ -257,3 +257,140 @@ def test_behind_a_proxy_nobody_is_let_in_without_a_token(serve):
     with pytest.raises(UsageError, match=r"Nobody would be asked who they are at lake\.example\.com"):
         check_bind(Settings(allowed_hosts=("lake.example.com",)), has_tokens=False)
     check_bind(Settings(allowed_hosts=("lake.example.com",)), has_tokens=True)
+
+
+BREAKS = {
+    "a typo in a key": lambda text: text.replace("masking: redact", "maskng: redact"),
+    "a document that is none": lambda text: text + "\n  - [",
+    "a step that does not compile": lambda text: text + 'transformations: [{sql: "no_such_column AS x"}]\n',
+}
+
+
+def told_of(client: Any, queue: str) -> list[Any]:
+    row = client.get(f"{queue}/rows").json()["items"][0]["row_id"]
+    return [
+        client.get(f"{API}/datasets/bronze_members/sample"),
+        client.get("/api/runtime/table-preview/bronze"),
+        client.get("/api/runtime/quality-report"),
+        client.get(f"{queue}/rows/{row}"),
+        client.get(f"{queue}/rows/{row}/explain"),
+        client.post(f"{queue}/replay/preview", json={"everything": True}),
+        client.get(f"{API}/lineage/rows/bronze_members/upstream", params={"at": "0-0"}),
+        client.get(f"{API}/lineage/rows/bronze_members/chain", params={"at": "0-0"}),
+    ]
+
+
+@pytest.mark.parametrize("broken", BREAKS)
+@pytest.mark.parametrize("was_seen", [True, False], ids=["seen before", "never seen"])
+def test_while_the_masking_contract_is_broken_what_was_hidden_stays_hidden(members, serve, broken, was_seen):
+    if was_seen:
+        assert "example.com" not in serve().get(f"{API}/datasets/bronze_members/sample").text
+    (members / "people/masked.yaml").write_text(BREAKS[broken](MASKED))
+    client = serve(most_body_bytes=9_999)  # another service, which knows only what the ledger does
+    answers = told_of(client, f"{API}/quarantine/bronze_members")
+    assert [one.status_code for one in answers] == [200] * len(answers)
+    assert [at for at, one in enumerate(answers) if "example.com" in one.text] == []
+    answer = client.get(f"{API}/lineage/rows/bronze_members", params={"key": "ada@example.com"})
+    assert answer.status_code == 400
+    # What was known is hidden as before; where nothing is known, everything is.
+    known = was_seen or broken == "a step that does not compile"
+    assert answers[0].json()["hidden"] == (["mail"] if known else ["age", "mail"])
+
+
+def test_a_contract_that_is_taken_away_hides_nothing_any_more(members, serve):
+    assert "example.com" not in serve().get(f"{API}/datasets/bronze_members/sample").text
+    (members / "people/masked.yaml").unlink()
+    shown = serve(most_body_bytes=9_998).get(f"{API}/datasets/bronze_members/sample").json()
+    assert shown["hidden"] == []
+
+
+SCRATCH = RAW.replace(
+    "materialization",
+    "transformations:\n  - {sql: \"lower(mail) AS scratch, length(mail) AS size\", phase: pre}\n"
+    "  - {drop: [scratch, size]}\nmaterialization",
+)  # fmt: skip
+
+
+def test_scratch_columns_that_only_bad_rows_have_are_hidden_too(members, client, duckdb_once):
+    (members / "people/raw.yaml").write_text(SCRATCH)
+    DataProcessor("people/raw.yaml", duckdb_once).run()
+    answers = told_of(client, f"{API}/quarantine/bronze_members")
+    assert [one.status_code for one in answers] == [200] * len(answers)
+    assert [at for at, one in enumerate(answers) if "example.com" in one.text] == []
+
+
+def test_rows_from_before_a_mask_was_declared_are_hidden(lab, client, duckdb_once):
+    clear = MASKED.replace(", pii: true, masking: redact", "").replace("silver_members", "silver_old")
+    contract = clear.replace("raw.bronze.members", "raw.bronze.old").replace("clubs.silver.members", "clubs.silver.old")
+    source = RAW.replace("bronze_members", "bronze_old").replace("raw.bronze.members", "raw.bronze.old")
+    contract = contract.replace("bronze_members", "bronze_old").replace("type: int}]", "type: int, max: 90}]")
+    (lab / "data/members.csv").write_text("mail,age\nada@example.com,36\nbob@example.com,99\n")
+    for name, text in (("raw", source), ("masked", contract)):
+        (lab / f"people/{name}.yaml").write_text(text)
+        DataProcessor(f"people/{name}.yaml", duckdb_once).run()
+    for mask in ("redact", "hash", "encrypt", "partial", "nullify"):
+        masked = contract.replace("{name: mail}", f"{{name: mail, pii: true, masking: {mask}}}")
+        (lab / "people/masked.yaml").write_text(masked)
+        client.app.state.service.served._looked = float("-inf")
+        row = client.get(f"{API}/quarantine/silver_old/rows").json()["items"][0]["row_id"]
+        answers = [
+            client.get(f"{API}/datasets/silver_old/sample"),
+            client.get("/api/runtime/quality-report"),
+            client.get(f"{API}/quarantine/silver_old/rows/{row}"),
+            client.get(f"{API}/quarantine/silver_old/rows/{row}/explain"),
+            client.get(f"{API}/lineage/rows/silver_old/upstream", params={"key": "36"}),
+        ]
+        # A row is not judged again before it is masked; who asks for that is told what to do.
+        assert [one.status_code for one in answers] == [200, 200, 200, 400, 200]
+        assert "lakelogic remask" in answers[3].json()["hint"]
+        assert [(mask, at) for at, one in enumerate(answers) if "example.com" in one.text] == []
+
+
+def test_the_figure_of_a_rule_over_a_hidden_column_is_hidden(lab, client, duckdb_once):
+    rules = (
+        "quality:\n  dataset_rules:\n    - {name: highest, sql: 'max(ssn)', must_be_at_most: 5}\n"
+        "    - {name: eldest, sql: 'max(age)', must_be_at_most: 900}\n"
+    )
+    raw = (
+        RAW.replace("members", "numbers").replace("primary_key: [mail]", "primary_key: [age]")
+        .replace("{name: mail, required: true}", "{name: ssn, type: int}") + rules
+    )  # fmt: skip
+    masked = MASKED.replace("members", "numbers").replace("{name: mail,", "{name: ssn,")
+    (lab / "data/numbers.csv").write_text("ssn,age\n123456789,36\n")
+    for name, text in (("raw", raw), ("masked", masked)):
+        (lab / f"people/{name}.yaml").write_text(text)
+    run = DataProcessor("people/raw.yaml", duckdb_once).run()
+    assert run.status == "gated"
+    answers = [
+        client.get(f"{API}/runs"),
+        client.get(f"{API}/runs/{run.run_id}"),
+        client.get(f"{API}/runs/{run.run_id}/account"),
+        client.get(f"{API}/datasets"),
+        client.get(f"{API}/datasets/bronze_numbers"),
+        client.get(f"{API}/approvals"),
+    ]
+    assert [one.status_code for one in answers] == [200] * len(answers)
+    assert [at for at, one in enumerate(answers) if "123456789" in one.text] == []
+    figures = {one["name"]: one["value"] for one in answers[1].json()["dataset_rules"]}
+    assert figures == {"highest": "••••", "eldest": 36}
+
+
+@pytest.mark.parametrize("broken", list(BREAKS)[:2])
+def test_what_lies_in_another_domain_stays_there_while_its_contract_is_broken(members, serve, token, broken):
+    everybody = serve(token("ada", everywhere="viewer"))
+    assert everybody.get(f"{API}/datasets/bronze_members/sample").status_code == 200
+    breaking = {"a typo in a key": lambda text: text.replace("required", "requird")}.get(broken, BREAKS[broken])
+    (members / "people/raw.yaml").write_text(breaking(RAW))
+    few = serve(token("guest", clubs="viewer"), most_body_bytes=9_997)
+    answers = [
+        few.get(f"{API}/lineage/rows/silver_members/upstream", params={"key": "36"}),
+        few.get(f"{API}/lineage/rows/silver_members/chain", params={"key": "36"}),
+        few.get(f"{API}/lineage/columns/silver_members"),
+        few.get(f"{API}/lineage/columns/silver_members", params={"column": "age"}),
+        few.get(f"{API}/estate"),
+        few.get(f"{API}/lineage"),
+    ]
+    assert [one.status_code for one in answers] == [200] * len(answers)
+    assert answers[0].json()["upstreams"] == []
+    assert [at for at, one in enumerate(answers) if "bronze_members" in one.text] == []
+    assert "ada@example.com" not in "".join(one.text for one in answers)

@@ -173,3 +173,10 @@ def test_the_document_names_every_route_with_its_problems_and_examples(client):
     assert "<script" not in page.text
     assert all(path in page.text for path in document["paths"])
     assert json.loads(client.get("/api/v1/approvals").text) == {"items": [], "next": None}
+
+
+def test_the_log_of_any_run_is_read_by_its_id(client):
+    found = next(run for run in client.get("/api/v1/runs").json()["items"] if run["status"] == "succeeded")
+    told = client.get(f"/api/v1/runs/{found['run_id']}/log").json()
+    assert told["lines"][0]["text"].startswith(f"Run {found['run_id']} of {found['dataset']} on ")
+    assert any(line["text"].startswith("Run complete") for line in told["lines"])

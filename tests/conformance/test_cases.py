@@ -147,7 +147,7 @@ def refusal(error: LakeLogicError) -> str:
 @pytest.fixture
 def place(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("LAKELOGIC_PII_KEY", KEY)
-    monkeypatch.setenv("LAKELOGIC_PII_SALT", "salt")
+    monkeypatch.setenv("LAKELOGIC_PII_SALT", "a text of many words for tests")
     return workspace
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lakelogic.connectors.discover import csv_headers, discover, landed_columns, parquet_columns
+from lakelogic.connectors.discover import csv_headers, discover, landed_columns, parquet_columns, parquet_schemas
 from lakelogic.errors import SourceError, UnsupportedError, UsageError
 from lakelogic.plan.nodes import Landed
 from lakelogic.sql.types import BIGINT, DOUBLE, STRING, TIMESTAMP, array
@@ -130,7 +130,7 @@ def test_a_column_of_two_types_is_refused_with_both_files(tmp_path):
     pq.write_table(pa.table({"id": [1]}), a)
     pq.write_table(pa.table({"ID": ["1"]}), b)
     with pytest.raises(SourceError, match=r"`id` is bigint in .*a\.parquet and string in .*b\.parquet"):
-        parquet_columns([a, b])
+        parquet_columns(parquet_schemas([a, b]))
 
 
 def test_a_tables_schema_is_its_columns():

@@ -95,9 +95,12 @@ def test_what_the_image_copies_is_there_and_the_page_is_built_before_the_wheel()
     words = [f"{word} {rest}" for word, rest in found]
     page = next(at for at, line in enumerate(words) if "npm run build" in line)
     brought = next(at for at, line in enumerate(words) if line.startswith("COPY --from=page"))
-    installed = next(at for at, line in enumerate(words) if "pip install" in line)
+    installed = next(at for at, line in enumerate(words) if "pip wheel" in line)
     assert page < brought < installed
-    extras = next(rest for word, rest in found if word == "ARG").partition("=")[2].split(",")
+    pins = (ROOT / "scripts/pin_requirements.sh").read_text("utf-8")
+    chosen = re.search(r"printf ' --extra %s' ([a-z0-9 ]+)\)", pins)
+    assert chosen is not None
+    extras = chosen[1].split()
     offered = re.findall(r"^(\w+) = \[", (ROOT / "pyproject.toml").read_text("utf-8"), re.MULTILINE)
     assert set(extras) <= set(offered)
 
@@ -205,3 +208,55 @@ def test_a_pod_of_spark_starts_an_executor_or_the_command_line():
         "--executor-id", "1", "--cores", "2", "--app-id", "app", "--hostname", "10.0.0.1", "--resourceProfileId", "0",
         "--podName", "p",
     ]  # fmt: skip
+
+
+def test_packages_of_the_image_are_checked_by_their_hashes():
+    made = [ROOT / "Dockerfile", *(ROOT / "infra").rglob("Dockerfile")]
+    commands = [rest for path in made for word, rest in instructions(path) if word == "RUN"]
+    installs = [part for rest in commands for part in rest.split("&&") if "pip install" in part or "pip wheel" in part]
+    assert installs
+    assert [one for one in installs if "--require-hashes" not in one and "--no-index" not in one] == []
+    for name in ("image", "image-spark", "build"):
+        lines = (ROOT / f"requirements/{name}.txt").read_text("utf-8").splitlines()
+        pinned = [at for at, line in enumerate(lines) if re.match(r"[a-z0-9]", line, re.IGNORECASE)]
+        assert pinned
+        assert all("==" in lines[at] and "--hash=sha256:" in lines[at + 1] for at in pinned)
+
+
+def test_pins_of_the_image_are_those_that_are_tested():
+    def versions(name):
+        text = (ROOT / f"requirements/{name}.txt").read_text("utf-8")
+        return dict(re.findall(r"^([A-Za-z0-9_.-]+)(?:\[.*?\])?==(\S+)", text, re.MULTILINE))
+
+    tested = versions("dev")
+    for name in ("image", "image-spark", "build"):
+        assert {package: tested.get(package) for package in versions(name)} == versions(name)
+
+
+def test_nothing_floats():
+    """A name without a version, or `latest`, would be something else tomorrow. Digests are looked up where one publishes."""
+    images = [rest.split()[0] for word, rest in instructions(ROOT / "Dockerfile") if word == "FROM"]
+    images += [one["image"] for one in document("docker-compose.yml")["services"].values() if "build" not in one]
+    # Our own image has its version from whoever deploys it.
+    images += [one["image"] for _, _, pod in PODS for one in pod["containers"] if one["image"] != "lakelogic"]
+    for image in images:
+        tag = image.partition("@")[0].rpartition(":")[2] if ":" in image else ""
+        assert "@sha256:" in image or (tag and tag != "latest" and re.search(r"\d", tag)), image
+    workflow = (ROOT / ".github/workflows/ci.yml").read_text("utf-8")
+    used = re.findall(r"^\s*- uses:\s*(\S+)", workflow, re.MULTILINE)
+    assert used
+    assert [one for one in used if not re.search(r"@(v\d+|[0-9a-f]{40})$", one)] == []
+
+
+def test_jars_are_known_by_their_checksums(tmp_path):
+    from lakelogic.engines.spark import installation
+
+    version = installation.DELTA_PACKAGE.rpartition(":")[2]
+    assert f"delta-spark_4.1_2.13-{version}.jar" in installation.CHECKSUMS
+    assert all(re.fullmatch(r"[0-9a-f]{64}", digest) for digest in installation.CHECKSUMS.values())
+    name = next(iter(installation.CHECKSUMS))
+    (tmp_path / name).write_bytes(b"something else")
+    (tmp_path / "extra-1.0.jar").touch()
+    told = installation.strange_jars(tmp_path)
+    assert told == [f"{name} has another content than was pinned", "extra-1.0.jar is not known"]
+    assert installation.strange_jars(installation.jars_folder()) == []

@@ -125,6 +125,33 @@ def test_an_unknown_upstream_is_an_error_of_the_whole_estate_and_a_warning_of_a_
     ]
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "at"),
+    [
+        ("{target_path: ./out}", "{target_path: out/inner}", "materialization.target_path"),
+        ("{target_path: shop.silver}", "{target_path: shop.silver.b}", "materialization.target_path"),
+        (
+            "{target_path: shop.silver.a}",
+            "{target_path: shop.gold.b, secondary_targets: [{target_path: lakelogic_warehouse/shop/silver/a/copy}]}",
+            "materialization.secondary_targets",
+        ),
+        ("{target_path: shop/quarantine}", "{target_path: shop/b}", "quarantine.target"),
+    ],
+)
+def test_a_table_inside_another_is_an_error(
+    lay: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, first: str, second: str, at: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = "dataset: {name}\nsource: {{path: a.csv}}\nmaterialization: {place}\n"
+    estate = load_estate(
+        lay({"a.yaml": text.format(name="a", place=first), "b.yaml": text.format(name="b", place=second)})
+    )
+    found = [problem for problem in estate.problems if problem.code == "LL-C180"]
+    assert not estate.is_valid
+    assert at in {problem.where.path for problem in found} or at.startswith("quarantine")
+    assert all("would lie inside the one of `a`" in problem.message for problem in found)
+
+
 def test_a_need_of_a_later_layer_and_a_shared_table_are_doubtful(lay: Any) -> None:
     estate = load_estate(
         lay(

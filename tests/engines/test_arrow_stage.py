@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lakelogic.engines import arrow_stage
-from lakelogic.errors import EngineError
+from lakelogic.errors import EngineError, TableError
 from lakelogic.names import COPY, FATE, SIDE
 from lakelogic.plan.nodes import Mask, Published
 from lakelogic.privacy.keys import Keys
@@ -87,15 +87,21 @@ def test_both_sides_are_masked_before_anything_is_written(tmp_path):
         assert b"secret" not in Path(file.path).read_bytes()
 
 
-def test_a_side_without_rows_has_no_file_and_leftovers_of_a_crash_are_removed(tmp_path):
-    place = tmp_path / "place"
-    (place / "ll_side=bad").mkdir(parents=True)
-    (place / "ll_side=bad" / "part-00000.parquet").write_bytes(b"half a file")
-    staged = arrow_stage.stage([batch([(1, "a", 0, "good")])], COLUMNS, (), Keys(), str(place))
+def test_a_side_without_rows_has_no_file(tmp_path):
+    staged = arrow_stage.stage([batch([(1, "a", 0, "good")])], COLUMNS, (), Keys(), str(tmp_path / "one"))
     assert staged.bad == ()
-    assert [path.name for path in place.iterdir()] == ["ll_side=good"]
-    nothing = arrow_stage.stage([], COLUMNS, (), Keys(), str(place))
-    assert (nothing.good, nothing.bad, nothing.fates, list(place.iterdir())) == ((), (), {}, [])
+    assert [path.name for path in (tmp_path / "one").iterdir()] == ["ll_side=good"]
+    nothing = arrow_stage.stage([], COLUMNS, (), Keys(), str(tmp_path / "none"))
+    assert (nothing.good, nothing.bad, nothing.fates, list((tmp_path / "none").iterdir())) == ((), (), {}, [])
+
+
+def test_a_folder_that_is_there_is_refused_and_stays_as_it_is(tmp_path):
+    there = tmp_path / "place" / "ll_side=good" / "part-00000.parquet"
+    there.parent.mkdir(parents=True)
+    there.write_bytes(b"of a table by now")
+    with pytest.raises(TableError, match="is there already"):
+        arrow_stage.stage([batch([(1, "a", 0, "good")])], COLUMNS, (), Keys(), str(tmp_path / "place"))
+    assert there.read_bytes() == b"of a table by now"
 
 
 def test_large_and_small_batches_are_split_alike(tmp_path, monkeypatch):

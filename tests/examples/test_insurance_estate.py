@@ -28,7 +28,7 @@ COUNTS = {
     "silver_core_customers": (9, 5, 3),  # an address, a name, a region; an older version of C002
     "silver_core_agents": (5, 3, 1),
     "silver_core_policies": (11, 6, 4),
-    "silver_core_claims": (9, 6, 3),
+    "silver_core_claims": (10, 6, 3),  # the tombstone of the deleted one is left out, and counted
     "gold_core_claims_daily": (6, 6, 0),
     "gold_dim_customers": (5, 5, 0),
     "gold_dim_agents": (3, 3, 0),

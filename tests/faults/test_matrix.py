@@ -30,7 +30,9 @@ def script(name: str) -> ModuleType:
     return sys.modules[name]
 
 
-walk_faults, walk_two_runs, walk_states = (script(n) for n in ("walk_faults", "walk_two_runs", "walk_states"))
+walk_faults, walk_two_runs, walk_states, walk_chaos = (
+    script(n) for n in ("walk_faults", "walk_two_runs", "walk_states", "walk_chaos")
+)
 # Spark is slow to start and to run a few rows: each point once, the kinds taking turns, and one kill.
 ON_SPARK = dict(
     zip(
@@ -53,6 +55,18 @@ def chosen() -> list[Any]:
     ]
 
 
+# The world is another one when the next run comes: its input is gone, or verdicts are other ones.
+CHANGED = [
+    walk_faults.Cell("duckdb", "append", "delta", "after_gates", "gone", 1),
+    walk_faults.Cell("duckdb", "scd2", "iceberg", "after_staged_record", "gone", 0),
+    walk_faults.Cell("polars", "merge", "parquet", "after_quarantine_commit", "gone", 1),
+    walk_faults.Cell("polars", "cdc", "delta", "after_quarantine_commit", "gone", 1),
+    walk_faults.Cell("duckdb", "snapshot", "delta", "after_quarantine_commit", "gone", 1),
+    walk_faults.Cell("duckdb", "fresh", "parquet", "after_quarantine_commit", "flip", 1),
+    walk_faults.Cell("polars", "fresh", "iceberg", "after_staged_record", "flip", 0),
+]
+
+
 @pytest.fixture(scope="module")
 def walk(_started: dict[str, Any]) -> Any:
     from lakelogic.engines import registry
@@ -65,7 +79,7 @@ def walk(_started: dict[str, Any]) -> Any:
     return walk_faults.Walk(engine_of)
 
 
-@pytest.mark.parametrize("cell", chosen())
+@pytest.mark.parametrize("cell", [*chosen(), *(pytest.param(cell, id=str(cell)) for cell in CHANGED)])
 def test_a_disturbed_run_and_one_more_end_as_if_nobody_had_disturbed_them(walk: Any, cell: Any) -> None:
     assert walk.play(cell) is None
 
@@ -92,6 +106,27 @@ def test_two_runs_whose_lease_is_lost_neither_lose_nor_double_a_row(
 ) -> None:
     order = walk_two_runs.Order("duckdb", scene, form, first, second, leads, 1, lands)
     assert walk_two_runs.play(walk, order) is None
+
+
+@pytest.mark.parametrize(
+    ("scene", "form", "first", "second", "lands"),
+    [
+        ("append", "delta", "after_gates", "after_staged_record", False),
+        ("append", "iceberg", "after_quarantine_commit", "after_quarantine_commit", True),
+        ("merge", "parquet", "after_staged_record", "after_good_commit", True),
+        ("append", "delta", "after_good_commit", "after_stage", True),
+    ],
+)
+def test_when_the_one_who_took_the_lease_dies_the_other_neither_loses_nor_doubles_a_row(
+    walk: Any, scene: str, form: str, first: str, second: str, lands: bool
+) -> None:
+    order = walk_two_runs.Order("duckdb", scene, form, first, second, "second", 1, lands, dies=True)
+    assert walk_two_runs.play(walk, order) is None
+
+
+def test_runs_that_are_killed_at_random_moments_end_as_the_model_says(tmp_path: Path) -> None:
+    trouble, _ = walk_chaos.play(tmp_path / "w", "duckdb", "append", "delta", 11, acts=4)
+    assert trouble is None
 
 
 @pytest.mark.parametrize("seed", range(1, 9))

@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from lakelogic.errors import SourceError
 from lakelogic.infer.columns import look, type_of
-from lakelogic.infer.entities import infer
-from lakelogic.infer.landings import landings
+from lakelogic.infer.draft import contract
+from lakelogic.infer.entities import Entity, infer
+from lakelogic.infer.landings import Landing, landings
 
 
 @pytest.mark.parametrize(
@@ -21,6 +23,7 @@ from lakelogic.infer.landings import landings
         (["007", "12"], "string"),
         (["1.50", "20"], "decimal(18,2)"),
         (["1e3", "2.5"], "double"),
+        (["40.63975111111111", "-73.77892555"], "double"),
         (["true", "FALSE"], "boolean"),
         (["2026-02-28", "2026-03-01"], "date"),
         (["2026-02-28", "2026-02-30"], "string"),
@@ -124,3 +127,33 @@ def test_json_and_parquet_are_looked_at_too(tmp_path: Path) -> None:
     assert {column.name: column.type for column in taps.columns} == {"note": "string", "ok": "boolean", "tap_id": "int"}
     assert (taps.rows, taps.broken, taps.key) == (2, 1, ("tap_id",))
     assert {column.name: column.type for column in users.columns} == {"user_id": "bigint", "n": "double"}
+
+
+def test_coordinates_are_doubles_however_few_digits_they_have() -> None:
+    assert type_of("Latitude", ["40.63", "41.1"])[0] == "double"
+    assert type_of("amount", ["40.63", "41.10"])[0] == "decimal(18,2)"
+
+
+def test_words_for_no_value_are_found_beside_numbers_and_written_into_the_contract(workspace: Path) -> None:
+    Path("in").mkdir()
+    Path("in/flights.csv").write_text("id,delay,word\n1,NA,NULL\n2,5,x\n3,-,y\n")
+    entity = infer(landings("in")[0], 100)
+    by_name = {column.name: column for column in entity.columns}
+    # `NULL` stands only among words, where it may be one.
+    assert (by_name["delay"].type, by_name["delay"].filled) == ("int", 1)
+    assert entity.nulls == ("NA", "-")
+    drafted = contract(entity, "air", "ann")
+    assert yaml.safe_load(drafted)["source"]["options"] == {"null_values": ["NA", "-"]}
+
+
+@pytest.mark.parametrize(
+    "name", ["- a", "a: b", "x\ninfo: {owner: eve}", "a # b", "{a}", "&a", "*a", "a\u2028b: c", " a"]
+)
+def test_names_never_become_yaml_of_their_own(name: str) -> None:
+    landing = Landing(name, "in", "*.csv", "csv", ("in/a.csv",), f"all of {name}")
+    column = look(name, ["1", "2"])
+    entity = Entity(landing, (column,), 2, 0, (name,), f"`{name}` is filled")
+    found = yaml.safe_load(contract(entity, "s", name))
+    assert found["model"]["fields"][0]["name"] == name
+    assert found["info"]["owner"] == name
+    assert set(found) == {"version", "info", "source", "model", "materialization"}

@@ -22,7 +22,7 @@ SCHEMA = [
     "counts_source", "counts_good", "counts_quarantined", "counts_filtered", "counts_deduplicated", "counts_expanded",
     "quarantine_ratio", "quality_score", "rule_failures", "dataset_rules", "service_levels", "schema_drift", "files",
     "bytes_read", "bytes_written", "target", "target_version", "quarantine_target", "quarantine_version",
-    "estimated_cost", "cost_currency", "lakelogic_version", "account",
+    "estimated_cost", "cost_currency", "lakelogic_version", "account", "findings", "error",
 ]  # fmt: skip
 
 

@@ -34,10 +34,10 @@ def test_a_held_batch_comes_back_as_it_was_and_remembers_the_decision(ledger, st
     assert ledger.held("run-2") is None
 
 
-def test_a_newer_batch_of_the_same_target_takes_the_place_of_one_that_waits(ledger, stopped):
+def test_a_batch_takes_the_place_of_those_that_it_follows_and_of_no_other(ledger, stopped):
     ledger.hold(held_at(stopped))
-    ledger.hold(held_at(stopped, "run-elsewhere", target="/wh/copy"))
-    ledger.hold(held_at(stopped, "run-2"))
+    ledger.hold(held_at(stopped, "run-elsewhere"))
+    ledger.hold(held_at(stopped, "run-2"), ("run-1",))
     assert (ledger.held("run-1").state, ledger.held("run-1").why) == ("discarded", "followed by run-2")
     assert ledger.held("run-elsewhere").state == "waiting"
     assert ledger.held("run-2").state == "waiting"

@@ -130,17 +130,17 @@ def test_a_new_intent_abandons_the_one_before(ledger):
 def test_the_same_batch_can_be_begun_again_with_another_number(ledger, a_run):
     ledger.begin(intent("batch-1", 1))
     ledger.finish(a_run("run-1", status="gated"), [], "batch-1")
-    assert not ledger.batch_done("batch-1")
+    assert not ledger.batch_done("batch-1", DATASET)
     ledger.begin(intent("batch-1", 2))
     ledger.finish(a_run("run-2", 1), FILES, "batch-1")
-    assert ledger.batch_done("batch-1")
+    assert ledger.batch_done("batch-1", DATASET)
 
 
 def test_a_finished_batch_is_remembered_with_its_run_and_the_files_it_read(ledger, a_run):
     ledger.begin(intent())
     ledger.finish(a_run(watermark="9"), FILES, "batch-1")
-    assert ledger.batch_done("batch-1")
-    assert not ledger.batch_done("batch-2")
+    assert ledger.batch_done("batch-1", DATASET)
+    assert not ledger.batch_done("batch-2", DATASET)
     assert ledger.run("run-1").batch_id == "batch-1"
     assert ledger.seen(DATASET) == {("/landing/a.json", 120, 1_774_699_200_123_456_789), ("/landing/b.json", 0, 1)}
     assert ledger.seen("another") == set()
@@ -182,10 +182,10 @@ def test_finish_is_all_or_nothing(ledger, a_run, monkeypatch, step):
     monkeypatch.undo()
     assert ledger.runs() == []
     assert ledger.seen(DATASET) == set()
-    assert not ledger.batch_done("batch-1")
+    assert not ledger.batch_done("batch-1", DATASET)
     assert ledger.open_intent(DATASET).state == "open"
     ledger.finish(a_run(), FILES, "batch-1")
-    assert ledger.batch_done("batch-1")
+    assert ledger.batch_done("batch-1", DATASET)
 
 
 def test_runs_are_listed_newest_first_and_can_be_chosen(ledger, a_run):
@@ -212,11 +212,12 @@ def test_runs_are_listed_newest_first_and_can_be_chosen(ledger, a_run):
 def test_the_last_published_run_is_not_a_failed_one(ledger, a_run):
     assert ledger.last_published(DATASET) is None
     assert ledger.watermark(DATASET) is None
-    ledger.record(a_run("run-a", 1, watermark="1"))
-    ledger.record(a_run("run-b", 2))
+    ledger.finish(a_run("run-a", 1, watermark="1"), [], "batch-1")
+    ledger.finish(a_run("run-b", 2), [], "batch-2")
     ledger.record(a_run("run-c", 3, status="failed", watermark="3"))
-    ledger.record(a_run("run-d", 4, status="gated", watermark="4"))
+    ledger.finish(a_run("run-d", 4, status="gated", watermark="4"), [], "batch-4")
     assert ledger.last_published(DATASET).run_id == "run-b"
+    assert ledger.published(DATASET).run_id == "run-b"
     assert ledger.watermark(DATASET) == "1"
 
 

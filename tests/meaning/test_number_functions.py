@@ -150,7 +150,8 @@ def test_doubles_and_floats_become_the_same_text_and_decimals(table):
         "9007199254740992.0",
         None,
     ]
-    whole = [None, 10**21, None, 10**16, None, 0, None, 10**22, None, None, 9007199254740992, None]
+    # A computed value is rounded half up; NaN, infinities and what has no room become NULL.
+    whole = [0, 10**21, 123456789, 10**16, 0, 0, 0, 10**22, None, None, 9007199254740992, None]
     table(
         {"d": (DOUBLE, values)},
         {
@@ -163,7 +164,7 @@ def test_doubles_and_floats_become_the_same_text_and_decimals(table):
         {"f": (FLOAT, [0.1, 764.16, 16777216.0, 3.4028234663852886e38, 1e-45, None])},
         {
             "CAST(f AS STRING)": ["0.1", "764.16", "16777216.0", "3.4028235e+38", "1e-45", None],
-            "CAST(f AS DECIMAL(20,5))": [Decimal("0.1"), Decimal("764.16"), Decimal(16777216), None, None, None],
+            "CAST(f AS DECIMAL(20,5))": [Decimal("0.1"), Decimal("764.16"), Decimal(16777216), None, Decimal(0), None],
             "f = 0.1": [False, False, False, False, False, None],
         },
     )

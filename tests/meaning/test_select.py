@@ -350,7 +350,7 @@ REFUSED = [
     ("SELECT * FROM source s JOIN spans t ON s.v = t.lo", "LL-C203", "`*` finds a column `g`"),
     ("SELECT g, v FROM source GROUP BY g", "LL-C203", "`v` is neither grouped nor aggregated"),
     ("SELECT id FROM ref", "LL-C203", "does not begin with the current rows"),
-    ("SELECT id FROM elsewhere", "LL-C203", "There is no table `elsewhere`"),
+    ("SELECT id FROM elsewhere", "LL-C212", "There is no link `elsewhere`"),
     ("SELECT id FROM source NATURAL JOIN ref", "LL-C207", "NATURAL JOIN is not portable"),
     ("SELECT DISTINCT prices FROM source", "LL-C205", "cannot compare the map"),
     ("SELECT id FROM source TABLESAMPLE (10 PERCENT)", "LL-C207", "TABLESAMPLE"),

@@ -103,6 +103,10 @@ def test_like(meaning):
         "%": [("", True), ("a\nb", True), (None, None)],
         "_": [("", False), ("é", True), ("e\u0301", False)],
         "O'B%": [("O'Brien", True), ("OBrien", False)],
+        # More texts than are looked for one by one; a text that is there once cannot be found twice.
+        "%a%b%c%d%a%f": [("xaxbxcxdxaxf", True), ("abcdaf", True), ("abcdf", False), ("abcdaf\n", False), (None, None)],
+        "a%b_%c%d%e%%é.": [("abxcdeé.", True), ("ab\ncdexxé.", True), ("abcdeé.", False), ("abxcdeéx", False)],
+        "%aa%aa%aa%aa%aa%": [("a" * 10, True), ("a" * 9, False)],
     }
     wrong = []
     for pattern, pairs in cases.items():
@@ -119,6 +123,14 @@ def test_ilike(meaning):
         call("ilike", X, text("É%_")),
         [("éa", True), ("ÉcoleX", True), ("é", False), ("eab", False), (None, None)],
     )
+    meaning.maps(STRING, call("ilike", X, text("%A%b%É%")), [("xaxBxé", True), ("AÉb", False), (None, None)])
+
+
+def test_a_like_with_many_texts_ends_in_time(meaning):
+    """Java would try every place of each `a` with every place of all others."""
+    pattern = "%a" * 30 + "%b"
+    assert meaning.column(STRING, ["a" * 3000], call("like", X, text(pattern))) == [False]
+    assert meaning.column(STRING, ["a" * 3000 + "b"], call("ilike", X, text(pattern))) == [True]
 
 
 def test_regular_expressions_end_at_the_end_of_the_text(meaning):

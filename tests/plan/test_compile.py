@@ -131,7 +131,7 @@ def test_an_unknown_column_is_an_error_once_the_source_was_seen_and_a_warning_be
         ({"transformations": [{"rename": {"from": "x", "to": "b"}}]}, "LL-C203", "There is no column `x`"),
         ({"transformations": [{"rename": {"from": "a", "to": "b"}}]}, "LL-C213", "There is a column `b` already"),
         ({"transformations": [{"sql": "upper(a)"}]}, "LL-C205", "has no name"),
-        ({"transformations": [{"sql": "SELECT a FROM elsewhere"}]}, "LL-C203", "There is no table `elsewhere`"),
+        ({"transformations": [{"sql": "SELECT a FROM elsewhere"}]}, "LL-C212", "There is no link `elsewhere`"),
         ({"transformations": [{"sql": "SELECT a, b FROM source GROUP BY a"}]}, "LL-C203", "neither grouped nor"),
         ({"transformations": [{"filter": {"sql": "a"}}]}, "LL-C206", "must be a condition"),
         ({"quality": {"dataset_rules": [{"sum_between": {"field": "a", "min": 1}}]}}, "LL-C206", "not a number"),

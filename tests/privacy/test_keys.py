@@ -5,7 +5,7 @@ import base64
 import pytest
 
 from lakelogic.errors import CredentialError
-from lakelogic.privacy.keys import Keys, key_id, load_keys, new_key
+from lakelogic.privacy.keys import Keys, key_id, load_keys, new_key, new_salt
 
 FIRST, SECOND = bytes(range(32)), bytes(range(32, 64))
 FIRST_BASE64 = base64.b64encode(FIRST).decode()
@@ -20,7 +20,7 @@ def test_a_key_is_read_from_base64_and_from_hex(written):
 
 
 def test_url_safe_base64_is_the_same_key():
-    key = b"\xff\xfe\xfd" * 10 + b"\xfb\xff"
+    key = b"\xff\xfe\xfd" + bytes(range(27)) + b"\xfb\xff"
     written = base64.urlsafe_b64encode(key).decode()
     assert "_" in written
     assert load_keys({"encrypt"}, {"LAKELOGIC_PII_KEY": written}).encryption == ((key_id(key), key),)
@@ -79,7 +79,9 @@ def test_a_malformed_key_is_refused_and_never_shown(written, complaint):
 def test_hash_needs_the_salt_and_no_key():
     with pytest.raises(CredentialError, match="LAKELOGIC_PII_SALT"):
         load_keys({"hash"}, {"LAKELOGIC_PII_KEY": FIRST.hex()})
-    assert load_keys({"hash"}, {"LAKELOGIC_PII_SALT": "gewürz"}) == Keys(salt="gewürz".encode())
+    assert load_keys({"hash"}, {"LAKELOGIC_PII_SALT": "gewürz, a text of many words for tests"}) == Keys(
+        salt="gewürz, a text of many words for tests".encode()
+    )
 
 
 @pytest.mark.parametrize("strategies", [set(), {"nullify", "redact", "partial"}])
@@ -93,5 +95,40 @@ def test_a_key_that_no_mask_needs_is_taken_along_for_the_landed_rows_of_quaranti
 
 
 def test_secrets_are_not_in_the_repr():
-    keys = load_keys({"encrypt", "hash"}, {"LAKELOGIC_PII_KEY": FIRST.hex(), "LAKELOGIC_PII_SALT": "pepper"})
+    keys = load_keys(
+        {"encrypt", "hash"}, {"LAKELOGIC_PII_KEY": FIRST.hex(), "LAKELOGIC_PII_SALT": "a text of many words for tests"}
+    )
     assert repr(keys) == "Keys()"
+
+
+@pytest.mark.parametrize(
+    ("salt", "why"),
+    [
+        ("salt", "shorter than 16"),
+        ("0123456789abcde", "shorter than 16"),
+        ("aaaaaaaaaaaaaaaaaaaaaaaa", "repeats itself"),
+        ("abcabcabcabcabcabcabca", "repeats itself"),
+        ("change-me-change-this!", "is an example"),
+        ("my-secret-salt-2026", "is an example"),
+        ("aaaaaaaaaaaaaaaabbbbbbbbbbbbbbbb", "too few different characters"),
+    ],
+)
+def test_a_salt_that_can_be_guessed_is_refused_and_never_shown(salt, why):
+    with pytest.raises(CredentialError, match=why) as caught:
+        load_keys({"hash"}, {"LAKELOGIC_PII_SALT": salt})
+    assert salt not in str(caught.value).replace("--salt", "")
+    assert "lakelogic keys new --salt" in str(caught.value)
+
+
+@pytest.mark.parametrize("key", [bytes(32), b"ab" * 16, b"abcdefghijklmnop" * 2, bytes([1, 2, 3, 4]) + bytes([5]) * 28])
+def test_a_key_that_can_be_guessed_does_not_encrypt_but_decrypts_what_it_once_encrypted(key):
+    with pytest.raises(CredentialError, match=r"repeats itself|too few different bytes"):
+        load_keys({"encrypt"}, {"LAKELOGIC_PII_KEY": key.hex()})
+    rotated = load_keys({"encrypt"}, {"LAKELOGIC_PII_KEY": f"{FIRST.hex()},{key.hex()}"})
+    assert [found for _, found in rotated.encryption] == [FIRST, key]
+
+
+def test_what_is_made_here_is_strong_enough():
+    for _ in range(50):
+        found = load_keys({"encrypt", "hash"}, {"LAKELOGIC_PII_KEY": new_key(), "LAKELOGIC_PII_SALT": new_salt()})
+        assert found.salt

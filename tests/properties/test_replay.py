@@ -21,6 +21,7 @@ from lakelogic.engines import registry
 STAMPS = {
     "_lakelogic_processed_at", "_lakelogic_run_id", "_lakelogic_created_at", "_lakelogic_batch_id",
     "_lakelogic_settled_by", "_lakelogic_settled_at", "_lakelogic_settled_why", "_lakelogic_claim",
+    "_lakelogic_first_seen", "_lakelogic_seen_runs",
 }  # fmt: skip
 
 

@@ -284,7 +284,7 @@ def test_sparks_workers_read_what_the_driver_reads(
     expected, frames = [], []
     for number, case in enumerate(CASES[::4]):
         loaded = load(contract(case, workspace / str(number))).contract
-        slice_ = pin_source(loaded, LocalCatalog(), set())
+        slice_ = pin_source(loaded, LocalCatalog())
         source = look(loaded, slice_, engine)
         read = Read("source", source.format, source.columns, source.options)
         columns = [column.name for column in source.columns]

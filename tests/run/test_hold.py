@@ -145,12 +145,47 @@ def test_only_a_gated_run_has_something_to_approve(engine: str) -> None:
     assert call("approve", "run-nowhere").exit_code == 2
 
 
-def test_the_next_attempt_takes_the_place_of_the_batch_that_waits(engine: str) -> None:
+def test_a_batch_that_waits_is_not_judged_again(engine: str) -> None:
     first = gated("append")
+    report = told("run", "orders.yaml", exit_code=1)
+    assert (report["status"], report["counts"]["good"], report["counts"]["quarantined"]) == ("gated", 2, 1)
+    assert report["reason"].endswith(f"the batch waits for a decision: lakelogic approve {first}")
+    assert [one["run_id"] for one in told("approve")["waiting"]] == [first]
+    # The run that found it waiting stands for it too.
+    assert told("approve", report["run_id"])["run_id"] == first
+    assert ids("silver/orders") == [1, 3]
+    assert ids("quarantine/silver_orders") == [2]
+
+
+def test_a_batch_that_has_read_its_files_again_takes_the_place_of_one_that_waits(engine: str) -> None:
+    first = gated("append")
+    Path("landing/b.csv").write_text("id,amount\n4,1\n")
     second = str(told("run", "orders.yaml", exit_code=1)["run_id"])
     assert [one["run_id"] for one in told("approve")["waiting"]] == [second]
     assert call("approve", first).exit_code == 2
     told("approve", second)
+    assert ids("silver/orders") == [1, 3, 4]
+    assert ids("quarantine/silver_orders") == [2]
+
+
+def test_a_batch_whose_file_is_gone_waits_beside_the_next_one(engine: str) -> None:
+    first = gated("append")
+    Path("landing/a.csv").unlink()
+    Path("landing/b.csv").write_text("id,amount\n4,-1\n5,1\n")
+    second = str(told("run", "orders.yaml", exit_code=1)["run_id"])
+    assert {one["run_id"] for one in told("approve")["waiting"]} == {first, second}
+    told("approve", second)
+    told("approve", first)
+    assert ids("silver/orders") == [1, 3, 5]
+    assert ids("quarantine/silver_orders") == [2, 4]
+
+
+def test_an_approval_that_died_is_finished_by_the_next_run(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = gated("append")
+    monkeypatch.setenv("LAKELOGIC_FAULT", "after_intent:lose")
+    assert call("approve", run).exit_code == 4
+    monkeypatch.delenv("LAKELOGIC_FAULT")
+    assert told("run", "orders.yaml")["status"] == "no_new_data"
     assert ids("silver/orders") == [1, 3]
     assert ids("quarantine/silver_orders") == [2]
 
@@ -179,3 +214,16 @@ def test_a_snapshot_without_rows_is_held_too_and_deletes_when_it_is_released(eng
     assert told("approve", report["run_id"], "--why", "the shop is closed")["state"] == "released"
     rows = DeltaTable("lakelogic_warehouse/shop/silver/orders").to_pyarrow_table().to_pylist()
     assert sorted((row["id"], row["_lakelogic_is_deleted"]) for row in rows) == [(1, True), (2, True)]
+
+
+def test_a_released_batch_keeps_what_a_missing_column_was(engine: str) -> None:
+    Path("landing").mkdir()
+    Path("landing/a.csv").write_text("id,amount\n1,10\n2,5\n3,7\n")
+    Path("orders.yaml").write_text(CONTRACT % "merge")
+    told("run", "orders.yaml")
+    Path("landing/b.csv").write_text("id\n1\n4\n")
+    Path("landing/c.csv").write_text("id,amount\n2,\n3,-1\n")
+    held = told("run", "orders.yaml", exit_code=1)["run_id"]
+    told("approve", held)
+    rows = DeltaTable("lakelogic_warehouse/shop/silver/orders").to_pyarrow_table().to_pylist()
+    assert sorted((row["id"], row["amount"]) for row in rows) == [(1, 10), (2, None), (3, 7), (4, None)]

@@ -74,6 +74,9 @@ def test_log_lines_read_as_on_the_home_page(engine: Any, home: Path, caplog: pyt
         "Wrote 2 quarantined rows to catalog.quarantine.silver_customers",
         "Wrote 2 valid rows to catalog.silver.customers",
         "Run complete [layer=silver] | Total: 4 | Good: 2 | Quarantine: 2 | Ratio: 50.0%",
+        "Bad: 1 row by email LIKE '%@%.%' (such as landing/customers/C102.json:1)",
+        "Bad: 1 row by email_required (such as landing/customers/C103.json:1)",
+        "Good rows: 2 inserted",
     ]
 
 
@@ -163,13 +166,15 @@ def test_another_source_is_judged_without_writing(engine: Any, home: Path) -> No
     assert not Path("lakelogic_warehouse").exists()
 
 
-def test_a_dict_and_rows_that_are_handed_in(engine: Any, workspace: Path) -> None:
+@pytest.mark.parametrize("said", [{}, {"materialize": False}], ids=["without a target", "only judged"])
+def test_a_dict_and_rows_that_are_handed_in(engine: Any, workspace: Path, said: dict[str, bool]) -> None:
     contract = {
         "info": {"title": "Scores", "target_layer": "silver"},
         "model": {"fields": [{"name": "id", "type": "int", "required": True}, {"name": "score", "type": "double", "min": 0}]},
     }  # fmt: skip
     handed = pa.table({"id": pa.array(["1", "x", "3"]), "score": pa.array([0.5, 0.5, -1.0])})
-    result = DataProcessor(contract, engine).run(handed, materialize=False)
+    result = DataProcessor(contract, engine).run(handed, **said)
+    assert (result.status, result.published) == ("succeeded", False)
     assert engine.collect(result.good).select(["id", "score"]).to_pylist() == [{"id": 1, "score": 0.5}]
     reasons = {row["_lakelogic_errors"][0] for row in engine.collect(result.bad).to_pylist()}
     assert reasons == {"Type mismatch: id cannot be cast to int", "Rule failed: score_min (score >= 0)"}

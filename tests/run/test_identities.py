@@ -29,10 +29,11 @@ from lakelogic.run.canonical import Shapes, canonical
 from lakelogic.run.identities import FEW, Identities, Landed, row_id, staged_rows, texts
 
 PLAN: Any = SimpleNamespace(
+    masks=(),
     columns=[
         SimpleNamespace(name=name, on_bad=on_bad)
         for name, on_bad in (("id", True), ("gone", False), ("day", True), ("~raw", True), ("_lakelogic_run_id", True))
-    ]
+    ],
 )
 NO_KEYS = Keys()
 

@@ -139,7 +139,7 @@ def test_a_server_that_only_validates_writes_nothing(tried: Tried) -> None:
     assert not Path("lakelogic_warehouse/shop").exists()
 
 
-SALT = "pepper"
+SALT = "a text of many words for tests"
 KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 
 

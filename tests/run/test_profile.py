@@ -1,6 +1,8 @@
 """Where the time of a run goes: phases with their rows, rules with what they reject; never a figure of a clock."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -85,3 +87,30 @@ def test_the_profile_is_part_of_the_json_report(place):
     names = [rule["rule"] for rule in report["profile"]["rules"]]
     assert report["profile"]["slowest_rules"] == names[:3]
     assert {"not_negative", "known", "small"} <= set(names)
+
+
+LARGE = """
+import json, resource, sys
+from pathlib import Path
+from lakelogic import DataProcessor
+Path("large.ndjson").write_text(json.dumps({"id": 1, "items": [f"item {n:06}" for n in range(20_000)]}) + "\\n")
+contract = {
+    "dataset": "large",
+    "source": {"path": "large.ndjson"},
+    "model": {"fields": [{"name": "id", "type": "int"}, {"name": "items", "type": "array<string>"}]},
+    "transformations": [{"sql": "SELECT id, t.item AS item FROM source LATERAL VIEW explode(items) t AS item"}],
+    "quality": {"row_rules": [{"name": "named", "sql": "item LIKE 'item%'", "phase": "post"}]},
+    "materialization": {"target_path": "large"},
+}
+found = DataProcessor(contract, "duckdb").profile()
+assert found.sampled_rows == 1
+assert [rule for rule in found.rules if rule.rule == "named"]
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+def test_a_few_large_rows_are_not_multiplied_into_all_memory(place):
+    """One row of 280 kB, twenty thousand times over, would be 6 GB; and each of them has twenty thousand elements."""
+    done = subprocess.run([sys.executable, "-c", LARGE], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.splitlines()[-1]) < 2500  # MB

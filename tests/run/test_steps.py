@@ -138,7 +138,8 @@ def test_a_step_is_written_in_its_own_grammar(tried: Tried, phase: str) -> None:
 @PHASES
 def test_a_blank_key_and_a_loser_carry_the_label_of_the_step(tried: Tried, phase: str) -> None:
     step = {"on": ["k"], "sort_by": ["id"], "losers": "quarantine", "blank_keys": "quarantine", "label": "stale"}
-    found = tried(steps(phase, {"deduplicate": step}), "id,k\n1,a\n2,a\n3,\n")
+    document = {**steps(phase, {"deduplicate": step}), "model": {"fields": [{"name": "id"}, {"name": "k"}]}}
+    found = tried(document, "id,k\n1,a\n2,a\n3,\n")
     assert found.values("id") == ["2"]
     assert found.reasons("id") == {
         "1": ["Rule failed: stale (another row of the same k is kept)"],

@@ -89,11 +89,15 @@ def test_a_deletion_is_judged_by_its_key_alone_and_other_rows_by_the_rules(lande
     assert effects(result) == {"deleted": 1}
 
 
-def test_a_key_that_nobody_knows_is_deleted_by_doing_nothing_and_counted(landed: Land) -> None:
+def test_a_deletion_of_a_key_that_nobody_knows_is_remembered_so_that_nobody_late_brings_it_back(landed: Land) -> None:
     landed("I,1,Bern,2026-01-01")
-    assert effects(landed("D,9,,2026-02-01")) == {"ignored": 1}
-    assert effects(landed("I,8,Lund,2026-02-01", "D,8,,2026-02-02")) == {"ignored": 1}
-    assert rows("id", DELETED) == [(1, False)]
+    assert effects(landed("D,9,,2026-02-01")) == {"deleted": 1}
+    assert effects(landed("I,8,Lund,2026-02-01", "U,8,Bonn,2026-02-02", "D,8,,2026-02-03")) == {"deleted": 1}
+    assert rows("id", DELETED, "at") == [(1, False, "2026-01-01"), (8, True, "2026-02-03"), (9, True, "2026-02-01")]
+    assert effects(landed("U,8,Late,2026-02-02", "I,9,Late,2026-01-31")) == {"stale": 2}
+    assert rows("id", "city", DELETED) == [(1, "Bern", False), (8, None, True), (9, None, True)]
+    assert effects(landed("I,8,Back,2026-03-01")) == {"updated": 1}
+    assert rows("id", "city", DELETED) == [(1, "Bern", False), (8, "Back", False), (9, None, True)]
 
 
 def test_within_a_batch_the_newest_change_of_a_key_counts(landed: Land) -> None:

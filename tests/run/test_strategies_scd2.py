@@ -288,3 +288,44 @@ def test_a_table_without_versions_is_no_history_and_a_history_no_plain_table(
     run("scd2", target_path="shop.gold.history")
     with pytest.raises(UsageError, match="is a history"):
         run("merge", target_path="shop.gold.history")
+
+
+def test_a_late_row_that_is_like_the_version_after_it_only_moves_its_start(landed: Land) -> None:
+    landed("1,Bern,a,2026-01-05", "1,Genf,b,2026-03-01", "2,Rome,a,2026-01-05")
+    keys = table("id", "city", "_sk")
+    result = landed("1,Genf,c,2026-02-01", "1,Genf,c,2026-02-10", "2,Rome,c,2025-12-01")
+    assert effects(result) == {"updated": 2, "unchanged": 1}
+    after = [
+        (1, 1, "Bern", START, "2026-02-01", False),
+        (1, 2, "Genf", "2026-02-01", END, True),
+        (2, 1, "Rome", START, END, True),
+    ]
+    assert versions() == after
+    assert table("id", "city", "_sk") == keys
+    # The start holds when the key is touched again, and a row before it takes its own place.
+    landed("1,Chur,d,2026-01-20", "2,Oslo,d,2025-12-20")
+    assert versions() == [
+        (1, 1, "Bern", START, "2026-01-20", False),
+        (1, 2, "Chur", "2026-01-20", "2026-02-01", False),
+        (1, 3, "Genf", "2026-02-01", END, True),
+        (2, 1, "Rome", START, "2025-12-20", False),
+        (2, 2, "Oslo", "2025-12-20", END, True),
+    ]
+
+
+def test_a_late_row_in_a_gap_is_not_carried_over_a_deletion(landed: Land) -> None:
+    header = "op,id,city,phone,at"
+    landed("I,1,Bern,a,2026-01-05", "D,1,,,2026-02-01", "I,1,Bern,a,2026-04-01", header=header)
+    landed("I,1,Bern,a,2026-03-01", header=header)
+    assert versions() == [
+        (1, 1, "Bern", START, "2026-02-01", False),
+        (1, 2, "Bern", "2026-03-01", END, True),
+    ]
+    landed("I,1,Genf,a,2026-01-20", header=header)
+    landed("I,1,Bern,a,2026-01-25", header=header)
+    assert versions() == [
+        (1, 1, "Bern", START, "2026-01-20", False),
+        (1, 2, "Genf", "2026-01-20", "2026-01-25", False),
+        (1, 3, "Bern", "2026-01-25", "2026-02-01", False),
+        (1, 4, "Bern", "2026-03-01", END, True),
+    ]

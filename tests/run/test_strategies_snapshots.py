@@ -21,10 +21,12 @@ DELETED = "_lakelogic_is_deleted"
 def landed(engine: Any, workspace: Path) -> Land:
     """Land one file in place of the last and run the contract over it."""
 
-    def land(header: str, *lines: str, fields: list[dict[str, Any]] | None = None, **settings: Any) -> Any:
-        Path("in.csv").write_text("\n".join([header, *lines, ""]))
+    def land(
+        header: str, *lines: str, fields: list[dict[str, Any]] | None = None, at: str = "in.csv", **settings: Any
+    ) -> Any:
+        Path(at).write_text("\n".join([header, *lines, ""]))
         document: dict[str, Any] = {
-            "source": {"path": "in.csv"},
+            "source": {"path": at},
             "model": {"fields": fields or [{"name": "id", "type": "int"}, {"name": "city", "required": True}]},
             "materialization": {"primary_key": ["id"], "target_path": "shop.gold.things", **settings},
         }
@@ -162,8 +164,7 @@ def test_milestones_out_of_order_are_bad(landed: Land) -> None:
 
 def test_transactions_and_factless_rows_are_appended(landed: Land) -> None:
     for kind, count in (("transaction", 1), ("factless", 2)):
-        landed("id,city", "1,Bern", fact={"type": kind})
-        Path("in.csv").unlink()
+        landed("id,city", "1,Bern", at=f"{kind}.csv", fact={"type": kind})
         assert len(rows("id")) == count
 
 
@@ -193,6 +194,9 @@ def test_the_unknown_member_is_there_once(landed: Land) -> None:
     assert effects(landed("id,city", "2,Rome", **dimension)) == {"inserted": 1}
     assert rows("id", "city") == [(-1, "nowhere"), (1, "Bern"), (2, "Rome")]
     assert dict(rows("id", "sk"))[-1] == "-1"
+    wider = [{"name": "id", "type": "int"}, {"name": "city", "required": True}, {"name": "zip"}]
+    assert effects(landed("id,city,zip", "3,Oslo,9", fields=wider, **dimension)) == {"inserted": 1}
+    assert [key for (key,) in rows("id")] == [-1, 1, 2, 3]
 
 
 def test_the_unknown_member_of_a_history_holds_always(landed: Land) -> None:
@@ -205,3 +209,6 @@ def test_the_unknown_member_of_a_history_holds_always(landed: Land) -> None:
         ("a", 2, "2026-02-01", "9999-12-31", True),
         ("unknown", 1, "1900-01-01", "9999-12-31", True),
     ]
+    wider = [*fields, {"name": "zip"}]
+    landed("id,city,at,zip", "b,Oslo,2026-03-01,9", fields=wider, **history)
+    assert [key for (key,) in rows("id")] == ["a", "a", "b", "unknown"]

@@ -178,3 +178,34 @@ def test_what_is_no_table_is_not_vacuumed(root: str) -> None:
     for name in ("delta", "iceberg"):
         with pytest.raises(TableError, match="There is no"):
             load(name).vacuum(root, NOW)
+
+
+@pytest.mark.parametrize("form", ["delta", "parquet", "iceberg"])
+def test_no_retention_at_all_deletes_what_is_old_and_spares_what_a_waiting_batch_is_made_of(
+    workspace: Path, duckdb_engine: Any, form: str
+) -> None:
+    from lakelogic.actions.maintain import MaintainRequest, maintain
+    from lakelogic.catalogs.local import LocalCatalog
+    from lakelogic.run.processor import DataProcessor
+
+    Path("o.csv").write_text("id\n1\n")
+    contract = (
+        "dataset: orders\nsource: {path: o.csv}\nmodel: {fields: [{name: id, type: int}]}\n"
+        "quality: {dataset_rules: [{name: few, sql: COUNT(*) < 2}]}\n"
+        f"materialization: {{target_path: a.b.orders, strategy: overwrite, format: {form}}}\n"
+    )
+    Path("o.yaml").write_text(contract)
+    DataProcessor("o.yaml", engine=duckdb_engine).run()
+    left = Path(LocalCatalog().resolve("a.b.orders"), "batch-of-nobody")
+    left.mkdir()
+    (left / "x.parquet").write_bytes(b"x")
+    Path("o.csv").write_text("id\n1\n2\n")
+    waits = DataProcessor("o.yaml", engine=duckdb_engine).run()
+    assert waits.status == "gated"
+    (done,) = maintain(MaintainRequest(("o.yaml",), retention=timedelta(0), compact=False))
+    assert done.files_deleted == 1
+    assert not left.exists()
+    from lakelogic.actions.approve import ApproveRequest, approve
+
+    approve(ApproveRequest(waits.run_id, why="two are fine", contract="o.yaml", engine="duckdb"))
+    assert load(form).state(LocalCatalog().resolve("a.b.orders")).rows == 2  # type: ignore[union-attr]

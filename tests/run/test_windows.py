@@ -21,7 +21,7 @@ from lakelogic.run.cuts import Asked
 from lakelogic.run.job import Job
 from lakelogic.run.result import Result
 from lakelogic.run.sequence import run
-from lakelogic.storage.dates import day_of_file
+from lakelogic.storage.dates import day_of_file, days_of_file
 
 Go = Callable[..., Result]
 # Other formats and engines take the same way and much longer; `make test-faults` sets the variable.
@@ -82,6 +82,10 @@ def go(ledger: Ledger, engine: Any) -> Go:
     return call
 
 
+def key(dataset: str, target: str) -> str:
+    return f"{dataset}@{LocalCatalog().resolve(target)}"
+
+
 def land(day: int, *rows: str, more: str = "") -> None:
     Path("landing").mkdir(exist_ok=True)
     Path(f"landing/o_2026-02-{day:02}{more}.csv").write_text("\n".join(["id,day,n", *rows, ""]))
@@ -111,7 +115,7 @@ def test_an_empty_window_reads_nothing(go: Go, ledger: Ledger) -> None:
     go(bronze(materialization={"target_path": "s.bronze.o"}))  # nothing tells the days of its files
     merged = silver("m", strategy="merge", primary_key=["id"])
     assert go(merged, february(20)).status == "no_new_data"
-    assert ledger.open_intent("silver_m") is None
+    assert ledger.open_intent(key("silver_m", "s.silver.m")) is None
 
 
 def test_a_late_file_within_the_lookback_comes_with_a_later_window(go: Go) -> None:
@@ -157,7 +161,8 @@ def test_processing_days_again_replaces_exactly_their_rows_in_every_layer(go: Go
     assert [result.counts.source for result in done] == [1, 1, 1]
     assert [result.report["applied"]["removed_rows"] for result in done] == [2, 1, 1]  # 12 never was good
     assert [sorted(int(row[0]) for row in rows_of(result)) for result in done] == [[1, 3, 13, 32]] * 3
-    assert [ledger.watermark(name) for name in ("bronze_orders", "silver_p")] == ["2026-02-03", "2026-02-02"]
+    assert ledger.watermark(key("bronze_orders", "s.bronze.o")) == "2026-02-03"
+    assert ledger.watermark(key("silver_p", "s.silver.p")) == "2026-02-02"
     assert go(layers[0]).status == "no_new_data"
 
 
@@ -219,8 +224,9 @@ def test_what_has_no_date_is_read_in_full_or_refused_and_says_so(go: Go, ledger:
     result = go(counted, february(3))
     assert (result.counts.source, ledger.run(result.run_id).window_start) == (5, None)
     assert "all of it is replaced" in ledger.run(result.run_id).reason
-    with pytest.raises(UnsupportedError, match="appended a second time"):
-        go(bronze(materialization={"target_path": "s.bronze.x"}), february(3, again=True))
+    dayless = silver("x") | PLAIN | {"transformations": [{"drop": ["day"]}]}
+    with pytest.raises(UnsupportedError, match="cannot be told: no column of the table tells their days"):
+        go(dayless, february(3, again=True))
     with pytest.raises(UsageError, match="reprocess_policy is fail"):
         go(silver("f", strategy="overwrite", reprocess_policy="fail"), february(3, again=True))
     Path("landing/o_undated.csv").write_text("id,day,n\n")
@@ -253,3 +259,52 @@ def test_rows_that_would_fall_on_other_days_of_the_table_are_refused(go: Go) -> 
 )
 def test_the_day_of_a_file_stands_in_its_name_or_its_folders(path: str, day: str | None) -> None:
     assert day_of_file(path) == (date.fromisoformat(day) if day else None)
+
+
+KEYED = {"strategy": "merge", "primary_key": ["id"]}
+PLAIN = {"model": {"fields": [{"name": "id", "type": "int"}, {"name": "n", "type": "int"}]}}
+
+
+@pytest.mark.parametrize("settings", [KEYED, {}])
+def test_days_replace_what_they_made_where_no_column_of_the_table_tells_them(go: Go, settings: dict[str, Any]) -> None:
+    document = bronze(
+        **PLAIN,
+        transformations=[{"drop": ["day"]}],
+        materialization={"target_path": "s.bronze.o", **settings},
+    )
+    go(document)
+    assert ids("s.bronze.o") == [1, 2, 3, 12, 13]
+    land(3, "3,2026-02-03,4")  # 13 is not in it any more
+    go(document, february(3, again=True))
+    assert ids("s.bronze.o") == [1, 2, 3, 12]
+    go(document, february(3, again=True))
+    assert ids("s.bronze.o") == [1, 2, 3, 12]
+
+
+def test_files_of_a_month_or_a_week_are_days(go: Go) -> None:
+    for old in Path("landing").glob("*.csv"):
+        old.unlink()
+    Path("landing/o_2013-01.csv").write_text("id,day,n\n1,2013-01-05,1\n2,2013-01-31,1\n")
+    Path("landing/o_2013-W05.csv").write_text("id,day,n\n3,2013-02-02,1\n")  # 28 January to 3 February
+    Path("landing/o_2013-03.csv").write_text("id,day,n\n4,2013-03-01,1\n")
+    go(bronze(), Asked(Days(date(2013, 1, 5), date(2013, 1, 5))))
+    assert ids("s.bronze.o") == [1, 2]
+    go(bronze(), Asked(Days(date(2013, 2, 1), date(2013, 2, 1))))
+    assert ids("s.bronze.o") == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("path", "days"),
+    [
+        ("in/flights_2013-01.csv", ("2013-01-01", "2013-01-31")),
+        ("in/flights_2024_02.csv.gz", ("2024-02-01", "2024-02-29")),
+        ("in/2013-W05/x.csv", ("2013-01-28", "2013-02-03")),
+        ("in/year=2013/month=4/x.csv", ("2013-04-01", "2013-04-30")),
+        ("in/2013-02/x_2013-02-03.csv", ("2013-02-03", "2013-02-03")),
+        ("in/orders_2013-13.csv", None),
+        ("in/orders.csv", None),
+    ],
+)
+def test_the_days_of_a_file_are_told_by_its_name(path: str, days: tuple[str, str] | None) -> None:
+    wanted = (date.fromisoformat(days[0]), date.fromisoformat(days[1])) if days else None
+    assert days_of_file(path) == wanted

@@ -31,7 +31,7 @@ class Machine:
         self.bin = folder / "bin"
         self.bin.mkdir()
         self.ready = folder / "venv-module-is-complete"
-        for name in ("sh", "mkdir", "rm", "cp"):
+        for name in ("sh", "mkdir", "rm", "cp", "sed", "readlink"):
             (self.bin / name).symlink_to(shutil.which(name) or f"/bin/{name}")
 
     def stub(self, name: str, body: str) -> None:
@@ -106,3 +106,31 @@ def test_where_there_is_no_apt_the_reason_python_gives_is_shown(machine: Machine
     done = machine.run()
     assert done.returncode == 1
     assert "ensurepip is not available" in done.stderr
+
+
+def test_an_environment_that_is_a_link_is_refused_and_left_as_it_is(machine: Machine) -> None:
+    machine.ready.touch()
+    machine.python("python3")
+    elsewhere = machine.folder / "elsewhere"
+    (elsewhere / "bin").mkdir(parents=True)
+    (elsewhere / "bin" / "keep").touch()
+    (machine.folder / "venv").symlink_to(elsewhere)
+    done = machine.run()
+    assert done.returncode == 1
+    assert f"it is a link to {elsewhere}" in done.stderr
+    assert (elsewhere / "bin" / "keep").exists()
+    assert (machine.folder / "venv").is_symlink()
+
+
+def test_an_environment_that_was_made_for_another_checkout_is_refused(machine: Machine) -> None:
+    machine.ready.touch()
+    machine.python("python3")
+    assert machine.run().returncode == 0
+    activate = machine.folder / "venv" / "bin" / "activate"
+    for quote in ('"', "'", ""):
+        activate.write_text(f"VIRTUAL_ENV={quote}/somewhere/else/.venv{quote}\nexport VIRTUAL_ENV\n")
+        done = machine.run()
+        assert done.returncode == 1
+        assert "it was made for /somewhere/else/.venv" in done.stderr
+    activate.write_text(f'VIRTUAL_ENV="{machine.folder}/venv"\n')
+    assert machine.run().returncode == 0

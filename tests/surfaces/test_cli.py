@@ -31,6 +31,9 @@ def test_a_run_prints_the_lines_of_the_home_page(home: Path) -> None:
         " INFO  | Wrote 2 quarantined rows to catalog.quarantine.silver_customers",
         " INFO  | Wrote 2 valid rows to catalog.silver.customers",
         " INFO  | Run complete [layer=silver] | Total: 4 | Good: 2 | Quarantine: 2 | Ratio: 50.0%",
+        " INFO  | Bad: 1 row by email LIKE '%@%.%' (such as landing/customers/C102.json:1)",
+        " INFO  | Bad: 1 row by email_required (such as landing/customers/C103.json:1)",
+        " INFO  | Good rows: 2 inserted",
     ]
     assert all(line[0] == "[" and line[20] == "]" for line in lines[1:])
 

@@ -241,3 +241,23 @@ def test_a_pass_that_is_asked_to_end_gives_up_or_finishes_the_run_in_hand(
     assert after.returncode == 0, (out, err)
     assert DeltaTable(table).to_pyarrow_table().column("id").to_pylist() == [1]
     assert DeltaTable(small / "lakelogic_warehouse/shop/silver/more").to_pyarrow_table().num_rows == 1
+
+
+def test_rows_that_only_fail_a_warning_are_told(workspace: Path) -> None:
+    Path("in.csv").write_text("id,delay\n1,5\n2,70\n3,80\n")
+    Path("flights.yaml").write_text(
+        "dataset: flights\nlayer: bronze\nsource: {path: in.csv}\n"
+        "model: {fields: [{name: id, type: int}, {name: delay, type: int}]}\n"
+        "quality: {row_rules: [{name: not_late, sql: delay <= 60, severity: warning}]}\n"
+        "materialization: {target_path: air.bronze.flights, strategy: overwrite}\n"
+    )
+    Path("_registry.yaml").write_text("entries:\n  - {entity: flights, contracts: {bronze: flights.yaml}}\n")
+    words = ["--registry", "_registry.yaml", "--engine", "duckdb"]
+    done = CliRunner().invoke(drive, [*words, "--summary-path", "summary.json"], catch_exceptions=False)
+    lines = done.stdout.splitlines()
+    assert lines[0] == "flights  succeeded    3 read, 3 good, 0 bad, 2 with warnings"
+    assert lines[1].strip() == "Warned: 2 rows by not_late, kept as good rows"
+    summary = json.loads(Path("summary.json").read_text())
+    assert summary["rows"] == {"source": 3, "good": 3, "quarantined": 0, "warned": 2}
+    [told] = summary["datasets"]
+    assert told["findings"]["warnings"] == [{"rule": "not_late", "rows": 2, "severity": "warning"}]

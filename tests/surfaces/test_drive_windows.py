@@ -74,7 +74,9 @@ def rows(table: str, *columns: str) -> list[Any]:
 
 def watermark(dataset: str) -> str | None:
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        return ledger.watermark(dataset)
+        found = ledger.last_published(dataset)
+        assert found is not None
+        return ledger.watermark(f"{dataset}@{LocalCatalog().resolve(str(found.target))}")
 
 
 def test_the_commands_about_days_links_and_approval_one_after_another(home: Path) -> None:

@@ -78,7 +78,8 @@ def test_a_discarded_row_keeps_who_when_and_why_and_is_not_replayed(orders: Path
 def test_a_discarded_row_that_is_read_again_stays_discarded_and_stands_once(orders: Path) -> None:
     row = row_of("amount_min")
     told("quarantine", "discard", "orders.yaml", "--row", row, "--reason", "test data")
-    Path("orders.yaml").write_text(CONTRACT + "version: 2.0.0\n")
+    again = CONTRACT.replace("< 1000", "< 999").replace("silver.orders}", "silver.orders, strategy: merge}")
+    Path("orders.yaml").write_text(again)
     assert told("run", "orders.yaml")["counts"]["quarantined"] == 3
     found = told("quarantine", "list", "orders", "--state", "all")["rows"]
     assert sorted((one["state"], one["row_id"] == row) for one in found) == [

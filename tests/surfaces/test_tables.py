@@ -212,7 +212,7 @@ def test_after_a_reset_everything_is_read_again_and_the_ledger_knows_why(shop: P
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
         (act,) = ledger.acts()
         assert (act.act, act.dataset, act.why) == ("reset", "orders", "wrong file")
-        assert ledger.seen("orders") == set()
+        assert ledger.files_of("orders") == set()
     land("b.csv", "2,2026-01-02")
     call("run", "orders.yaml")
     assert ids() == [1, 2]
@@ -232,7 +232,7 @@ def test_a_layer_is_reset_and_others_stay(shop: Path) -> None:
     assert call("reset", ".", "--layer", "bronze", "--yes").exit_code == 2
 
 
-def test_a_quarantine_that_others_share_stays(shop: Path) -> None:
+def test_a_quarantine_that_others_share_loses_only_the_rows_of_the_dataset(shop: Path) -> None:
     write(rest="quarantine: {target: shop.quarantine.all}")
     text = Path("orders.yaml").read_text()
     Path("other.yaml").write_text(text.replace("dataset: orders", "dataset: other").replace(".orders", ".other"))
@@ -240,7 +240,9 @@ def test_a_quarantine_that_others_share_stays(shop: Path) -> None:
     for name in ("orders.yaml", "other.yaml"):
         call("run", name)
     assert told(call("reset", "orders.yaml", "--yes", "--json"))["removed"][0]["shared"] is True
-    assert preview("shop.quarantine.all").total == 2
+    assert preview("shop.quarantine.all").total == 1
+    listed = told(call("quarantine", "list", "other.yaml", "--json"))
+    assert listed["total"] == 1, listed
 
 
 def test_reload_replaces_appended_rows_in_one_commit(shop: Path, form: str) -> None:

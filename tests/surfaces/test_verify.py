@@ -148,3 +148,10 @@ def test_one_engine_alone_cannot_be_compared(orders: Path) -> None:
     result = call("verify", "contract.yaml", "--engines", "duckdb")
     assert result.exit_code == 2
     assert "Only one engine" in result.output
+
+
+def test_nothing_is_certified_where_hardly_a_row_was_good(orders: Path) -> None:
+    Path("contract.yaml").write_text(CONTRACT.replace("total < 100", "customer = 'nobody at all'"))
+    result = call("verify", "contract.yaml", "--engines", "duckdb,polars", "--rows", "60")
+    assert result.exit_code == 2
+    assert "60 of 60 made-up rows were bad" in result.output

@@ -3,6 +3,7 @@ import { Activity, ChartNoAxesColumn, CircleCheck, FileText, LayoutGrid, Menu, M
 import { Component, type ReactNode, Suspense, lazy, useEffect, useRef, useState } from "react";
 import { Link, Route, Switch, useLocation } from "wouter";
 import { useGet, useRefused } from "./api";
+import { isOffline } from "./contact";
 import { count, time, ZONE } from "./format";
 import { useLive, useLiveness } from "./live";
 import { useKeys } from "./parts/bits";
@@ -195,13 +196,23 @@ function Frame() {
   );
 }
 
-class Guard extends Component<{ children: ReactNode }, { broken: boolean }> {
-  override state = { broken: false };
-  static getDerivedStateFromError() {
-    return { broken: true };
+class Guard extends Component<{ children: ReactNode }, { broken: boolean; offline: boolean }> {
+  override state = { broken: false, offline: false };
+  static getDerivedStateFromError(error: unknown) {
+    return { broken: true, offline: isOffline(error) };
   }
   override render() {
     if (!this.state.broken) return this.props.children;
+    if (this.state.offline)
+      return (
+        <section className="state bad" role="alert" data-state="offline">
+          <h2>Offline: this part of the page could not be fetched</h2>
+          <p className="muted">The service does not answer, or another version of it does. Load the page again when it is back.</p>
+          <button type="button" className="btn" onClick={() => window.location.reload()}>
+            Load again
+          </button>
+        </section>
+      );
     return (
       <section className="state bad" role="alert">
         <h2>This page stumbled over an answer it did not expect</h2>
@@ -243,7 +254,7 @@ function Crumbs({ place }: { place: string }) {
 
 function Liveness() {
   const now = useLiveness();
-  const word = now.state === "live" ? "Live" : now.state === "asleep" ? "Asleep" : "Reconnecting";
+  const word = { live: "Live", asleep: "Asleep", stale: "Stale", waiting: "Reconnecting" }[now.state];
   return (
     <span className="live" role="status" title={`Newest hint or contact at ${time(now.at)}`}>
       <span className={`dot ${now.state === "live" ? "on" : "off"}`} />

@@ -1,9 +1,11 @@
 // One stream of hints for all tabs: the tab that holds the lock listens, the others hear it from there.
 import { useEffect, useSyncExternalStore } from "react";
 import { BASE, client, headers, useRefused } from "./api";
+import { SILENT_AFTER_MS, type State, stateNow } from "./contact";
 
-export type Liveness = { state: "live" | "waiting" | "asleep"; at: Date };
+export type Liveness = { state: State; at: Date };
 let now: Liveness = { state: "waiting", at: new Date() };
+let heardAt = Date.now();
 const listeners = new Set<() => void>();
 function tell(state: Liveness["state"]): void {
   now = { state, at: new Date() };
@@ -19,28 +21,35 @@ export function useLiveness(): Liveness {
   );
 }
 
+/** Something came from the service, if only that it is still there. */
+function heard(): void {
+  heardAt = Date.now();
+  tell("live");
+}
+
 let timer: number | undefined;
 function hinted(): void {
   window.clearTimeout(timer);
   timer = window.setTimeout(() => {
     void client.invalidateQueries({ predicate: (one) => one.queryKey[1] !== "still" });
-    tell("live");
+    heard();
   }, 400);
 }
 
-async function listen(signal: AbortSignal, said: (seq: string) => void): Promise<void> {
+async function listen(signal: AbortSignal, said: (seq: string) => void, beat: () => void): Promise<void> {
   const last = sessionStorage.getItem("lakelogic_seq");
   const answer = await fetch(`${BASE}/api/v1/events`, {
     headers: headers(last ? { "Last-Event-ID": last, Accept: "text/event-stream" } : { Accept: "text/event-stream" }),
     signal,
   });
   if (!answer.ok || answer.body === null) throw new Error(String(answer.status));
-  tell("live");
+  beat();
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
+    beat();
     rest += value;
     const parts = rest.split("\n\n");
     rest = parts.pop() ?? "";
@@ -59,13 +68,25 @@ export function useLive(): void {
   useEffect(() => {
     if (refused) return;
     const channel = new BroadcastChannel("lakelogic");
-    channel.onmessage = () => hinted();
+    channel.onmessage = (told: MessageEvent<string>) => (told.data === "beat" ? heard() : hinted());
     let ended = false;
     let stop = new AbortController();
     const say = () => {
       hinted();
       channel.postMessage("hint");
     };
+    const beat = () => {
+      heard();
+      channel.postMessage("beat");
+    };
+    // A connection can be dead without an error: after too long a silence it is given up and made anew.
+    const watch = window.setInterval(() => {
+      const state = stateNow(now.state, heardAt, Date.now());
+      if (state === now.state) return;
+      now = { state, at: new Date(heardAt) };
+      for (const one of listeners) one();
+      stop.abort();
+    }, SILENT_AFTER_MS / 9);
     const loop = async () => {
       let pause = 2000;
       while (!ended) {
@@ -76,11 +97,11 @@ export function useLive(): void {
         }
         stop = new AbortController();
         try {
-          await navigator.locks.request("lakelogic-events", { signal: stop.signal }, () => listen(stop.signal, say));
+          await navigator.locks.request("lakelogic-events", { signal: stop.signal }, () => listen(stop.signal, say, beat));
           pause = 2000;
         } catch {
           if (ended) return;
-          if (!document.hidden) tell("waiting");
+          if (!document.hidden && now.state !== "stale") tell("waiting");
           pause = Math.min(pause * 1.7, 30_000);
         }
         await new Promise((go) => window.setTimeout(go, pause));
@@ -88,12 +109,13 @@ export function useLive(): void {
     };
     const turned = () => {
       if (document.hidden) stop.abort();
-      else tell("live");
+      else tell("waiting"); // until the service has said something
     };
     document.addEventListener("visibilitychange", turned);
     void loop();
     return () => {
       ended = true;
+      window.clearInterval(watch);
       stop.abort();
       channel.close();
       document.removeEventListener("visibilitychange", turned);

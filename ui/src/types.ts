@@ -31,6 +31,7 @@ export interface Run extends Short {
   reason: string | null;
   error_code: string | null;
   error_message?: string | null;
+  error?: { hint?: string | null; diagnostics?: { code?: string; message?: string; hint?: string | null; file?: string | null; line?: number | null }[] } | null;
   counts_filtered: number | null;
   counts_deduplicated: number | null;
   window_start: string | null;

@@ -15,6 +15,7 @@ from lakelogic.engines.base import Engine
 from lakelogic.errors import UsageError
 from lakelogic.ledger.records import Act, Held
 from lakelogic.plan.compile import load_checked
+from lakelogic.run import withhold
 from lakelogic.run.events import Sink
 from lakelogic.run.hold import Decision, give_up, release
 from lakelogic.run.job import Job
@@ -66,7 +67,7 @@ def write(run_id: str, file: str, why: str | None = None, by: str | None = None)
     """Approve of the batch of a run in a file: a pass that reads it publishes exactly that batch."""
     with ledger_here(LocalCatalog()) as ledger:
         record = ledger.run(run_id)
-        held = ledger.held(record.run_id)
+        held = withhold.of_run(ledger, record)
         if held is None or held.state != "waiting":
             raise UsageError(
                 f"The run `{record.run_id}` has no rows that wait for a decision.",

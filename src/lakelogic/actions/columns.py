@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from lakelogic.actions.served import Served
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.driver.registry import Member
 from lakelogic.errors import CompileError, LakeLogicError, NotFound
+from lakelogic.ledger.store import open_ledger
+from lakelogic.ledger.visibility import ColumnMemory, KnownColumns
 from lakelogic.plan.compile import SourceColumns, compile_contract
-from lakelogic.plan.lineage import EVERY_COLUMN, Origin, column_origins
-from lakelogic.plan.nodes import Landed, Plan
+from lakelogic.plan.lineage import EVERY_COLUMN, Origin, bad_origins, column_origins
+from lakelogic.plan.nodes import Landed, Mask, Plan
+from lakelogic.plan.publish import BAD_PREFIX
 from lakelogic.run import window
 from lakelogic.run.places import places
 from lakelogic.sql.types import Type
 
 Domains = frozenset[str | None] | None
 _STAMPS = "_lakelogic_"
+_FILLED = re.compile(r"\{\w+\}|env:")  # a name that something else fills in
 _Place = tuple[str, str]  # a dataset, table or file, and one of its columns
 
 
@@ -57,6 +63,10 @@ class ColumnGraph:
     edges: list[Edge] = field(default_factory=list)
     unknown: dict[str, str] = field(default_factory=dict)
     cleared: dict[str, frozenset[str]] = field(default_factory=dict)  # fields that say `pii: false`
+    beside: list[Edge] = field(default_factory=list)  # into columns that only bad rows have, or that are remembered
+    shapes: dict[str, dict[str, Mask]] = field(default_factory=dict)  # the masks of both sides, names in small letters
+    lost: dict[str, KnownColumns] = field(default_factory=dict)  # by place: tables of contracts that are broken now
+    unsure: frozenset[str] = frozenset()  # datasets of which nobody can say what is hidden
     _hidden: frozenset[_Place] | None = None
 
     def above(self, dataset: str, column: str) -> list[Edge]:
@@ -67,14 +77,17 @@ class ColumnGraph:
         """What is made of a column."""
         return [one for one in self.edges if one.dataset == dataset and one.column == column]
 
-    def concealed(self, dataset: str) -> frozenset[str]:
+    def concealed(self, dataset: str, columns: Iterable[str] = ()) -> frozenset[str]:
         """Columns that show here, in clear, what is masked somewhere else on the way of its values.
 
         That is every column that a masked one is made of. Where it is made of one alone, that column is what is
         masked, and whatever else is made of it shows it too: an envelope that was packed in the first table holds the
         address that the second one masks. What only counts values, or says that they are there, does not; and a
-        field that says `pii: false` is believed.
+        field that says `pii: false` is believed. While nobody can say what is masked further down, because a contract
+        there is broken and was never seen whole, all of `columns` are hidden.
         """
+        if dataset in self.unsure:
+            return frozenset([*columns, *self.types.get(dataset, ())])
         if self._hidden is None:
             self._hidden = self._hiding()
         own = self.masks.get(dataset, {})
@@ -84,7 +97,7 @@ class ColumnGraph:
         masked = {(name, column) for name, masks in self.masks.items() for column in masks}
         above: defaultdict[_Place, set[_Place]] = defaultdict(set)
         below: defaultdict[_Place, set[_Place]] = defaultdict(set)
-        for edge in self.edges:
+        for edge in (*self.edges, *self.beside):
             if edge.column != EVERY_COLUMN:
                 upper, lower = (edge.dataset or edge.name, edge.column), (edge.below, edge.below_column)
                 above[lower].add(upper)
@@ -110,33 +123,142 @@ def _graph(served: Served, version: int) -> ColumnGraph:
     graph, catalog = ColumnGraph(), LocalCatalog()
     members = served.members()
     made_at = {where: member.dataset for member in members if (where := _target(member, catalog)) is not None}
-    for member in members:
-        contract = member.loaded.contract
-        source = contract.source.path or (contract.server.path if contract.server else None)
-        said = member.loaded.as_written
-        above = {Plan.SOURCE: (_maker(source, made_at, catalog), str(said(source) or Plan.SOURCE))}
-        for link in contract.links:
-            place = link.table or link.path
-            above[link.name] = (_maker(place, made_at, catalog), str(said(place) or link.name))
-        plan = _planned(member, above, graph)
-        if plan is None:
-            continue
-        graph.types[member.dataset] = {
-            column.name: column.type
-            for column in plan.columns
-            if column.on_good and not column.name.startswith(("~", _STAMPS))
-        }
-        graph.masks[member.dataset] = {mask.column: mask.strategy for mask in plan.masks if "~" not in mask.column}
-        graph.cleared[member.dataset] = frozenset(
-            one.name for one in contract.model.fields if "pii" in one.model_fields_set and not one.pii
-        )
-        for column, origins in column_origins(plan).items():
-            if column not in graph.types[member.dataset]:
-                continue
+    with open_ledger(catalog.ledger_url()) as ledger:
+        memory = ColumnMemory(ledger.database)
+        known = memory.recall()
+        absent = _absent(known, members)
+        made_at = {**{one.target: one.dataset for one in absent.values() if one.target}, **made_at}
+        graph.lost = {one.target: one for one in absent.values() if one.target}
+        now = [found for member in members if (found := _added(graph, member, made_at, catalog)) is not None]
+        memory.remember(one for one in now if known.get(one.dataset) != one)
+    broken = {member.dataset for member in members} - graph.types.keys()
+    for one in (*absent.values(), *(known[name] for name in sorted(broken & known.keys()))):
+        _recalled(graph, one)
+    graph.unsure = _unsure(served, graph, known, broken - known.keys())
+    return graph
+
+
+def _added(
+    graph: ColumnGraph, member: Member, made_at: Mapping[str, str], catalog: LocalCatalog
+) -> KnownColumns | None:
+    """Put a dataset into the graph; what is to be remembered of it, where its plan can be made."""
+    contract = member.loaded.contract
+    source = contract.source.path or (contract.server.path if contract.server else None)
+    said = member.loaded.as_written
+    above = {Plan.SOURCE: (_maker(source, made_at, catalog), str(said(source) or Plan.SOURCE))}
+    for link in contract.links:
+        place = link.table or link.path
+        above[link.name] = (_maker(place, made_at, catalog), str(said(place) or link.name))
+    plan = _planned(member, above, graph)
+    graph.shapes[member.dataset] = {
+        one.name.lower(): Mask(one.name, one.masking, one.masking_format)
+        for one in contract.model.fields
+        if one.masking
+    }
+    if plan is None:
+        return None
+    graph.types[member.dataset] = {
+        column.name: column.type
+        for column in plan.columns
+        if column.on_good and not column.name.startswith(("~", _STAMPS))
+    }
+    graph.masks[member.dataset] = {mask.column: mask.strategy for mask in plan.masks if "~" not in mask.column}
+    graph.shapes[member.dataset] |= {
+        name: mask for mask in plan.masks if "~" not in (name := mask.column.removeprefix(BAD_PREFIX).lower())
+    }
+    graph.cleared[member.dataset] = frozenset(
+        one.name for one in contract.model.fields if "pii" in one.model_fields_set and not one.pii
+    )
+    good = {name: origins for name, origins in column_origins(plan).items() if name in graph.types[member.dataset]}
+    scratch = {name: origins for name, origins in bad_origins(plan).items() if name not in good}
+    for columns, edges in ((good, graph.edges), (scratch, graph.beside)):
+        for column, origins in columns.items():
             for origin in origins:
                 dataset, name = above.get(origin.place, (None, origin.place))
-                graph.edges.append(Edge(dataset, name, origin.column, member.dataset, column, origin))
-    return graph
+                edges.append(Edge(dataset, name, origin.column, member.dataset, column, origin))
+    return _to_remember(graph, member, catalog)
+
+
+def _to_remember(graph: ColumnGraph, member: Member, catalog: LocalCatalog) -> KnownColumns:
+    edges = [
+        [one.dataset, one.name, one.column, one.below_column, one.origin.tells]
+        for one in (*graph.edges, *graph.beside)
+        if one.below == member.dataset
+    ]
+    facts = {
+        "masks": dict(sorted(graph.masks[member.dataset].items())),
+        "cleared": sorted(graph.cleared[member.dataset]),
+        "edges": sorted(edges, key=str),
+    }
+    return KnownColumns(member.dataset, _path(member.path), member.domain, _target(member, catalog), facts)
+
+
+def _path(file: str | Path) -> str:
+    return str(Path(file).resolve())
+
+
+def _absent(known: Mapping[str, KnownColumns], members: Iterable[Member]) -> dict[str, KnownColumns]:
+    """Datasets whose contract is still there and cannot be read any more."""
+    names = {member.dataset for member in members}
+    files = {_path(member.path) for member in members}
+    return {
+        name: one
+        for name, one in known.items()
+        if name not in names and one.file not in files and Path(one.file).exists()
+    }
+
+
+def _recalled(graph: ColumnGraph, one: KnownColumns) -> None:
+    """What a dataset was when its contract last compiled."""
+    facts: Any = one.facts
+    graph.masks[one.dataset] = dict(facts["masks"])
+    graph.cleared[one.dataset] = frozenset(facts["cleared"])
+    graph.beside += [
+        Edge(dataset, name, column, one.dataset, below, Origin(name, column, "derived", (), tells))
+        for dataset, name, column, below, tells in facts["edges"]
+    ]
+
+
+def _unsure(
+    served: Served, graph: ColumnGraph, known: Mapping[str, KnownColumns], broken: AbstractSet[str]
+) -> frozenset[str]:
+    """Datasets around contracts that are broken and were never seen whole: nobody knows what these would mask.
+
+    What such a contract reads is taken from its text; where that may be filled in from elsewhere, it may be anything.
+    """
+    members = {member.dataset: member for member in served.members()}
+    around: defaultdict[str, set[str]] = defaultdict(set)
+    for edge in (*graph.edges, *graph.beside):
+        if edge.dataset is not None:
+            around[edge.dataset].add(edge.below)
+            around[edge.below].add(edge.dataset)
+    remembered = {one.file for one in known.values()}
+    whole = {_path(member.path) for name, member in members.items() if name in graph.types}
+    files = {_path(found.where.file) for found in served.report().estate.errors if found.where.file}
+    files |= {_path(members[name].path) for name in broken}
+    near = set(broken)
+    for file in sorted(files - remembered - whole):
+        near |= _read_by(file, members)
+    found, waiting = set(near), list(near)
+    while waiting:
+        further = around.get(waiting.pop(), set()) - found
+        found |= further
+        waiting += further
+    return frozenset(found)
+
+
+def _read_by(file: str, members: Mapping[str, Member]) -> set[str]:
+    """The datasets that a contract which cannot be read may read."""
+    try:
+        text = Path(file).read_text(encoding="utf-8", errors="replace").lower()
+    except OSError:
+        return set()  # it is gone: then nothing is made by it
+    named = {
+        name
+        for name, member in members.items()
+        if name.lower() in text or str(member.loaded.contract.materialization.target_path or name).lower() in text
+    }
+    return set(members) if not named and _FILLED.search(text) else named
 
 
 def column_graph(served: Served) -> ColumnGraph:
@@ -190,7 +312,7 @@ def _glimpse(member: Member) -> dict[str, SourceColumns]:
     contract, catalog = member.loaded.contract, LocalCatalog()
     slices: dict[str, window.Slice] = {}
     with suppress(LakeLogicError, OSError):  # not there yet: then the contract alone tells its columns
-        found = window.pin_source(contract, catalog, set())
+        found = window.pin_source(contract, catalog)
         newest = max(found.files, key=lambda file: file.mtime_ns, default=None)
         if newest is not None:
             found = window.pin_files((newest,), found.format, found.described)
@@ -222,6 +344,7 @@ def columns_of(
             )
         known = {match: known[match]}
     seen = {one.dataset for one in served.members() if domains is None or one.domain in domains}
+    seen |= {one.dataset for one in graph.lost.values() if domains is None or one.domain in domains}
 
     def is_seen(edge: Edge) -> bool:
         return edge.below in seen and (edge.dataset is None or edge.dataset in seen)

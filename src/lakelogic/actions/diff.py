@@ -65,8 +65,18 @@ class Difference:
 
 def difference(before: Loaded, after: Loaded) -> Difference:
     """What the second contract says differently, values that are not written included; variables stay references."""
-    whole = (one.as_written(one.contract.model_dump(mode="json", by_alias=True)) for one in (before, after))
-    old, new = (dict(_leaves(one, "")) for one in whole)
+    return between(said(before), said(after))
+
+
+def said(loaded: Loaded) -> dict[str, Any]:
+    """Everything that a contract says, as plain data."""
+    whole: dict[str, Any] = loaded.as_written(loaded.contract.model_dump(mode="json", by_alias=True))
+    return whole
+
+
+def between(before: Mapping[str, Any], after: Mapping[str, Any]) -> Difference:
+    """The differences of two contracts as plain data."""
+    old, new = (dict(_leaves(one, "")) for one in (before, after))
     fields_gone = _fields(old) - _fields(new)
     fields_new = _fields(new) - _fields(old)
     found = [

@@ -20,6 +20,7 @@ from lakelogic import names
 from lakelogic.actions.columns import column_graph
 from lakelogic.actions.served import Served
 from lakelogic.actions.stories import local_engine
+from lakelogic.actions.veil import veiled
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.document import Contract
 from lakelogic.driver.registry import Member
@@ -199,13 +200,14 @@ def _find(served: Served, start: Start) -> _Row:
 
 def _described(served: Served, row: _Row) -> dict[str, Any]:
     contract = row.member.loaded.contract
-    hidden = column_graph(served).concealed(row.member.dataset)
+    hidden = column_graph(served).concealed(row.member.dataset, row.values)
     lineage = contract.lineage
+    values = veiled(served, row.member.dataset, row.values)
     return {
         "dataset": row.member.dataset, "layer": row.member.layer, "domain": row.member.domain,
         "table": contract.materialization.target_path, "version": row.state.version,
         "at": str(Place(row.state.version, row.number)), "key": _key(contract, row.values, hidden),
-        "key_columns": list(contract.key), "values": _values(row.values, hidden),
+        "key_columns": list(contract.key), "values": _values(values, hidden),
         "hidden": sorted(hidden & set(row.values)), "run_id": row.values.get(lineage.run_id_column_name),
         "processed_at": row.values.get(lineage.timestamp_column_name),
         "source": row.values.get(lineage.source_path_column_name),
@@ -219,6 +221,9 @@ def _told(
     maker = _maker(served, place)
     if maker is not None and domains is not None and maker.domain not in domains:
         return None
+    lost = column_graph(served).lost.get(place.location or "")
+    if maker is None and lost is not None and domains is not None and lost.domain not in domains:
+        return None
     hidden = _hidden(served, below, traced.plan, place, maker)
     is_file = place.location is None
     rows = []
@@ -227,7 +232,7 @@ def _told(
         rows.append({
             "at": str(Place(place.version or 0, row[PLACE] - 1)) if not is_file and PLACE in row else None,
             "key": _key(contract, row, hidden) if contract else None,
-            "values": _values({name: row[name] for name in place.columns}, hidden),
+            "values": _values(_as_kept(served, maker, {name: row[name] for name in place.columns}), hidden),
             "file": row.get(names.FILE), "line": row.get(names.NUMBER),
             "run_id": row.get(contract.lineage.run_id_column_name) if contract else None,
         })  # fmt: skip
@@ -249,7 +254,7 @@ def _where(served: Served, below: Member, place: Found, hidden: frozenset[str]) 
     """What rows were found by, in words; never with a value that is hidden."""
     if place.by is not None:
         return f"by {place.by}"
-    secret = hidden | column_graph(served).concealed(below.dataset)
+    secret = hidden | column_graph(served).concealed(below.dataset, [column for column, _, _ in place.compared])
     return " and ".join(
         f"{what} is {HIDDEN if column in secret else _said(value)}" for column, what, value in place.compared[:6]
     ) or None  # fmt: skip
@@ -276,7 +281,8 @@ def _maker(served: Served, place: Found) -> Member | None:
 def _hidden(served: Served, below: Member, plan: Plan, place: Found, maker: Member | None) -> frozenset[str]:
     """The columns of a place whose values are masked in the table below it, or anywhere further down."""
     from_here = place.link or Plan.SOURCE
-    masked = {mask.column for mask in plan.masks} | column_graph(served).concealed(below.dataset)
+    graph = column_graph(served)
+    masked = {mask.column for mask in plan.masks} | graph.concealed(below.dataset)
     hidden = {
         origin.column
         for column, origins in column_origins(plan).items()
@@ -286,13 +292,22 @@ def _hidden(served: Served, below: Member, plan: Plan, place: Found, maker: Memb
     if maker is not None:
         # What the table itself masks is shown as it is kept.
         own = {one.name for one in maker.loaded.contract.model.fields if one.masking}
-        return frozenset(hidden - own) | column_graph(served).concealed(maker.dataset)
+        return frozenset(hidden - own) | graph.concealed(maker.dataset, place.columns)
+    if below.dataset in graph.unsure:
+        return frozenset(place.columns)
+    if (lost := graph.lost.get(place.location or "")) is not None:
+        hidden |= graph.concealed(lost.dataset, place.columns)
     marked = {
         one.name.lower()
         for one in below.loaded.contract.model.fields
         if one.masking or one.pii or one.phi or one.sensitive
     }
     return frozenset(hidden | {name for name in place.columns if name.lower() in marked})
+
+
+def _as_kept(served: Served, maker: Member | None, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Values of a table that a contract makes: what it masks is shown only where it is kept masked."""
+    return values if maker is None else veiled(served, maker.dataset, values)
 
 
 def _values(row: Mapping[str, Any], hidden: frozenset[str]) -> dict[str, Any]:

@@ -42,6 +42,7 @@ class DriveRequest:
     entities: tuple[str, ...] = ()
     contracts: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
     engine: str | None = None
     env: str | None = None
     overrides: tuple[str, ...] = ()
@@ -242,8 +243,8 @@ class Driver:
 def _choose(request: DriveRequest) -> Selection:
     chosen = choose(
         Choice(
-            request.registries, request.layers, request.entities, request.contracts, request.exclude, request.env,
-            request.overrides, request.packs,
+            request.registries, request.layers, request.entities, request.contracts, request.exclude, request.select,
+            request.env, request.overrides, request.packs,
         )
     )  # fmt: skip
     if request.entity_timeout is not None:

@@ -12,6 +12,7 @@ from lakelogic.contract.surroundings import Document
 from lakelogic.driver.estate import Estate, layer_counts, load_estate
 from lakelogic.driver.graph import Graph
 from lakelogic.driver.registry import Member
+from lakelogic.driver.selection import narrowed
 from lakelogic.errors import Diagnostic, LoadError
 
 FORMATS = ("text", "list", "mermaid", "dot", "svg", "html", "json")
@@ -27,6 +28,8 @@ class EstateRequest:
     packs: PackChoice = field(default_factory=PackChoice)
     layers: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,14 @@ def look_at(request: EstateRequest) -> EstateReport:
     estate = load_estate(request.places, env=request.env, overrides=request.overrides or None, packs=request.packs)
     if not estate.members and estate.errors:
         raise LoadError(estate.errors)
+    if request.select or request.exclude:
+        estate = narrowed(estate, request.select, request.exclude)
     return EstateReport(estate)
+
+
+def files_of(request: EstateRequest) -> tuple[str, ...]:
+    """The contracts of an estate that were selected, by their files."""
+    return tuple(member.file for member in look_at(request).estate)
 
 
 def summary_of(members: Sequence[Member], errors: int, warnings: int) -> str:

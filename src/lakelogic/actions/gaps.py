@@ -12,7 +12,7 @@ from lakelogic.errors import UsageError
 from lakelogic.ledger.records import PUBLISHED, RunRecord
 from lakelogic.ledger.store import open_ledger
 from lakelogic.plan.days import ONE_DAY, Days
-from lakelogic.storage.dates import day_of_file
+from lakelogic.storage.dates import days_of_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,8 @@ def gaps(request: GapsRequest) -> list[Processed]:
                 f"The ledger knows no run of `{unknown[0]}`.", hint="`lakelogic runs` lists what it knows."
             )
         for dataset in sorted(request.datasets or runs):
-            files = {day for path, _, _ in ledger.seen(dataset) if (day := day_of_file(path)) is not None}
+            told = [one for path in ledger.files_of(dataset) if (one := days_of_file(path)) is not None]
+            files = {day for one in told for day in Days(*one)}
             days = files | windows_of(runs[dataset])
             if not days:
                 continue

@@ -10,6 +10,7 @@ from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.errors import LedgerError, UsageError
 from lakelogic.ledger.ask import RUNS, SUBJECTS, Counted, Question, counts, page
 from lakelogic.ledger.publish import as_arrow, as_dict
+from lakelogic.ledger.records import LogLine
 from lakelogic.ledger.store import open_ledger
 from lakelogic.ledger.work import Happening, Work, WorkQueue
 
@@ -90,6 +91,12 @@ def job_of_run(run_id: str, dataset: str) -> Work | None:
     return None
 
 
+def log_of(run_id: str) -> list[LogLine]:
+    """What a run said, line by line, whoever started it."""
+    with open_ledger(LocalCatalog().ledger_url()) as ledger:
+        return ledger.log_of(run_id)
+
+
 def happenings(after: int = 0, work_id: str | None = None, limit: int = 500) -> list[Happening]:
     """What happened after a number, oldest first; to one piece of work, or to any."""
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
@@ -119,8 +126,7 @@ def publish_ledger(target: str = PUBLISHED_NAME) -> PublishedLedger:
     """Write the runs as a Delta table, in place of the copy that was there."""
     from pathlib import Path
 
-    import pyarrow.parquet as pq
-
+    from lakelogic.storage import fresh
     from lakelogic.tables.base import CommitInfo, StagedFile
     from lakelogic.tables.registry import load
 
@@ -132,9 +138,8 @@ def publish_ledger(target: str = PUBLISHED_NAME) -> PublishedLedger:
     state = tables.state(location)
     app_id = "lakelogic:ledger:runs"
     n = (state.transactions.get(app_id, 0) if state else 0) + 1
-    path = Path(location) / f"copy-{n}" / "part-00000.parquet"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(rows, path, compression="zstd")
+    path = Path(location) / f"copy-{fresh.name()}" / "part-00000.parquet"
+    fresh.write_table(rows, path, compression="zstd")
     staged = StagedFile(str(path), rows.num_rows, path.stat().st_size)
     tables.overwrite(location, [staged] if rows.num_rows else [], rows.schema, CommitInfo(app_id, n))
     return PublishedLedger(target, location, rows.num_rows)

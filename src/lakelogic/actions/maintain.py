@@ -55,7 +55,7 @@ def maintain(request: MaintainRequest) -> list[Maintained]:
     """Do the upkeep, table by table, each under its lease."""
     from lakelogic import clock, names
     from lakelogic.ledger.store import open_ledger
-    from lakelogic.run import leases
+    from lakelogic.run import leases, upkeep
 
     catalog = LocalCatalog()
     found = list(_tables(request, catalog))
@@ -64,7 +64,7 @@ def maintain(request: MaintainRequest) -> list[Maintained]:
         for table in found:
             lease = leases.acquire(ledger, table.location, f"maintain-{names.new_run_id(clock.now())}")
             try:
-                done.append(_maintained(table, request))
+                done.append(_maintained(table, request, upkeep.folders_needed(ledger)))
             finally:
                 leases.release(ledger, lease)
     return done
@@ -82,12 +82,14 @@ def _tables(request: MaintainRequest, catalog: LocalCatalog) -> Iterator[_Table]
             location = catalog.resolve(written)
             if kind_of(location) is None:
                 raise UsageError(f"There is no table `{written}` at {location}.", hint="Check the name.")
-            yield _Table(written, location, request.retention or RETENTION)
+            yield _Table(written, location, RETENTION if request.retention is None else request.retention)
             continue
         contract = load_checked(written, env=request.env, overrides=request.overrides).contract
         where, settings = places(contract, catalog), contract.materialization.compaction
         hours = settings.vacuum_retention_hours if settings else None
-        retention = request.retention or (timedelta(hours=float(hours)) if hours is not None else RETENTION)
+        retention = request.retention
+        if retention is None:
+            retention = timedelta(hours=float(hours)) if hours is not None else RETENTION
         if kind_of(where.target_location) is not None:
             yield _Table(where.target, where.target_location, retention)
         if kind_of(where.quarantine_location) is not None:
@@ -97,7 +99,7 @@ def _tables(request: MaintainRequest, catalog: LocalCatalog) -> Iterator[_Table]
             yield _Table(where.quarantine, where.quarantine_location, retention, keeps, stamped)
 
 
-def _maintained(table: _Table, request: MaintainRequest) -> Maintained:
+def _maintained(table: _Table, request: MaintainRequest, needed: frozenset[str]) -> Maintained:
     from lakelogic.run import upkeep
     from lakelogic.tables.kinds import kind_of
     from lakelogic.tables.registry import load
@@ -109,5 +111,5 @@ def _maintained(table: _Table, request: MaintainRequest) -> Maintained:
     compacted = upkeep.compact(tables, table.location, dry_run=dry) if request.compact else upkeep.Compacted()
     swept = upkeep.Vacuumed()
     if request.vacuum:
-        swept = upkeep.vacuum(tables, table.location, table.retention, dry_run=dry)
+        swept = upkeep.vacuum(tables, table.location, table.retention, dry_run=dry, needed=needed)
     return Maintained(table.name, table.location, compacted.before, compacted.after, swept.files, swept.size, forgotten)

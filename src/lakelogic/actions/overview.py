@@ -8,7 +8,7 @@ from lakelogic.actions.export import kinds, status
 from lakelogic.actions.preview import preview
 from lakelogic.actions.queue_pages import QueuePages, Wanted
 from lakelogic.actions.served import Served
-from lakelogic.actions.veil import concealed, veiled
+from lakelogic.actions.veil import concealed, veiled, veiled_run
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.governance import LAYERS
 from lakelogic.driver.registry import Member
@@ -38,6 +38,7 @@ def datasets(served: Served, domains: Domains, runs: int = 1) -> list[dict[str, 
     members = visible(served, domains)
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
         found = newest_runs(ledger.database, [member.dataset for member in members], runs)
+    found = {name: [veiled_run(served, run) for run in newest] for name, newest in found.items()}
     items = [{**described(member), "last_run": _glance(found.get(member.dataset))} for member in members]
     if runs > 1:
         for item in items:
@@ -65,7 +66,7 @@ def dataset(served: Served, name: str, domains: Domains = None) -> dict[str, Any
     seen = {one.dataset for one in visible(served, domains)}
     contract = member.loaded.contract
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        runs = newest_runs(ledger.database, [name], each=14).get(name, [])
+        runs = [veiled_run(served, run) for run in newest_runs(ledger.database, [name], each=14).get(name, [])]
     fields = [
         {
             "name": one.name, "type": one.type, "required": bool(one.required), "description": one.description,
@@ -139,8 +140,8 @@ def sample(served: Served, member: Member, limit: int = 20) -> dict[str, Any]:
             "hidden": [],
             "rows": [],
         }
-    hidden = concealed(served, member.dataset)
     columns = [name for name in found.columns if not name.startswith("_lakelogic_")]
+    hidden = concealed(served, member.dataset, columns)
     return {
         "dataset": member.dataset, "table": where.target, "version": found.version, "total": found.total,
         "columns": columns, "hidden": sorted(name for name in columns if name.lower() in hidden),

@@ -1,15 +1,20 @@
-"""Look at a contract that a stranger wrote: nothing of this machine is read for it, and nothing of it is run."""
+"""Look at a contract that a stranger wrote: nothing of this machine is read for it, and nothing of it is run.
+
+It is looked at in another process, which may use so much time and memory and no more (`bounded.py`).
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import yaml
 
+from lakelogic.actions.bounded import Pool
 from lakelogic.actions.contracts import Explained, Validation
+from lakelogic.actions.diff import Difference, between, said
 from lakelogic.contract import codes
 from lakelogic.contract.load import Loaded, examine
 from lakelogic.driver.registry import Member
@@ -21,7 +26,9 @@ from lakelogic.plan.strategies.settings import strategy_of
 MOST_CHARACTERS = 262_144
 _MOST_NODES, _MOST_DEEP, _MOST_ALIASES = 20_000, 48, 20
 _NAME = "the posted contract"
-_FEW = threading.BoundedSemaphore(2)
+_AT_ONCE = 2
+_FEW = threading.BoundedSemaphore(_AT_ONCE)
+_POOL = Pool(_AT_ONCE)
 _PATIENCE_SECONDS = 5.0
 
 
@@ -38,28 +45,50 @@ def _one_of_few() -> Iterator[None]:
 
 def validate_posted(text: str) -> Validation:
     """Everything that is wrong with a posted contract; its source, its packs and the environment are not looked at."""
+    found: Validation = _asked("validate", text)
+    return found
+
+
+def explain_posted(text: str) -> Explained:
+    """The plan of a posted contract, as far as it can be told without its source."""
+    found: Explained = _asked("explain", text)
+    return found
+
+
+def differences_of_posted(member: Member, text: str) -> Difference:
+    """What a posted version of an estate's contract says differently; raises with every problem of it."""
+    return between(said(own_words(member)), _asked("said", text))
+
+
+def _asked(task: str, text: str) -> Any:
+    with _one_of_few():
+        return _POOL.ask(task, text)
+
+
+# What follows happens in the other process.
+
+
+def _validate(text: str) -> Validation:
     try:
-        with _one_of_few():
-            compiled = compile_contract(_read(text))
+        compiled = compile_contract(_read(text))
     except ContractError as error:
         return Validation(_NAME, error.diagnostics)
     return Validation(_NAME, compiled.warnings)
 
 
-def explain_posted(text: str) -> Explained:
-    """The plan of a posted contract, as far as it can be told without its source."""
-    with _one_of_few():
-        loaded = _read(text)
-        compiled = compile_contract(loaded)
+def _explain(text: str) -> Explained:
+    loaded = _read(text)
+    compiled = compile_contract(loaded)
     target = loaded.contract.materialization.target_path
     shown = as_text(compiled.plan, compiled.checks, target, strategy_of(loaded.contract).kind)
     return Explained(shown, as_data(compiled.plan, compiled.checks))
 
 
-def read_posted(text: str) -> Loaded:
-    """A posted contract; raises with every problem."""
-    with _one_of_few():
-        return _read(text)
+TASKS: Mapping[str, Callable[[str], Any]] = {
+    "validate": _validate,
+    "explain": _explain,
+    "said": lambda text: said(_read(text)),
+}
 
 
 def _read(text: str) -> Loaded:

@@ -88,7 +88,7 @@ def _replayed(place: Place, request: Request, limit: int, engine_name: str | Non
 def _discarded(place: Place, request: Request, limit: int) -> dict[str, Any]:
     now = clock.now()
     total, reasons, first = 0, Counter[str](), list[tuple[Any, Any]]()
-    for row in place.queue.light():
+    for row in place.queue.entries():
         if row[names.STATE] == ACTIVE and request.chosen.keeps(row, place.queue.stamped, now):
             total += 1
             reasons.update(row[names.RULES] or ())

@@ -13,9 +13,11 @@ from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.service_levels import ServiceLevels
 from lakelogic.driver.registry import Member
 from lakelogic.ledger.ask import newest_runs
+from lakelogic.ledger.records import PUBLISHED
 from lakelogic.ledger.store import open_ledger
 
 _COLUMNS = ("run_id", "dataset", "status", "started_at", "finished_at", "counts_good", "service_levels")
+_TOLD_FRESH = PUBLISHED | {"no_new_data", "failed"}  # `failed` by a broken promise, with its rows published
 _UNITS = {"freshness": "hours", "row_count": "rows", "completeness": "share"}
 
 
@@ -62,10 +64,13 @@ def _level(
         {"run_id": run["run_id"], "at": run["finished_at"], "kept": one["kept"], "found": one["value"]}
         for run in runs
         for one in run["service_levels"] or ()
-        if one["name"] == name
+        # Rows behind a closed gate are not there for anybody: they keep nothing fresh.
+        if one["name"] == name and not (name == "freshness" and run["status"] not in _TOLD_FRESH)
     ]
     found: Any = history[0]["found"] if history else None
     kept: bool | None = history[0]["kept"] if history else None
+    if name == "freshness" and runs and not history:
+        kept = False  # it ran, and was never published
     since = _since(history)
     due: datetime | None = None
     age = levels.freshness_age

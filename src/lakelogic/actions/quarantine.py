@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pyarrow as pa
 
@@ -28,9 +29,12 @@ from lakelogic.plan.compile import compile_contract, load_checked
 from lakelogic.privacy.keys import load_keys
 from lakelogic.privacy.masks import reveal_text
 from lakelogic.run.events import Sink
+from lakelogic.run.masking import refuse_clear_queue
 from lakelogic.run.places import QUARANTINE_FORMAT, places
+from lakelogic.run.progress import progress_of
 from lakelogic.run.queue import ACTIVE, STATES, Chosen, Queue, Stamped
-from lakelogic.tables.kinds import kind_of
+from lakelogic.storage import fresh
+from lakelogic.tables.kinds import kind_of, table_around
 from lakelogic.tables.registry import load as load_tables
 
 _CONTRACTS = (".yaml", ".yml", ".json")
@@ -96,6 +100,14 @@ def find(request: Request, catalog: LocalCatalog | None = None) -> Place:
     return Place(run.dataset if run else name, name, Queue(load_tables(kind or "delta"), location))
 
 
+def refuse_clear(place: Place) -> None:
+    """Refuse to show rows that were put away before the contract masked what it masks now."""
+    if place.loaded is not None:
+        contract = place.loaded.contract
+        where = places(contract, LocalCatalog())
+        refuse_clear_queue(contract, where, progress_of(contract.dataset_name, where))
+
+
 @dataclass(frozen=True, slots=True)
 class Summary:
     """How many rows of one dataset are in which state, and since when the oldest waits."""
@@ -137,11 +149,11 @@ def _summary(place: Place) -> Summary:
     states: Counter[str] = Counter()
     rules: Counter[str] = Counter()
     waiting: list[datetime] = []
-    for row in place.queue.light():
+    for row in place.queue.entries():
         states[row[names.STATE]] += 1
         if row[names.STATE] == ACTIVE:
             rules.update(row[names.RULES] or ())
-            waiting += [row[place.queue.stamped.at]] if row[place.queue.stamped.at] is not None else []
+            waiting += [row["first_seen"]] if row["first_seen"] is not None else []
     return Summary(place.dataset, place.name, states, min(waiting, default=None), dict(rules.most_common()))
 
 
@@ -159,13 +171,15 @@ def list_rows(request: Request, limit: int = 20) -> Listed:
     """What waits in a quarantine, and what has left it."""
     place = find(request)
     now, stamped = clock.now(), place.queue.stamped
-    found = [row for row in place.queue.light() if request.chosen.keeps(row, stamped, now)]
+    found = [row for row in place.queue.entries() if request.chosen.keeps(row, stamped, now)]
     found.sort(key=lambda row: (row[stamped.at] is not None, row[stamped.at], row[names.ROW_ID]), reverse=True)
     rows = tuple(
         {
             "row_id": row[names.ROW_ID],
             "state": row[names.STATE],
             "at": row[stamped.at],
+            "first_seen": row["first_seen"],
+            "runs": row["runs"],
             "run_id": row[stamped.run_id],
             "rules": row[names.RULES] or [],
             "categories": row[names.CATEGORIES] or [],
@@ -193,6 +207,7 @@ class Shown:
 def show_rows(request: Request, limit: int = 20, *, reveal: bool = False, why: str | None = None) -> Shown:
     """Rows as they failed. With `reveal`, reversibly masked values are in clear, and the ledger remembers who asked."""
     place = find(request)
+    refuse_clear(place)
     now = clock.now()
     table = place.queue.rows(lambda row: request.chosen.keeps(row, place.queue.stamped, now), limit)
     rows = [_plain(row) for row in table.to_pylist()]
@@ -258,32 +273,35 @@ def export_rows(request: Request, file: str, *, raw: bool = False) -> Exported:
     apostrophe in front, unless the copy shall be `raw`.
     """
     place = find(request)
+    refuse_clear(place)
     suffix = Path(file).suffix.lower()
     if suffix not in (".csv", ".json", ".ndjson", ".parquet"):
         raise UsageError(f"`{file}` does not say in which format.", hint="End it in .csv, .json, .ndjson or .parquet.")
+    if (inside := table_around(Path(file).absolute())) is not None:
+        raise UsageError(f"`{file}` lies inside the table at {inside}.", hint="Choose a place outside of tables.")
     now = clock.now()
     table = place.queue.rows(lambda row: request.chosen.keeps(row, place.queue.stamped, now))
-    Path(file).parent.mkdir(parents=True, exist_ok=True)
-    if suffix == ".parquet":
-        import pyarrow.parquet as pq
+    with fresh.in_place_of(Path(file)) as sink:
+        if suffix == ".parquet":
+            import pyarrow.parquet as pq
 
-        pq.write_table(table, file, compression="zstd")
-    else:
-        _write_text(table, Path(file), suffix, raw=raw)
+            pq.write_table(table, sink, compression="zstd")
+        else:
+            with TextIOWrapper(sink, encoding="utf-8", newline="", write_through=True) as stream:
+                _write_text(table, stream, suffix, raw=raw)
     return Exported(place.dataset, place.name, file, table.num_rows)
 
 
-def _write_text(table: pa.Table, file: Path, suffix: str, *, raw: bool) -> None:
+def _write_text(table: pa.Table, stream: TextIO, suffix: str, *, raw: bool) -> None:
     rows = [_plain(row) for row in table.to_pylist()]
-    with file.open("w", encoding="utf-8", newline="") as stream:
-        if suffix == ".csv":
-            writer = csv.writer(stream)
-            cells = [table.column_names, *([_cell(value) for value in row.values()] for row in rows)]
-            writer.writerows(line if raw else [_defused(cell) for cell in line] for line in cells)
-        elif suffix == ".json":
-            json.dump(rows, stream, ensure_ascii=False, indent=1, default=_text)
-        else:
-            stream.writelines(json.dumps(row, ensure_ascii=False, default=_text) + "\n" for row in rows)
+    if suffix == ".csv":
+        writer = csv.writer(stream)
+        cells = [table.column_names, *([_cell(value) for value in row.values()] for row in rows)]
+        writer.writerows(line if raw else [_defused(cell) for cell in line] for line in cells)
+    elif suffix == ".json":
+        json.dump(rows, stream, ensure_ascii=False, indent=1, default=_text)
+    else:
+        stream.writelines(json.dumps(row, ensure_ascii=False, default=_text) + "\n" for row in rows)
 
 
 # What spreadsheets take for the beginning of a formula.

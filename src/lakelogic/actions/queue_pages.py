@@ -23,6 +23,7 @@ from lakelogic.actions.quarantine import Place
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.driver.registry import Member
 from lakelogic.errors import NotFound
+from lakelogic.run import folding
 from lakelogic.run.places import QUARANTINE_FORMAT, places
 from lakelogic.run.queue import STATES, Queue, Stamped
 from lakelogic.sql.arrays import integers
@@ -117,7 +118,7 @@ class _Index:
             "run_id": self._count("run_id", mask),
             "source": self._count("source", mask),
         }
-        oldest = pc.min(self._columns["at"].filter(mask)).as_py() if total else None
+        oldest = pc.min(self._columns["first_seen"].filter(mask)).as_py() if total else None
         return self._remember(self._counted, wanted, (total, oldest, counts))
 
     def _count(self, name: str, mask: pa.BooleanArray) -> dict[str, int]:
@@ -259,9 +260,10 @@ def _read(place: Place, files: Sequence[str]) -> pa.Table:
     stamped, text = place.queue.stamped, pa.string()
     few = pa.dictionary(pa.int32(), text)  # values that many rows share
     columns: dict[str, tuple[str, pa.DataType]] = {
-        "row_id": (names.ROW_ID, text), "state": (names.STATE, few),
+        "row_id": (names.ROW_ID, text), "contract": (names.CONTRACT_NAME, few), "state": (names.STATE, few),
         "at": (stamped.at, pa.timestamp("us", tz="UTC")), "run_id": (stamped.run_id, few),
         "rules": (names.RULES, few), "categories": (names.CATEGORIES, few),
+        "first_seen": (names.FIRST_SEEN, pa.timestamp("us", tz="UTC")), "runs": (names.SEEN_RUNS, pa.int64()),
         "source": (stamped.source, few), "line": (names.LINE, pa.int64()), "settled_by": (names.SETTLED_BY, few),
         "settled_at": (names.SETTLED_AT, pa.timestamp("us", tz="UTC")), "settled_why": (names.SETTLED_WHY, few),
     }  # fmt: skip
@@ -281,8 +283,27 @@ def _read(place: Place, files: Sequence[str]) -> pa.Table:
             tables.append(pa.Table.from_arrays(arrays, schema=schema))
             at += batch.num_rows
     whole = pa.concat_tables(tables) if tables else schema.empty_table()
-    in_order = whole.unify_dictionaries().sort_by([("at", "descending"), ("row_id", "descending")])
-    return in_order.combine_chunks()
+    whole = _once(whole.unify_dictionaries().combine_chunks())
+    return whole.sort_by([("at", "descending"), ("row_id", "descending")]).combine_chunks()
+
+
+def _once(rows: pa.Table) -> pa.Table:
+    """Every row once, however often it was read, with when it was seen first and in how many runs."""
+    firsts = pc.coalesce(rows.column("first_seen"), rows.column("at"))
+    runs = pc.coalesce(rows.column("runs"), pa.scalar(1, pa.int64()))
+    if pc.count_distinct(rows.column("row_id")).as_py() < rows.num_rows:
+        wanted = ("row_id", "state", "at", "contract")
+        light = rows.select(wanted).rename_columns([names.ROW_ID, names.STATE, names.PROCESSED_AT, names.CONTRACT_NAME])
+        told = light.append_column(names.FIRST_SEEN, firsts).append_column(names.SEEN_RUNS, runs).to_pylist()
+        kept = sorted(folding.winners(told, names.PROCESSED_AT))
+        by_row = {folding.key_of(row): row for row in folding.folded(told, names.PROCESSED_AT)}
+        found = [by_row[folding.key_of(told[place])] for place in kept]
+        rows = rows.take(pa.array(kept, pa.int64()))
+        firsts = pa.array([row["first_seen"] for row in found], firsts.type)
+        runs = pa.array([row["runs"] for row in found], pa.int64())
+    for name, values in (("first_seen", firsts), ("runs", runs)):
+        rows = rows.set_column(rows.schema.get_field_index(name), name, values)
+    return rows.drop_columns(["contract"])
 
 
 def _typed(values: pa.Array, kind: pa.DataType) -> pa.Array:

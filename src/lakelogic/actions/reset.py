@@ -7,12 +7,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from lakelogic import names
 from lakelogic.actions.quarantine import person
 from lakelogic.actions.run import RunReport, RunRequest, run_contract
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.load import Loaded
 from lakelogic.errors import UnsupportedError, UsageError
 from lakelogic.run.events import Sink
+from lakelogic.run.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,10 @@ class ResetRequest:
 
 @dataclass(frozen=True, slots=True)
 class Doomed:
-    """What a reset takes away for one dataset. None: there is no such table; `shared`: it holds rows of others."""
+    """What a reset takes away for one dataset. None: there is no such table; `shared`: it holds rows of others too.
+
+    Of a quarantine that is shared only the rows go that came on the way to this target.
+    """
 
     dataset: str
     target: str
@@ -40,10 +45,11 @@ class Doomed:
     quarantined: int | None
     shared: bool
     files_read: int
+    progress: Progress
 
     def as_dict(self) -> dict[str, Any]:
         """The plan as plain data."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "progress"}
 
 
 def plan_reset(request: ResetRequest) -> list[Doomed]:
@@ -52,6 +58,8 @@ def plan_reset(request: ResetRequest) -> list[Doomed]:
 
     catalog = LocalCatalog()
     contracts = _contracts(request)
+    for loaded in contracts:
+        _refuse_shared(loaded, request, catalog)
     with open_ledger(catalog.ledger_url()) as ledger:
         return [_doomed(loaded, catalog, ledger) for loaded in contracts]
 
@@ -62,11 +70,14 @@ def reset(request: ResetRequest, confirm: Callable[[list[Doomed]], bool]) -> lis
     The ledger hears of it first. Tables go before the progress: where a table is gone, everything is read again
     anyway, so that a reset that is stopped anywhere leaves no row twice.
     """
-    from lakelogic import clock, names
+    from lakelogic import clock
     from lakelogic.ledger.records import Act
     from lakelogic.ledger.store import open_ledger
     from lakelogic.run import leases
     from lakelogic.run.places import QUARANTINE_FORMAT
+    from lakelogic.run.queue import Queue
+    from lakelogic.run.recover import adopt
+    from lakelogic.run.shares import remove_share, share_of
     from lakelogic.tables.registry import load
 
     doomed = plan_reset(request)
@@ -78,10 +89,15 @@ def reset(request: ResetRequest, confirm: Callable[[list[Doomed]], bool]) -> lis
             lease = leases.acquire(ledger, one.location, f"reset-{names.new_run_id(clock.now())}")
             try:
                 ledger.tell(Act("reset", one.dataset, person(), request.why, one.as_dict()))
+                queue = Queue(load(QUARANTINE_FORMAT), one.quarantine_location)
+                share = share_of(queue, one.progress, load(one.format), ledger)
+                if share.is_shared:
+                    remove_share(queue, one.progress, share)
                 load(one.format).drop(one.location)
-                if not one.shared:
-                    load(QUARANTINE_FORMAT).drop(one.quarantine_location)
-                ledger.forget(one.dataset)
+                if not share.is_shared:
+                    queue.tables.drop(one.quarantine_location)
+                adopt(ledger, one.progress)
+                ledger.forget(one.progress.key, one.location)
             finally:
                 leases.release(ledger, lease)
     return doomed
@@ -113,7 +129,9 @@ def reload(request: RunRequest, why: str | None = None, sinks: tuple[Sink, ...] 
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
         facts = {"contract": request.contract, "by": "overwrite" if kind == "append" else kind}
         ledger.tell(Act("reload", contract.dataset_name, person(), why, facts))
-    again = RunRequest(request.contract, request.engine, request.env, tuple(overrides), settings=request.settings)
+    again = RunRequest(
+        request.contract, request.engine, request.env, tuple(overrides), settings=request.settings, again=True
+    )
     return run_contract(again, sinks)
 
 
@@ -132,10 +150,32 @@ def _contracts(request: ResetRequest) -> list[Loaded]:
     return kept
 
 
+def _refuse_shared(loaded: Loaded, request: ResetRequest, catalog: LocalCatalog) -> None:
+    """An environment without a table of its own writes to the contract's: a reset of it would take that away."""
+    from lakelogic.plan.compile import load_checked
+    from lakelogic.run.places import places
+
+    if request.env is None or loaded.file is None:
+        return
+    own = load_checked(loaded.file, overrides=request.overrides)
+    if own.env == request.env or not own.contract.materialization.target_path:
+        return
+    where = places(loaded.contract, catalog)
+    if places(own.contract, catalog).target_location == where.target_location:
+        raise UsageError(
+            f"The environment `{request.env}` of `{loaded.contract.dataset_name}` has no table of its own: "
+            f"{where.target} is the table of the contract without it, and a reset would remove it.",
+            hint=f"Nothing was removed. Give environments.{request.env} a materialization.target_path of its own, or "
+            "reset without --env if this table is meant.",
+        )
+
+
 def _doomed(loaded: Loaded, catalog: LocalCatalog, ledger: Any) -> Doomed:
-    from lakelogic.run.commit import application
     from lakelogic.run.places import QUARANTINE_FORMAT, places
+    from lakelogic.run.progress import progress_of
     from lakelogic.run.queue import Queue
+    from lakelogic.run.recover import adopt
+    from lakelogic.run.shares import share_of
     from lakelogic.tables.registry import load
 
     contract = loaded.contract
@@ -143,7 +183,12 @@ def _doomed(loaded: Loaded, catalog: LocalCatalog, ledger: Any) -> Doomed:
     good = load(form).state(where.target_location)
     queue = Queue(load(QUARANTINE_FORMAT), where.quarantine_location)
     bad = queue.state()
-    shared = bool(queue.of_others(application(contract.dataset_name, "bad")))
+    progress = progress_of(contract.dataset_name, where)
+    adopt(ledger, progress, load(form) if good is not None else None)
+    share = share_of(queue, progress, load(form), ledger)
+    rows = None if bad is None else bad.rows
+    if share.is_shared:
+        rows = sum(1 for row in queue.light(wanted=(names.BATCH_ID,)) if share.holds(row))
     return Doomed(
         contract.dataset_name,
         where.target,
@@ -152,7 +197,8 @@ def _doomed(loaded: Loaded, catalog: LocalCatalog, ledger: Any) -> Doomed:
         None if good is None else good.rows,
         where.quarantine,
         where.quarantine_location,
-        None if bad is None else bad.rows,
-        shared,
-        len(ledger.seen(contract.dataset_name)),
+        rows,
+        share.is_shared,
+        len(ledger.seen(progress.key)),
+        progress,
     )

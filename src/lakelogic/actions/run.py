@@ -27,6 +27,7 @@ class RunRequest:
     pipeline_run_id: str | None = None
     policy_pack: tuple[str, ...] = ()
     policy_pack_dir: str | None = None
+    again: bool = False  # read what lies there even where it was read before
     profile: bool = False
     profile_rows: int | None = None  # how many rows of the batch rules are measured on
 
@@ -65,7 +66,7 @@ def run_contract(request: RunRequest, sinks: tuple[Sink, ...] = ()) -> RunReport
     with processor:
         if request.profile:
             return _profiled(processor, request.profile_rows)
-        result = processor.run()
+        result = processor.run(again=request.again)
     return RunReport(result.status, EXIT_BY_STATUS[result.status], result.report, result.reasons)
 
 

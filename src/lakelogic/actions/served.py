@@ -106,7 +106,12 @@ def estate_view(served: Served, domains: frozenset[str | None] | None = None) ->
         said = served.member(one["dataset"]).loaded.as_written
         one["target"], one["owner"] = said(one["target"]), said(one["owner"])
     _leave_unsaid(branches, report)
-    diagnostics = [one for one in data["diagnostics"] if domains is None or one["file"] in files]
+    others = _elsewhere(served, domains)
+    diagnostics = [
+        one
+        for one in data["diagnostics"]
+        if domains is None or (one["file"] in files and not any(name in one["message"] for name in others))
+    ]
     told = {"valid": data["valid"], "summary": report.summary, "registries": data["registries"]}
     if domains is not None:
         # How much there is of what somebody may not see is nothing that they should learn.
@@ -145,6 +150,7 @@ def graph_view(
         served.member(focus)
         names = _reach(graph, focus, up, down=False) | _reach(graph, focus, down, down=True)
     data = graph_data(graph.only(names))
+    others = _elsewhere(served, domains)
     visible = {m.dataset for m in graph.members.values() if domains is None or m.domain in domains}
     for one in data["datasets"]:
         name = one["dataset"]
@@ -155,8 +161,17 @@ def graph_view(
         "focus": focus,
         "datasets": [one for one in data["datasets"] if one["dataset"] in visible],
         "edges": [one for one in data["edges"] if {one["upstream"], one["downstream"]} <= visible],
-        "unknown": [one for one in data["unknown"] if one["downstream"] in visible],
+        "unknown": [one for one in data["unknown"] if one["downstream"] in visible and not others & set(one.values())],
     }
+
+
+def _elsewhere(served: Served, domains: frozenset[str | None] | None) -> set[str]:
+    """What broken contracts of other domains make: it stays as unknown to whoever asks as it was before they broke."""
+    if domains is None:
+        return set()
+    from lakelogic.actions.columns import column_graph
+
+    return {one.dataset for one in column_graph(served).lost.values() if one.domain not in domains}
 
 
 def _reach(graph: Any, start: str, steps: int, *, down: bool) -> set[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lakelogic import names
-from lakelogic.actions.quarantine import Place, Request, find, ledger_here
+from lakelogic.actions.quarantine import Place, Request, find, ledger_here, refuse_clear
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.load import Loaded
 from lakelogic.engines import registry
@@ -24,7 +24,6 @@ from lakelogic.plan.nodes import Plan, Read
 from lakelogic.privacy.keys import Keys, load_keys
 from lakelogic.privacy.masks import reveal_text
 from lakelogic.run import window
-from lakelogic.run.commit import application
 from lakelogic.run.landed import landed_rows
 from lakelogic.run.places import places
 from lakelogic.run.queue import Queue, facts_of
@@ -95,6 +94,7 @@ def explain_row(row: str, request: Request | None = None, engine: str | None = N
     if loaded is None:
         note = "its contract is not known here: name the contract's file to see steps and rules"
         return RowStory(place.dataset, place.name, facts, values, notes=(note,), run=run)
+    refuse_clear(replace(place, loaded=loaded))
     return _judged_again(RowStory(place.dataset, place.name, facts, values, run=run), kept, place, loaded, engine)
 
 
@@ -106,7 +106,7 @@ def _judged_again(
     engine = registry.load(engine_name or quick_engine())
     try:
         queue = Queue(place.queue.tables, place.queue.location, place.queue.stamped)
-        landed = landed_rows(contract, queue, application(contract.dataset_name, "bad"), [kept], keys, engine)
+        landed = landed_rows(contract, queue, queue.of_dataset(contract.dataset_name), [kept], keys, engine)
         if not landed.origins:
             return replace(told, notes=(*landed.left_out,))
         plan, links = _plan(loaded, landed.source, engine)
@@ -187,7 +187,7 @@ def _plan(loaded: Loaded, source: SourceColumns, engine: Engine) -> tuple[Plan, 
 
 def _has_changed(place: Place, dataset: str, kept: Mapping[str, Any], source: str) -> bool:
     """Whether a file is not the one that the batch of a row has read."""
-    for commit in place.queue.tables.commits(place.queue.location, application(dataset, "bad")):
+    for commit in place.queue.commits(place.queue.of_dataset(dataset)):
         read = sources_of(facts_of(commit)).get(source)
         if commit.get("batch_id") == kept.get(names.BATCH_ID) and isinstance(read, list):
             path = Path(source)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
-import signal
 import socket
 import time
 from collections.abc import Callable, Mapping
@@ -13,12 +12,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from lakelogic import signals
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.errors import Defect, LakeLogicError, UsageError, trace
 from lakelogic.ledger.records import Act
 from lakelogic.ledger.store import open_ledger
 from lakelogic.ledger.work import Work, WorkQueue
 from lakelogic.run.events import Event, Sink, log
+from lakelogic.storage.room import world_error
 
 KINDS = ("run", "replay", "discard", "release", "give_up", "export", "preview")
 _LASTS = timedelta(seconds=60)
@@ -226,10 +227,8 @@ def _stop(child: Any) -> None:
 
 
 def _in_child(work: Work) -> None:
-    def end(*_: object) -> None:
-        raise KeyboardInterrupt  # what is held is given back on the way out
-
-    signal.signal(signal.SIGTERM, end)
+    signals.forget()  # what its parent has heard
+    signals.listen()
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
         do(WorkQueue(ledger.database), work)
 
@@ -242,13 +241,19 @@ def do(queue: WorkQueue, work: Work) -> None:
 
     try:
         outcome = perform(work, (hear,))
-    except LakeLogicError as error:
-        queue.end(work, "failed", {"exit_code": error.exit_code, "error": error.as_dict()})
     except KeyboardInterrupt:
         queue.end(work, "cancelled", None)
     except Exception as error:  # noqa: BLE001 - nobody foresaw it; its own text may hold values of rows
-        log.error("%s failed\n%s", work.work_id, trace(error))
-        told = Defect(f"This is a defect in LakeLogic: {type(error).__name__}.", hint="Please report it.")
+        if signals.exit_code() is not None:
+            queue.end(work, "cancelled", None)
+            return
+        if isinstance(error, LakeLogicError):
+            queue.end(work, "failed", {"exit_code": error.exit_code, "error": error.as_dict()})
+            return
+        log.error("%s failed\n%s", work.work_id, trace(error), extra={"has_lines": True})
+        told = world_error(error) or Defect(
+            f"This is a defect in LakeLogic: {type(error).__name__}.", hint="Please report it."
+        )
         queue.end(work, "failed", {"exit_code": told.exit_code, "error": told.as_dict()})
     else:
         queue.end(work, "done" if outcome["exit_code"] == 0 else "failed", outcome)

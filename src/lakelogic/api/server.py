@@ -12,7 +12,8 @@ from lakelogic.actions.access import has_tokens
 from lakelogic.api.settings import Settings, check_bind
 from lakelogic.errors import MissingExtra
 
-_PATIENCE_SECONDS = 10
+_GRACE_SECONDS = 2  # for answers that are on their way
+_PATIENCE_SECONDS = 2.5  # for workers; a piece that is stopped harder is taken up again
 
 
 def serve(settings: Settings, *, workers: int = 1) -> None:
@@ -21,15 +22,22 @@ def serve(settings: Settings, *, workers: int = 1) -> None:
         import uvicorn
 
         from lakelogic.api.app import create_app
+        from lakelogic.api.listening import Hasty
     except ImportError as error:
         raise MissingExtra("api", "The service") from error
     check_bind(settings, has_tokens=has_tokens())
     app = create_app(settings)
     with _beside(workers):
-        uvicorn.run(
+        config = uvicorn.Config(
             app, host=settings.host, port=settings.port, log_level="warning", server_header=False,
             proxy_headers=False, timeout_keep_alive=10, limit_concurrency=1_000, h11_max_incomplete_event_size=65_536,
+            http=Hasty,
+            timeout_graceful_shutdown=_GRACE_SECONDS,
         )  # fmt: skip
+        server = uvicorn.Server(config)
+        # Pages that are open listen for minutes: their streams end when the service is asked to.
+        app.state.is_ending = lambda: server.should_exit
+        server.run()
 
 
 @contextmanager

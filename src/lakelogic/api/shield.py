@@ -14,8 +14,10 @@ from typing import Any, NamedTuple
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from lakelogic import printable
 from lakelogic.api.settings import Settings, host_names
 from lakelogic.errors import Defect, Refused, UsageError, trace
+from lakelogic.storage.room import world_error
 
 log = logging.getLogger("lakelogic.api")
 
@@ -136,9 +138,14 @@ class Shield:
             task.exception()
             refused = (413, "The body is too large.", UsageError.code, None)
         elif (error := task.exception()) is not None:
-            log.error("%s %s (%s) failed\n%s", scope["method"], scope["path"], request_id, trace(error))
+            asked = printable.line(scope["path"])
+            log.error(
+                "%s %s (%s) failed\n%s", scope["method"], asked, request_id, trace(error), extra={"has_lines": True}
+            )
             # Its own text may hold values of rows.
             refused = (500, f"This is a defect in LakeLogic: {type(error).__name__}.", Defect.code, None)
+            if (world := world_error(error)) is not None:
+                refused = (503, "The service's machine refused something; its log says what.", world.code, None)
         if refused is not None and not started:
             await self._say(plainly, request_id, *refused)
 

@@ -15,12 +15,13 @@ from typing import Any, ParamSpec
 
 import click
 
-from lakelogic import clock
+from lakelogic import clock, printable, signals
 from lakelogic.errors import DEBUG, Defect, LakeLogicError, trace
 from lakelogic.run.events import Event, Sink
 from lakelogic.version import VERSION
 
 P = ParamSpec("P")
+_CELL = 60  # characters of a cell on a terminal
 
 
 class LineFormatter(logging.Formatter):
@@ -29,6 +30,7 @@ class LineFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """One line, and those of a trace."""
         text = record.getMessage()
+        text = printable.lines(text) if getattr(record, "has_lines", False) else printable.line(text)
         if record.exc_info and record.exc_info[1] is not None:
             text = f"{text}\n{trace(record.exc_info[1])}"
         if getattr(record, "plain", False):
@@ -60,7 +62,7 @@ class Console:
         if event.kind == "phase":
             self.clear()
             width = shutil.get_terminal_size().columns - 1
-            line = f"… {event.dataset}: {event.text}"[:width]
+            line = printable.line(f"… {event.dataset}: {event.text}")[:width]
             sys.stderr.write(line)
             sys.stderr.flush()
             self._shown = len(line)
@@ -79,29 +81,35 @@ class Console:
     def print(self, text: str = "") -> None:
         """A line for people."""
         self.clear()
-        click.echo(text)
+        click.echo(printable.lines(text))
 
     def note(self, text: str) -> None:
         """A line beside the result."""
         self.clear()
-        click.echo(text, err=True)
+        click.echo(printable.lines(text), err=True)
 
     def warn(self, text: str) -> None:
         """A line that should be seen."""
         self.clear()
-        click.echo(text, err=True)
+        click.echo(printable.lines(text), err=True)
 
     def json(self, value: Any) -> None:
         """The one object that a program reads."""
-        click.echo(json.dumps(value, ensure_ascii=False, default=str))
+        click.echo(as_json_text(value))
 
     def table(self, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Rows in columns; wide cells are cut so that a line fits the terminal."""
-        self.print(grid(heads, rows))
+        """Rows in columns; on a terminal wide cells are cut, so that a line fits. Pipes and files get whole values."""
+        self.print(grid(heads, rows, _CELL if sys.stdout.isatty() else None))
 
 
-def grid(heads: Sequence[str], rows: Sequence[Sequence[str]], limit: int = 60) -> str:
-    """A plain table with aligned columns; numbers to the right."""
+def as_json_text(value: Any) -> str:
+    """One JSON object in one line, which no terminal takes for anything else."""
+    return printable.in_json(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def grid(heads: Sequence[str], rows: Sequence[Sequence[str]], limit: int | None = None) -> str:
+    """A plain table with aligned columns; numbers to the right. Cells that are longer than `limit` are cut."""
+    heads = [_cut(head, limit) for head in heads]
     cells = [[_cut(str(cell), limit) for cell in row] for row in rows]
     widths = [max([len(head), *(len(row[i]) for row in cells)]) for i, head in enumerate(heads)]
     right = [bool(cells) and all(_is_number(row[i]) for row in cells) for i in range(len(heads))]
@@ -119,17 +127,17 @@ def _is_number(text: str) -> bool:
     return not text or text.replace(".", "", 1).isdigit()
 
 
-def _cut(text: str, limit: int) -> str:
-    text = text.replace("\n", "⏎")
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+def _cut(text: str, limit: int | None) -> str:
+    text = printable.line(text)
+    return text if limit is None or len(text) <= limit else text[: limit - 1] + "…"
 
 
 def _told(error: LakeLogicError, *, as_json: bool) -> int:
     if as_json:
         told = {"status": "error", "exit_code": error.exit_code, "error": error.as_dict()}
-        click.echo(json.dumps(told, ensure_ascii=False, default=str))
+        click.echo(as_json_text(told))
     else:
-        click.echo(str(error), err=True)
+        click.echo(printable.lines(str(error)), err=True)
     return error.exit_code
 
 
@@ -145,15 +153,6 @@ def _defect(error: Exception) -> Defect:
     )
 
 
-class Terminated(KeyboardInterrupt):
-    """Somebody asked the process to end (SIGTERM)."""
-
-
-def end_in_order(*_: object) -> None:
-    """What a process does when it is asked to end: what it holds is given back on the way out."""
-    raise Terminated
-
-
 def guarded(command: Callable[P, int]) -> Callable[P, None]:
     """Turn errors into text for people (or JSON), and into the exit codes of the documentation."""
 
@@ -163,24 +162,37 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
         context = click.get_current_context()
         try:
             code = command(*args, **kwargs)
-        except LakeLogicError as error:
-            code = _told(error, as_json=as_json)
         except KeyboardInterrupt as stopped:
-            click.echo("Interrupted; nothing half-done is visible. Run again to go on.", err=True)
-            code = 143 if isinstance(stopped, Terminated) else 130
-        except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = 0
-        except click.Abort:
-            click.echo("Nothing was changed.", err=True)
-            code = 130
-        except (click.ClickException, click.exceptions.Exit):
-            raise
-        except Exception as error:  # noqa: BLE001 - nobody foresaw it: told in words, with an exit code of its own
-            if os.environ.get(DEBUG):
-                traceback.print_exc()
-            code = _told(_defect(error), as_json=as_json)
+            code = _interrupted(143 if isinstance(stopped, signals.Terminated) else 130)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is told in words, with an exit code
+            code = _failed(error, as_json=as_json)
         if code:
             context.exit(code)
 
     return wrapped
+
+
+def _interrupted(code: int) -> int:
+    click.echo("Interrupted; nothing half-done is visible. Run again to go on.", err=True)
+    return code
+
+
+def _failed(error: Exception, *, as_json: bool) -> int:
+    """The exit code of an error, which is told; what came of a signal is no error."""
+    if (code := signals.exit_code()) is not None:
+        return _interrupted(code)
+    if isinstance(error, LakeLogicError):
+        return _told(error, as_json=as_json)
+    if isinstance(error, BrokenPipeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    if isinstance(error, click.Abort):
+        click.echo("Nothing was changed.", err=True)
+        return 130
+    if isinstance(error, click.ClickException | click.exceptions.Exit):
+        raise error
+    if os.environ.get(DEBUG):
+        traceback.print_exception(error)
+    from lakelogic.storage.room import world_error
+
+    return _told(world_error(error) or _defect(error), as_json=as_json)

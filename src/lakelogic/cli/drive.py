@@ -12,8 +12,7 @@ import click
 
 from lakelogic.cli import process
 from lakelogic.cli.console import Console, grid, guarded
-from lakelogic.cli.options import env_option, json_flag, pack_dir_option, pack_option, set_option
-from lakelogic.errors import UsageError
+from lakelogic.cli.options import env_option, json_flag, pack_dir_option, pack_option, set_option, words
 from lakelogic.version import VERSION
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -23,6 +22,7 @@ _SUMMARY_BACKENDS = ("duckdb", "sqlite", "delta", "spark", "postgres")
 _METRICS_BACKENDS = ("json", "statsd", "prometheus", "pushgateway", "otlp")
 _GRANULARITIES = ("day", "week", "month")
 _MOST_WORKERS = 8
+_FEW = 3  # reasons that are told of a dataset
 
 
 def _names(flag: str, help_: str) -> Callable[[F], F]:
@@ -37,7 +37,8 @@ _CHOICE = (
     _names("--layers", "Only these layers: reference,bronze,silver,gold."),
     _names("--entities", "Only these entities."),
     _names("--contracts", "Only these datasets, entities or paths of contracts."),
-    _names("--exclude", "Leave these datasets, entities or paths of contracts out."),
+    _names("--select", "Only these: names with *, tag:, domain:, owner:, layer:, state:; + before or after one."),
+    _names("--exclude", "Leave these out: datasets, entities, paths of contracts, or the same words as --select."),
     click.option("--engine", help="spark, duckdb or polars (or LAKELOGIC_ENGINE)."),
     env_option,
     set_option,
@@ -115,6 +116,7 @@ def _options(command: F) -> F:
 def drive(
     registry: tuple[str, ...], reference_registry: tuple[str, ...], gold_registry: tuple[str, ...],
     layers: tuple[str, ...], entities: tuple[str, ...], contracts: tuple[str, ...], exclude: tuple[str, ...],
+    select: tuple[str, ...],
     packs: tuple[str, ...], pack_dir: str | None, go_on: bool, max_workers: int | None, dry_run: bool, as_json: bool,
     **more: Any,
 ) -> int:  # fmt: skip
@@ -128,10 +130,11 @@ def drive(
         logging.getLogger("lakelogic").setLevel(logging.WARNING)
     request = DriveRequest(
         registries=(*registry, *reference_registry, *gold_registry),
-        layers=_words("--layers", layers),
-        entities=_words("--entities", entities),
-        contracts=_words("--contracts", contracts),
-        exclude=_words("--exclude", exclude),
+        layers=words("--layers", layers),
+        entities=words("--entities", entities),
+        contracts=words("--contracts", contracts),
+        exclude=words("--exclude", exclude),
+        select=words("--select", select),
         packs=PackChoice(packs, pack_dir),
         fail_fast=not go_on,
         max_workers=max_workers or min(os.cpu_count() or 1, _MOST_WORKERS),
@@ -144,19 +147,11 @@ def drive(
     return _run(console, request)
 
 
-def _words(flag: str, given: tuple[str, ...]) -> tuple[str, ...]:
-    """The names behind an option. One without any is a variable that nobody has set, and would mean everything."""
-    words = tuple(word.strip() for one in given for word in one.split(",") if word.strip())
-    if given and not words:
-        raise UsageError(f"{flag} names nothing.", hint=f"Write names behind it, or leave {flag} out to mean all.")
-    return words
-
-
 def _show_plan(console: Console, planned: Any) -> None:
     rows = [
         (str(one.wave), one.dataset, one.layer or "", one.engine, one.skipped or one.why) for one in planned.datasets
     ]
-    console.print(grid(("wave", "dataset", "layer", "engine", "why"), rows, limit=200))
+    console.print(grid(("wave", "dataset", "layer", "engine", "why"), rows))
     for days in planned.windows:
         console.print(f"window: {days}")
     for dataset, why in planned.left_out.items():
@@ -223,6 +218,10 @@ class _Lines:
             self._console.print(f"window {at + 1} of {len(self._windows)}: {self._windows[at]}")
         self._told += 1
         self._console.print(f"{found.dataset:<{self._wide}}  {found.status:<11}  {_told(found)}".rstrip())
+        from lakelogic.run.findings import problems
+
+        for line in problems(found.findings, found.findings.get("drift") or {}, _FEW):
+            self._console.print(f"{'':<{self._wide}}    {line}")
 
 
 def _view(console: Console) -> Any:
@@ -236,6 +235,7 @@ def _view(console: Console) -> Any:
 
 def _told(found: Any) -> str:
     rows = f"{found.rows_source} read, {found.rows_good} good, {found.rows_quarantined} bad"
+    rows += f", {found.rows_warned} with warnings" if found.rows_warned else ""
     told = [rows] if found.attempts and (found.status in ("succeeded", "gated") or found.rows_source) else []
     return "; ".join([*told, *found.reasons])
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from lakelogic.cli.console import Console, guarded
-from lakelogic.cli.options import env_option, json_flag, pack_dir_option, pack_option, set_option
+from lakelogic.cli.options import env_option, json_flag, pack_dir_option, pack_option, selecting, set_option, words
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -25,16 +25,18 @@ def _places(command: F) -> F:
     """The arguments that every command about an estate takes."""
     for option in (json_flag, pack_dir_option, pack_option, set_option, env_option):
         command = option(command)
+    command = selecting(command)
     return click.argument("places", nargs=-1, type=click.Path())(command)
 
 
 def _look(
     places: tuple[str, ...], env: str | None, overrides: tuple[str, ...], packs: tuple[str, ...],
-    pack_dir: str | None, **chosen: tuple[str, ...],
+    pack_dir: str | None, select: tuple[str, ...], exclude: tuple[str, ...], **chosen: tuple[str, ...],
 ) -> tuple[Any, Any]:  # fmt: skip
     from lakelogic.actions.estate import EstateRequest, look_at
     from lakelogic.contract.packs import PackChoice
 
+    chosen |= {"select": words("--select", select), "exclude": words("--exclude", exclude)}
     request = EstateRequest(places or (".",), env, overrides, PackChoice(packs, pack_dir), **chosen)
     return request, look_at(request)
 

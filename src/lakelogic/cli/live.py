@@ -17,7 +17,7 @@ from rich.live import Live
 from rich.text import Text
 from rich.tree import Tree
 
-from lakelogic import clock
+from lakelogic import clock, printable
 from lakelogic.run.events import Event
 
 _SIGNS: Final = {
@@ -87,13 +87,13 @@ class LiveView:
             if event.kind == "started":
                 one.status, one.since, one.told = "running", event.at, ""
             elif event.kind == "phase":
-                one.told = event.text
+                one.told = printable.line(event.text)
 
     def settled(self, found: Any) -> None:
         """A dataset is settled."""
         with self._alone:
             one = self._datasets[found.dataset]
-            one.status, one.told, one.since = found.status, "; ".join(found.reasons), None
+            one.status, one.told, one.since = found.status, printable.line("; ".join(found.reasons)), None
             one.seconds, one.rows = one.seconds + found.seconds, one.rows + found.rows_source
 
     def stop(self) -> None:

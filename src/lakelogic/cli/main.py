@@ -18,7 +18,7 @@ from lakelogic.cli.estate import estate
 from lakelogic.cli.export import export
 from lakelogic.cli.imports import import_
 from lakelogic.cli.lineage import lineage
-from lakelogic.cli.options import env_option, json_flag, pack_dir_option, pack_option, set_option
+from lakelogic.cli.options import env_option, json_flag, pack_dir_option, pack_option, selecting, set_option, words
 from lakelogic.cli.quarantine import quarantine
 from lakelogic.cli.serve import serve, token, worker
 from lakelogic.cli.state import state
@@ -99,6 +99,7 @@ def run(
 
 @cli.command()
 @click.argument("contracts", nargs=-1, required=True, type=click.Path())
+@selecting
 @env_option
 @set_option
 @pack_option
@@ -106,8 +107,8 @@ def run(
 @json_flag
 @guarded
 def validate(
-    contracts: tuple[str, ...], env: str | None, overrides: tuple[str, ...], packs: tuple[str, ...],
-    pack_dir: str | None, as_json: bool,
+    contracts: tuple[str, ...], select: tuple[str, ...], exclude: tuple[str, ...], env: str | None,
+    overrides: tuple[str, ...], packs: tuple[str, ...], pack_dir: str | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Check contracts without reading any data; all problems at once."""
     from lakelogic.actions.contracts import validate as check
@@ -115,6 +116,11 @@ def validate(
 
     console = Console(as_json)
     chosen = PackChoice(packs, pack_dir)
+    if select or exclude:  # then places are estates: registries, folders or contracts
+        from lakelogic.actions.estate import EstateRequest, files_of
+
+        wanted = {"select": words("--select", select), "exclude": words("--exclude", exclude)}
+        contracts = files_of(EstateRequest(contracts, env, overrides, chosen, **wanted))
     found = [check(contract, env=env, overrides=overrides, packs=chosen) for contract in contracts]
     if as_json:
         console.json(
@@ -277,20 +283,24 @@ def keys() -> None:
 
 
 @keys.command("new")
+@click.option("--salt", is_flag=True, help="A text for LAKELOGIC_PII_SALT, which masks that hash need.")
 @json_flag
 @guarded
-def keys_new(as_json: bool) -> int:
+def keys_new(salt: bool, as_json: bool) -> int:
     """Make a key for LAKELOGIC_PII_KEY. Keep it safe: without it, encrypted values cannot be read again."""
-    from lakelogic.privacy.keys import new_key
+    from lakelogic.privacy.keys import KEY_VARIABLE, SALT_VARIABLE, new_key, new_salt
 
-    made = new_key()
+    variable, made = (SALT_VARIABLE, new_salt()) if salt else (KEY_VARIABLE, new_key())
     console = Console(as_json)
     if as_json:
-        console.json({"LAKELOGIC_PII_KEY": made})
+        console.json({variable: made})
     else:
-        console.print(f"export LAKELOGIC_PII_KEY='{made}'")
+        console.print(f"export {variable}='{made}'")
         if sys.stdout.isatty():
-            console.note("Keep it in your secret store: what is encrypted with it cannot be read without it.")
+            lost = (
+                "another text gives other hashes." if salt else "what is encrypted with it cannot be read without it."
+            )
+            console.note(f"Keep it in your secret store: {lost}")
     return 0
 
 
@@ -389,6 +399,26 @@ def runs_show(run_id: str, as_json: bool) -> int:
     return 0
 
 
+@runs.command("log")
+@click.argument("run_id")
+@json_flag
+@guarded
+def runs_log(run_id: str, as_json: bool) -> int:
+    """What a run said, wherever it ran."""
+    from lakelogic.actions.ledger import log_of, show_run
+
+    console = Console(as_json)
+    found = log_of(str(show_run(run_id)["run_id"]))
+    if as_json:
+        console.json({"lines": [{"at": one.at.isoformat(), "kind": one.kind, "text": one.body} for one in found]})
+    else:
+        for one in found:
+            console.print(f"[{one.at:%Y-%m-%d %H:%M:%S}] {one.kind:<8} | {one.body}")
+        if not found:
+            console.note("No log was kept of it.")
+    return 0
+
+
 @cli.group()
 def ledger() -> None:
     """The ledger itself."""
@@ -414,24 +444,29 @@ def ledger_publish(target: str, as_json: bool) -> int:
 @cli.command()
 @click.argument("table")
 @click.option("--limit", default=20, show_default=True, help="How many rows.")
+@click.option("--columns", multiple=True, metavar="NAMES", help="Only these columns, parted by commas.")
 @json_flag
 @guarded
-def preview(table: str, limit: int, as_json: bool) -> int:
+def preview(table: str, limit: int, columns: tuple[str, ...], as_json: bool) -> int:
     """Show rows of a table, by name or path."""
     from lakelogic.actions.preview import preview as look
 
     console = Console(as_json)
-    found = look(table, limit)
+    found = look(table, limit, words("--columns", columns))
     if as_json:
         console.json(
             {
                 "table": found.table, "location": found.location, "version": found.version, "total": found.total,
                 "columns": list(found.columns), "rows": list(found.rows),
+                "deleted_column": found.deleted_column, "deleted": found.deleted,
             }
         )  # fmt: skip
     else:
         console.table(found.columns, [tuple(_cell(row[c]) for c in found.columns) for row in found.rows])
         console.note(f"{len(found.rows)} of {found.total} rows, version {found.version}")
+        if found.deleted:
+            mark = found.deleted_column
+            console.note(f"{found.deleted} of them are deleted ({mark}): sources, links and exports leave them out")
     return 0
 
 

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 import click
+
+from lakelogic.errors import UsageError
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 env_option = click.option("--env", help="Environment of the contract (or LAKELOGIC_ENV).")
 pack_option = click.option(
@@ -13,3 +20,18 @@ pack_dir_option = click.option(
 )
 set_option = click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override one key.")
 json_flag = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout instead of text.")
+
+
+def selecting(command: F) -> F:
+    """The options that choose among the datasets of an estate."""
+    for flag, told in (("--exclude", "Leave these out."), ("--select", "Only these: names with *, tag:, owner:, +x.")):
+        command = click.option(flag, multiple=True, metavar="NAMES", help=told)(command)
+    return command
+
+
+def words(flag: str, given: tuple[str, ...]) -> tuple[str, ...]:
+    """The names behind an option. One without any is a variable that nobody has set, and would mean everything."""
+    words = tuple(word.strip() for one in given for word in one.split(",") if word.strip())
+    if given and not words:
+        raise UsageError(f"{flag} names nothing.", hint=f"Write names behind it, or leave {flag} out to mean all.")
+    return words

@@ -6,11 +6,10 @@ import atexit
 import gc
 import logging
 import os
-import signal
 import sys
 from collections.abc import Callable
 
-from lakelogic.cli.console import end_in_order
+from lakelogic import signals
 
 
 def run(command: Callable[[], object]) -> None:
@@ -21,15 +20,21 @@ def run(command: Callable[[], object]) -> None:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     # Arrow and DuckDB load numpy, which starts threads for linear algebra that nobody asks for.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    signal.signal(signal.SIGTERM, end_in_order)
+    signals.listen()
     end = _End()
     # What is registered first is called last: when threads have ended and libraries have said goodbye.
     atexit.register(end)
     try:
         command()
     except SystemExit as ended:
-        end.code = 0 if ended.code is None else ended.code
-        raise
+        end.code = signals.exit_code() or (0 if ended.code is None else ended.code)
+        raise SystemExit(end.code) from ended
+    except BaseException as error:
+        # Before a command begins, or after it: while modules are loaded, or from a library that panics.
+        if (code := signals.exit_code()) is None:
+            raise
+        end.code = code
+        raise SystemExit(code) from error
 
 
 class _End:

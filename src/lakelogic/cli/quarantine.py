@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from lakelogic import printable
 from lakelogic.cli.console import Console, guarded
 from lakelogic.cli.options import env_option, json_flag, pack_dir_option, pack_option, set_option
 from lakelogic.contract.durations import duration
@@ -62,13 +63,18 @@ def quarantine() -> None:
 @click.argument("what", required=False)
 @state_option("active")
 @click.option("--limit", default=20, show_default=True, help="How many, newest first.")
+@click.option("--by", metavar="FIELD", help="Count the rows by the values of a field, the commonest first.")
 @choosing
 @guarded
-def list_(what: str | None, state: str, limit: int, as_json: bool, **options: Any) -> int:
+def list_(what: str | None, state: str, limit: int, by: str | None, as_json: bool, **options: Any) -> int:
     """What waits, by dataset; or the rows of one (WHAT: a contract, a dataset, a table)."""
     from lakelogic.actions import quarantine as action
 
     console = Console(as_json)
+    if by is not None:
+        if what is None:
+            raise UsageError("--by needs to know whose rows to count.", hint="Name a contract before it.")
+        return _counted(console, request_of(what, options, state), by, limit)
     if what is None:
         found = action.overview()
         if as_json:
@@ -99,6 +105,19 @@ def list_(what: str | None, state: str, limit: int, as_json: bool, **options: An
             ],
         )  # fmt: skip
         console.note(f"{len(listed.rows)} of {listed.total} rows in {listed.table}")
+    return 0
+
+
+def _counted(console: Console, request: Any, field: str, limit: int) -> int:
+    from lakelogic.actions.queue_counts import count_by
+
+    found = count_by(request, field, limit)
+    if console.as_json:
+        console.json(found.as_dict())
+        return 0
+    shown = [("(null)" if value is None else value, str(rows)) for value, rows in found.values]
+    console.table((found.field, "rows"), shown)
+    console.note(f"{len(found.values)} of {found.different} values in {found.total} rows of {found.table}")
     return 0
 
 
@@ -252,10 +271,10 @@ def show_story(console: Console, told: Any) -> None:
 
 def show_values(console: Console, values: Mapping[str, Any]) -> None:
     """A name and its value on each line, in full; what is empty is left out."""
-    told = {name: cell(value) for name, value in values.items() if value not in (None, [], {})}
+    told = {printable.line(name): cell(value) for name, value in values.items() if value not in (None, [], {})}
     width = max(map(len, told), default=0)
     for name, value in told.items():
-        console.print(f"{name:<{width}}  {value}")
+        console.print(f"{name:<{width}}  {printable.line(value)}")
 
 
 def _at(value: Any) -> str:

@@ -166,4 +166,29 @@ def reload(
     return report.exit_code
 
 
-COMMANDS = (ddl, maintain, reset, reload)
+@click.command()
+@click.argument("contract", type=click.Path())
+@why_option
+@env_option
+@set_option
+@json_flag
+@guarded
+def remask(contract: str, why: str | None, env: str | None, overrides: tuple[str, ...], as_json: bool) -> int:
+    """Mask stored rows anew after a mask, a key or a salt has changed; table and quarantine, one commit each."""
+    from lakelogic.actions.remask import remask as action
+
+    console = Console(as_json)
+    done = action(contract, env, overrides, why)
+    if as_json:
+        console.json(done.as_dict())
+        return 0
+    for place, rows in ((done.target, done.rows), (done.quarantine, done.quarantined)):
+        console.note(f"{place}: {'there is no such table' if rows is None else f'{rows} rows'}")
+    console.note(
+        f"Masked anew: {', '.join(done.columns) or 'nothing'}. Older versions still hold what was there before: "
+        "`lakelogic maintain` removes them when their retention is over. Tables made of this one are not changed."
+    )
+    return 0
+
+
+COMMANDS = (ddl, maintain, reset, reload, remask)

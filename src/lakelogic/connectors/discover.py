@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from lakelogic.errors import SourceError, UnsupportedError
+from lakelogic.errors import DataError, SourceError, UnsupportedError
 from lakelogic.plan.nodes import Landed
 from lakelogic.sql.types import DOUBLE, FLOAT, INTEGER_BITS, NULL, STRING, Type, decimal, from_arrow, unusable
 from lakelogic.storage import parquet
@@ -28,7 +28,7 @@ def discover(
     if file_format in DELIMITERS:
         return text_columns(csv_headers(files, options, file_format=file_format, names=names))
     if file_format == "parquet":
-        return parquet_columns(files)
+        return parquet_columns(parquet_schemas(files))
     raise UnsupportedError(f"The columns of `{file_format}` cannot be found without an engine.")
 
 
@@ -38,14 +38,24 @@ def csv_headers(
     *,
     file_format: str = "csv",
     names: Sequence[str] = (),
+    known: frozenset[str] | None = None,
 ) -> dict[str, list[str]]:
     """The column names of each text file, in the order of its columns, for readers that go by position.
 
     A name has no blanks around it; a nameless column is called after its place (`c3`). A file without content
     has no columns. Without `has_header` the columns are `names`, then c3, c4, … for what is beyond them.
+    A header that has none of the `known` names (in lower case) is a row of values, and refused without telling them.
     """
     found = {path: header(path, file_format, options or {}, names) for path in files}
+    if (options or {}).get("has_header") is False:
+        known = None
     for path, columns in found.items():
+        if known is not None and columns and not known.intersection(name.lower() for name in columns):
+            raise DataError(
+                f"None of the {len(names)} declared fields stands in the header of {path}.",
+                hint="If the file has no header, say source.options.has_header: false. The header is not shown here: "
+                "the contract masks fields, and these may be values.",
+            )
         _refuse_twins(path, columns)
     return found
 
@@ -59,17 +69,24 @@ def text_columns(headers: Mapping[str, Sequence[str]]) -> tuple[Landed, ...]:
     return tuple(Landed(name, STRING) for name in first.values())
 
 
-def parquet_columns(files: Sequence[str]) -> tuple[Landed, ...]:
+def parquet_schemas(files: Sequence[str]) -> dict[str, pa.Schema]:
+    """The columns of each Parquet file, as its footer tells."""
+    found: dict[str, pa.Schema] = {}
+    for path in files:
+        try:
+            found[path] = parquet.schema_of(path)
+        except (OSError, pa.ArrowException) as error:
+            raise SourceError(f"{path} is not a readable Parquet file: {error}") from error
+    return found
+
+
+def parquet_columns(schemas: Mapping[str, pa.Schema]) -> tuple[Landed, ...]:
     """The columns of all Parquet files, in the narrowest type that holds the values of every file exactly.
 
     Where there is none, the column is refused, naming both files.
     """
     found: dict[str, tuple[Landed, str]] = {}
-    for path in files:
-        try:
-            schema = parquet.schema_of(path)
-        except (OSError, pa.ArrowException) as error:
-            raise SourceError(f"{path} is not a readable Parquet file: {error}") from error
+    for path, schema in schemas.items():
         _refuse_twins(path, schema.names)
         for field in schema:
             kind = NULL if pa.types.is_null(field.type) else from_arrow(field.type)

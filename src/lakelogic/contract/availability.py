@@ -34,13 +34,14 @@ _AVAILABLE: frozenset[str] = _declared(
         "upstream upstream_policy upstream_grace_hours",
         "upstream_sources[]": "dataset max_age grace required",
         "info": "dataset table_name entity version title target_layer domain system",
-        "source": "type path format pattern load_mode empty_behavior identity watermark_strategy "
+        "source": "type path format pattern load_mode include_deleted empty_behavior identity watermark_strategy "
         "watermark_field lookback "
         "cdc_op_field cdc_delete_values cdc_timestamp_field",
-        "source.options": "delimiter quote_char has_header null_values encoding compression skip_rows comment_prefix "
+        "source.options": "max_record_bytes max_unpacked_ratio "
+        "delimiter quote_char has_header null_values encoding compression skip_rows comment_prefix "
         "multiline decimal_comma implied_decimals date_formats",
         "server": "type path format mode schema_policy cast_to_string",
-        "links[]": "name path table type format columns filter",
+        "links[]": "name path table type format columns filter include_deleted",
         "model.fields[]": "name type required pii phi sensitive masking masking_format "
         "accepted_values min max min_length max_length pattern unique foreign_key rules default generated milestone",
         "schema_policy": "evolution unknown_fields",
@@ -60,7 +61,7 @@ _AVAILABLE: frozenset[str] = _declared(
         "partition_by cluster_by overwrite_scope reprocess_policy reprocess_date_column table_properties compaction "
         "secondary_targets",
         "service_levels": "freshness_hours freshness completeness row_count on_breach",
-        "exports[]": "name type target mode key columns format connection when required",
+        "exports[]": "name type target mode key columns include_deleted format connection when required",
     }
 )
 
@@ -125,8 +126,10 @@ _FORMATS = ("csv", "tsv", "json", "ndjson", "parquet", "delta", "iceberg")
 _AVAILABLE_VALUES: dict[str, tuple[tuple[str, ...], str]] = {
     "source.type": (("landing", "table", "delta", "iceberg"), "Land the rows as files, or read a table."),
     "source.format": (_FORMATS, "Convert the files to CSV, JSON or Parquet."),
-    "source.watermark_strategy": (("pipeline_log",), "Use `pipeline_log`: the ledger knows what was read."),
-    "source.identity": (("mtime",), "A file is path, size and time of change."),
+    "source.watermark_strategy": (
+        ("pipeline_log", "manifest", "delta_version"),
+        "Use `pipeline_log`: the ledger knows what was read.",
+    ),
     "server.format": (_FORMATS, "Convert the files to CSV, JSON or Parquet."),
     "links[].format": (_FORMATS, "Convert the files to CSV, JSON or Parquet."),
     "links[].type": (("landing", "table", *_FORMATS), "Convert the files to CSV, JSON or Parquet."),

@@ -49,6 +49,7 @@ WRONG_LAYER = "LL-C174"
 UNLISTED = "LL-C175"
 BACKWARDS = "LL-C176"
 SHARED_TARGET = "LL-C177"
+NESTED_TARGET = "LL-C180"
 NO_OWNER = "LL-C178"
 NOTHING_FOUND = "LL-C179"
 KEY_NOT_YET = "LL-C150"
@@ -102,6 +103,7 @@ MEANINGS: dict[str, str] = {
     UNLISTED: "A contract beside a registry that does not name it.",
     BACKWARDS: "A dataset that needs one of a later layer.",
     SHARED_TARGET: "Two datasets that write one table.",
+    NESTED_TARGET: "A table that would lie inside another one.",
     NO_OWNER: "A dataset that nobody answers for.",
     NOTHING_FOUND: "There is no contract and no registry here.",
     KEY_NOT_YET: "A key whose effect is not available yet.",

@@ -210,6 +210,7 @@ class Export(Section):
     mode: Literal["merge", "append", "overwrite"] = Key("merge", description="Tables: how rows meet the target.")
     key: tuple[Text, ...] = Key((), description="Tables: what rows are told apart by; by default the primary key.")
     columns: tuple[Text, ...] = Key((), description="By default all but stamps.")
+    include_deleted: Flag = Key(False, description="Send rows that are marked as deleted too, with their mark.")
     filter: Sql | None = Key(None, description="The rows exported.")
     format: Literal["parquet", "csv", "ndjson"] | None = Key(None, description="s3, files: by default `parquet`.")
     connection: SecretReference | None = Key(

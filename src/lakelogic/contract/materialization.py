@@ -12,7 +12,7 @@ UnknownFields = Literal["allow", "drop", "quarantine", "fail"]
 _WORDS: dict[str, dict[str, object]] = {
     "strict": {"evolution": "strict", "unknown_fields": "fail"},
     "quarantine": {"unknown_fields": "quarantine"},
-    "allow": {},
+    "allow": {"unknown_fields": "allow"},
 }
 
 
@@ -23,7 +23,11 @@ class SchemaPolicy(Section):
     SHORT: ClassVar[Any] = Literal["strict", "quarantine", "allow"]
 
     evolution: Evolution = Key("allow", description="How the stored table may change.")
-    unknown_fields: UnknownFields = Key("allow", description="What landed columns outside the model do.")
+    unknown_fields: UnknownFields = Key(
+        "allow",
+        description="What landed columns outside the model do. Where a field is masked and this is not written, they "
+        "are kept aside: not published, and told.",
+    )
 
     @classmethod
     def expand(cls, value: Any) -> dict[str, object]:

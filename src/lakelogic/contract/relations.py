@@ -121,6 +121,17 @@ def _not_negative(*names: str) -> Relation:
     return relation
 
 
+def _positive(*names: str) -> Relation:
+    def relation(node: Branch, path: str) -> Iterator[Diagnostic]:
+        for name in names:
+            number = _number(node.get(name))
+            if number is not None and number < 1:
+                spot = node.entries[name].value.spot
+                yield _problem(codes.BAD_BOUNDS, f"`{name}` is at least 1.", spot, child(path, name), "Write more.")
+
+    return relation
+
+
 def _unique_names(list_name: str) -> Relation:
     def relation(node: Branch, path: str) -> Iterator[Diagnostic]:
         listed = node.get(list_name)
@@ -487,7 +498,7 @@ _RELATIONS: dict[type[Section], tuple[Relation, ...]] = {
     Model: (_unique_names("fields"),),
     Field: (_masking_format, _protected, _accepted, _ordered("min", "max"), _ordered("min_length", "max_length"),
             _not_negative("min_length", "max_length")),
-    Options: (_reading, _not_negative("skip_rows")),
+    Options: (_reading, _not_negative("skip_rows"), _positive("max_record_bytes"), _positive("max_unpacked_ratio")),
     Source: (_source, _ordered("from_date", "to_date")),
     Link: (_one_of(("path", "table"), "Add `path: …` or `table: …`."), _at_most_one("path", "table"),
            _at_most_one("format", "type")),

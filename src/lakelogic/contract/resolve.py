@@ -362,6 +362,10 @@ class Filler:
             hint = f"Set it: `export {name}=…`" + (f", or did you mean `{meant}`?" if meant else ".")
             message = f"The environment variable `{name}` is not set."
             self.problems.append(Diagnostic(codes.UNRESOLVED_VARIABLE, message, node.spot.at(path), hint))
+        for name in filling.secret_variables:
+            message = f"The environment variable `{name}` holds a secret, and this text is stored and shown."
+            hint = "Secrets stand only where a connection or a credential is asked for, as `env:NAME`."
+            self.problems.append(Diagnostic(codes.LITERAL_SECRET, message, node.spot.at(path), hint))
         for name in filling.missing_placeholders:
             meant = nearest(name, self.values)
             known = ", ".join(f"`{{{value}}}`" for value in sorted(self.values)) or "none here"

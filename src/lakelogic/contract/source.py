@@ -75,6 +75,12 @@ class Options(Section):
 
     encoding: Text = Key("utf-8", description="How bytes become text.")
     compression: Text | None = Key(None, description="By default told by the suffix.")
+    max_record_bytes: Whole = Key(
+        64 * 2**20, description="The longest line or quoted value; a longer one stops the run, with its line."
+    )
+    max_unpacked_ratio: Whole = Key(
+        250, description="How many times as large a packed file may become; beyond it the run stops."
+    )
     date_formats: dict[str, Verbatim] = Key({}, description="Field: pattern; strftime with `%`, else Java.")
     decimal_comma: Flag = Key(False, description="`1,5` is one and a half.")
     implied_decimals: dict[str, Whole] = Key({}, description="Field: digits after the point.")
@@ -138,6 +144,9 @@ class Source(Section):
     query: Sql | None = Key(None, description="database: a query instead of a table.")
     load_mode: LoadMode = Key("full", description="Everything, what is new, or changes.")
     options: Options = whole(Options, "How the format is read.")
+    include_deleted: Flag = Key(
+        False, description="Tables of ours: read rows that are marked as deleted too, with the column that marks them."
+    )
     empty_behavior: Literal["skip", "fail"] = Key("skip", description="What no input means.")
     identity: Literal["mtime", "content"] = Key("mtime", description="What makes a file a changed file.")
     flatten_nested: Flag = Key(False, description="Make columns of nested values.")
@@ -211,6 +220,7 @@ class Link(Section):
     format: Format | None = Key(None, description="Told by the suffix when absent.")
     columns: tuple[Text, ...] = Key((), description="The columns kept.")
     filter: Sql | None = Key(None, description="The rows kept; judged before `columns`.")
+    include_deleted: Flag = Key(False, description="Tables of ours: rows that are marked as deleted count too.")
     broadcast: Flag | None = Key(None, description="Advice to send the link to every worker.")
     query: Sql | None = Key(None, description="A query instead of the whole table.")
 

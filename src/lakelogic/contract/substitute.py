@@ -114,6 +114,29 @@ class Filling:
     text: str
     missing_variables: tuple[str, ...] = ()
     missing_placeholders: tuple[str, ...] = ()
+    secret_variables: tuple[str, ...] = ()  # they stay references: their values are never put into text
+
+
+_SECRET_VARIABLE = re.compile(
+    r"(?:^|_)(?:password|passwd|passphrase|pwd|secrets?|tokens?|salt|api_?key|access_?key|secret_?key|private_?key|"
+    r"pii_?key|encryption_?key|account_?key|sas|credentials?|keys?)(?:$|_(?:id|file)?$|\d*$)",
+    re.IGNORECASE,
+)
+_SHORTEST_SECRET = 8  # shorter values stand by chance in other variables
+
+
+def is_secret(name: str, environ: Mapping[str, str]) -> bool:
+    """Whether a variable holds a secret: by its name, by how its value looks, or because it holds a known secret."""
+    if _SECRET_VARIABLE.search(name):
+        return True
+    value = environ.get(name, "")
+    if _SECRET_TEXTS.search(value) or _PASSWORD_IN_ADDRESS.match(value):
+        return True
+    return len(value) >= _SHORTEST_SECRET and any(
+        len(other) >= _SHORTEST_SECRET and other in value
+        for known, other in environ.items()
+        if known != name and _SECRET_VARIABLE.search(known)
+    )
 
 
 def fill(text: str, treatment: str, values: Mapping[str, str], environ: Mapping[str, str]) -> Filling:
@@ -122,8 +145,12 @@ def fill(text: str, treatment: str, values: Mapping[str, str], environ: Mapping[
         return Filling(text)
     variables: list[str] = []
     placeholders: list[str] = []
+    secrets: list[str] = []
 
     def variable(match: re.Match[str]) -> str:
+        if is_secret(match[1], environ):
+            secrets.append(match[1])
+            return match[0]
         if match[1] not in environ:
             variables.append(match[1])
         return environ.get(match[1], match[0])
@@ -137,7 +164,9 @@ def fill(text: str, treatment: str, values: Mapping[str, str], environ: Mapping[
     filled = _PLACEHOLDER.sub(placeholder, text) if treatment == "place" else text
     filled = _VARIABLE.sub(variable, filled)
     if treatment == "place" and (whole := _WHOLE_VARIABLE.fullmatch(text)):
+        if is_secret(whole[1], environ):
+            return Filling(text, (), tuple(placeholders), (whole[1],))
         filled = environ.get(whole[1], text)
         if whole[1] not in environ:
             variables.append(whole[1])
-    return Filling(filled, tuple(variables), tuple(placeholders))
+    return Filling(filled, tuple(variables), tuple(placeholders), tuple(secrets))

@@ -336,8 +336,26 @@ def _syntax(error: yaml.YAMLError, text: str, file: str | None) -> Diagnostic:
     if _PLACEHOLDER_FIRST.search((text.splitlines() or [""])[min(line, len(text.splitlines())) - 1]):
         message = "A value begins with a `{placeholder}`, which YAML reads as a map."
         return Diagnostic(codes.SYNTAX, message, Where(file, line, column), "Put the whole value in quotes.")
+    if (opened := _runaway_quote(text, line)) is not None:
+        where = Where(file, opened.line + 1, opened.column + 1)
+        return Diagnostic(
+            codes.SYNTAX, "A quote is opened here, and the next one closes it lines later.", where,
+            "Close the quote on the same line.",
+        )  # fmt: skip
     message, hint = _in_our_words(context, problem)
     return Diagnostic(codes.SYNTAX, message, Where(file, line, column), hint)
+
+
+def _runaway_quote(text: str, line: int) -> Any:
+    """Where a quote was forgotten whose text went on to the quote of a later line, in which YAML then stumbles."""
+    try:
+        for token in yaml.scan(text, Loader=yaml.SafeLoader):
+            is_quoted = isinstance(token, yaml.ScalarToken) and token.style in ("'", '"')
+            if is_quoted and token.start_mark.line < token.end_mark.line and token.end_mark.line + 1 == line:
+                return token.start_mark
+    except yaml.YAMLError:
+        return None
+    return None
 
 
 def _in_our_words(context: str, problem: str) -> tuple[str, str]:

@@ -101,7 +101,8 @@ class Approvals:
         found = next((one for one in read_approvals(self.path) if one.dataset == member.dataset), None)
         if found is None:
             return Admitted()
-        held = next((one for one in self.ledger.waiting() if one.dataset == member.dataset), None)
+        waiting = [one for one in self.ledger.waiting() if one.dataset == member.dataset]
+        held = next((one for one in waiting if one.batch_id == found.batch_id), waiting[0] if waiting else None)
         if held is None and (known := self.ledger.held(found.run_id)) is not None and known.state == "released":
             return Admitted()  # it has had its effect
         if reason := _refused(found, held):

@@ -26,7 +26,10 @@ from lakelogic.run.events import Sink, log
 from lakelogic.run.job import Job
 from lakelogic.run.result import Result
 from lakelogic.run.sequence import run
+from lakelogic.storage.room import world_error
 from lakelogic.version import VERSION
+
+_INTERRUPTED: Final = "the pass was interrupted; nothing of it was published"
 
 _AGES: Final = 86_400.0  # longer than anybody waits before a retry
 
@@ -101,13 +104,16 @@ class Runner:
         try:
             found = self._left_alone(member) or self._tried(member)
         except Stopped:
-            found = outcome(member, "failed", "the pass was interrupted; nothing of it was published", exit_code=4)
+            found = outcome(member, "failed", _INTERRUPTED, exit_code=4)
         except LakeLogicError as error:
             found = _failed(member, error)
         except Exception as error:  # noqa: BLE001  one dataset must not take the others with it; its text may hold rows
-            defect = Defect(f"This is a defect in LakeLogic {VERSION}: {type(error).__name__}.")
-            log.debug("A run of the pass ended with a defect", exc_info=error)
-            found = _failed(member, defect)
+            if self.stop.is_set():  # what a library makes of being stopped
+                found = outcome(member, "failed", _INTERRUPTED, exit_code=4)
+            else:
+                defect = Defect(f"This is a defect in LakeLogic {VERSION}: {type(error).__name__}.")
+                log.debug("A run of the pass ended with an error that nobody foresaw", exc_info=error)
+                found = _failed(member, world_error(error) or defect)
         finished = clock.now()
         seconds = round((finished - started).total_seconds(), 3)
         return replace(found, started_at=started, finished_at=finished, seconds=seconds)
@@ -128,7 +134,9 @@ class Runner:
         try:
             self.ledger.record(record)
         except LedgerError as trouble:
-            log.warning("The ledger could not be told that `%s` was %s: %s", found.dataset, found.status, trouble)
+            log.warning(
+                "The ledger could not be told that `%s` was %s: %s", found.dataset, found.status, trouble.message
+            )
             return found
         return replace(found, run_id=record.run_id)
 
@@ -187,7 +195,9 @@ class Runner:
             member, status, *result.reasons, *notes, *again, run_id=result.run_id, attempts=attempts,
             engine=engine.name, exit_code={"gated": self.gated_exit_code, "failed": 1}.get(status, 0),
             rows_source=result.counts.source, rows_good=result.counts.good,
-            rows_quarantined=result.counts.quarantined, target=good.get("name"),
+            rows_quarantined=result.counts.quarantined, rows_warned=result.warned,
+            findings={**(result.report.get("findings") or {}), "drift": result.report.get("schema_drift") or {}},
+            target=good.get("name"),
             target_version=good.get("version"), window=result.report.get("window") or window, fingerprint=mark,
             input=read,
         )  # fmt: skip

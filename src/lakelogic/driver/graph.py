@@ -10,11 +10,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract import codes
 from lakelogic.contract.check import in_order, nearest
 from lakelogic.contract.source import is_table_name
 from lakelogic.driver.registry import LAYER_ORDER, Member
-from lakelogic.errors import Diagnostic, LoadError, Where
+from lakelogic.errors import Diagnostic, LakeLogicError, LoadError, Where
+from lakelogic.run.overlap import nested
+from lakelogic.run.places import places
 
 Kind = Literal["upstream", "source", "link", "foreign_key", "depends_on"]
 
@@ -248,6 +251,7 @@ class _Builder:
                 self.by_target.setdefault(_same_place(place), []).append(dataset)
             self.by_entity.setdefault(member.entity, []).append(member)
         self._shared_targets()
+        self._nested_targets()
 
     def _shared_targets(self) -> None:
         for place, makers in self.by_target.items():
@@ -256,6 +260,30 @@ class _Builder:
                 message = f"`{dataset}` and `{makers[0]}` write the same table, {place}."
                 hint = "Give each its own table, or let one contract read both sources."
                 self.problems.append(Diagnostic(codes.SHARED_TARGET, message, where, hint, "warning"))
+
+    def _nested_targets(self) -> None:
+        """Tables in one another's folders: removing or cleaning the outer one would take the inner one along."""
+        catalog = LocalCatalog()
+        found: dict[str, list[str]] = {}
+        makers: dict[str, tuple[str, str]] = {}
+        for dataset, member in self.members.items():
+            try:
+                where = places(member.loaded.contract, catalog)
+            except LakeLogicError:  # told where the contract itself is looked at
+                continue
+            named = [("materialization.target_path", where.target_location)]
+            named += [("quarantine.target", where.quarantine_location)]
+            named += [("materialization.secondary_targets", other.location) for other in where.others]
+            for path, location in named:
+                makers.setdefault(location, (dataset, path))
+                found[location] = [location]
+        for outer, inner in nested(found):
+            (dataset, path), (around, _) = makers[inner], makers[outer]
+            message = f"A table of `{dataset}`, {inner}, would lie inside the one of `{around}`, {outer}."
+            hint = "Give each a folder of its own: removing or cleaning one would take the other along."
+            self.problems.append(
+                Diagnostic(codes.NESTED_TARGET, message, self.members[dataset].loaded.where(path), hint)
+            )
 
     def look_at(self, member: Member) -> None:
         """Everything that one member says about what it needs."""

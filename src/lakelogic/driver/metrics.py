@@ -127,7 +127,7 @@ class Monitor:
         try:
             self._send(done)
         except LakeLogicError as error:
-            log.error("Metrics were not sent, and the pass is as it is: %s", error)
+            log.error("Metrics were not sent, and the pass is as it is: %s", error.message)
 
     def linger(self) -> None:
         """Wait for the scrape that sees how the pass came out, as long as was asked for."""
@@ -173,7 +173,7 @@ def _of_outcomes(outcomes: Iterable[Outcome]) -> Iterator[_Number]:
     counted = Counter(one.status for one in found)
     for status in STATUSES:
         yield "pass_datasets", counted[status], {"status": status}
-    for side in ("source", "good", "quarantined"):
+    for side in ("source", "good", "quarantined", "warned"):
         yield "pass_rows", sum(getattr(one, f"rows_{side}") for one in found), {"side": side}
     by_dataset: dict[str, list[Outcome]] = {}
     for one in found:
@@ -184,7 +184,7 @@ def _of_outcomes(outcomes: Iterable[Outcome]) -> Iterator[_Number]:
         yield "dataset_done", int(last.is_done), {**labels, "status": last.status}
         yield "dataset_duration_seconds", round(sum(one.seconds for one in several), 3), labels
         yield "dataset_attempts", sum(one.attempts for one in several), labels
-        for side in ("source", "good", "quarantined"):
+        for side in ("source", "good", "quarantined", "warned"):
             yield "dataset_rows", sum(getattr(one, f"rows_{side}") for one in several), {**labels, "side": side}
 
 

@@ -40,6 +40,8 @@ class Outcome:
     rows_source: int = 0
     rows_good: int = 0
     rows_quarantined: int = 0
+    rows_warned: int = 0  # good rows that failed a rule of severity warning
+    findings: Mapping[str, Any] = field(default_factory=dict)  # reasons, warnings, drift, what became of good rows
     target: str | None = None
     target_version: int | None = None
     window: str | None = None  # what was read, and why so much

@@ -74,7 +74,7 @@ class Outputs:
             try:
                 write(done)
             except (LakeLogicError, OSError) as error:
-                log.error("An output of the pass could not be written: %s", error)
+                log.error("An output of the pass could not be written: %s", getattr(error, "message", error))
                 trouble = trouble or error
         if trouble is not None and done.interrupted is None and done.error is None:
             if isinstance(trouble, LakeLogicError):

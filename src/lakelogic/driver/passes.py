@@ -121,6 +121,7 @@ class Pass:
             "source": sum(one.rows_source for one in self.outcomes),
             "good": sum(one.rows_good for one in self.outcomes),
             "quarantined": sum(one.rows_quarantined for one in self.outcomes),
+            "warned": sum(one.rows_warned for one in self.outcomes),
         }
 
     def as_dict(self) -> dict[str, Any]:

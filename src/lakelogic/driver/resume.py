@@ -106,7 +106,7 @@ def input_of(member: Member, catalog: LocalCatalog, engine: Engine) -> dict[str,
     """Everything that a contract reads, as it is now: all its files or the version of its table, and its links."""
     contract = member.loaded.contract
     try:
-        source = window.pin_source(contract, catalog, set(), engine)
+        source = window.pin_source(contract, catalog, engine)
         links = window.pin_links(contract, catalog, engine)
     except LakeLogicError:
         return None  # its run says what is wrong with it

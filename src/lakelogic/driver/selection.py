@@ -4,30 +4,35 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from pathlib import Path
 
+from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.check import nearest
 from lakelogic.contract.governance import LAYERS
 from lakelogic.contract.packs import PackChoice
+from lakelogic.driver import selectors
 from lakelogic.driver.estate import Estate, load_estate, resolved_again
 from lakelogic.driver.graph import Graph
 from lakelogic.driver.registry import Member
 from lakelogic.errors import Diagnostic, LoadError, SourceError, UsageError
+from lakelogic.ledger.ask import newest_runs
+from lakelogic.ledger.store import open_ledger
 from lakelogic.run.window import source_format, source_path
 from lakelogic.storage.local import list_files
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What somebody asks for. Names of contracts are datasets, entities or paths."""
+    """What somebody asks for. Names of contracts are datasets, entities or paths; `select` takes selectors."""
 
     registries: tuple[str, ...] = ()
     layers: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
     contracts: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
     env: str | None = None
     overrides: tuple[str, ...] = ()
     packs: PackChoice = field(default_factory=PackChoice)
@@ -104,12 +109,18 @@ def _chosen(estate: Estate, choice: Choice) -> tuple[Member, ...]:
         if not any(member.entity == entity for member in within):
             raise _no_match("entity", entity, entities, choice.layers)
     datasets = [member.dataset for member in estate]
-    for name in (*choice.contracts, *choice.exclude):
+    for name in (*choice.contracts, *(word for word in choice.exclude if not is_selector(word))):
         if not any(_is_named(member, [name]) for member in within):
             raise _no_match("contract", name, datasets, choice.layers)
-    found = estate.select(
-        layers=choice.layers, entities=choice.entities, contracts=choice.contracts, exclude=choice.exclude
-    )
+    wanted_by_name = _selected(estate, choice.select) if choice.select else None
+    found = tuple(
+        member
+        for member in estate.select(
+            layers=choice.layers, entities=choice.entities, contracts=choice.contracts,
+            exclude=_excluded(estate, choice.exclude),
+        )
+        if wanted_by_name is None or member.dataset in wanted_by_name
+    )  # fmt: skip
     if not found:
         if not len(estate):
             raise UsageError(
@@ -118,6 +129,40 @@ def _chosen(estate: Estate, choice: Choice) -> tuple[Member, ...]:
         why = sorted({_why_not(member, choice) for member in within})
         raise UsageError("Nothing is left to run.", hint=f"What was chosen is out: {'; '.join(why[:3])}.")
     return found
+
+
+def is_selector(word: str) -> bool:
+    """Whether a word is more than the name of one dataset, entity or contract."""
+    return any(mark in word for mark in "*?[+:")
+
+
+def _selected(estate: Estate, words: Sequence[str]) -> frozenset[str]:
+    return selectors.selected(estate.members, estate.graph, words, newest_states)
+
+
+def _excluded(estate: Estate, words: Sequence[str]) -> tuple[str, ...]:
+    """Names that are left out; selectors among them become the datasets they mean."""
+    plain = [word for word in words if not is_selector(word)]
+    return (*plain, *sorted(_selected(estate, [word for word in words if is_selector(word)])))
+
+
+def narrowed(estate: Estate, select: Sequence[str], exclude: Sequence[str]) -> Estate:
+    """The part of an estate that is selected, with what is wrong about it and about what lies around it."""
+    kept = _selected(estate, select) if select else frozenset(estate.graph.members)
+    kept -= _selected(estate, exclude) if exclude else frozenset()
+    if not kept:
+        raise UsageError("Nothing is left of what was selected.", hint="Take words out of --exclude.")
+    members = tuple(member for member in estate.members if member.dataset in kept)
+    others = {member.file for member in estate.members if member.dataset not in kept}
+    problems = tuple(problem for problem in estate.problems if problem.where.file not in others)
+    return replace(estate, members=members, graph=estate.graph.only(kept), problems=problems)
+
+
+def newest_states(datasets: Sequence[str]) -> dict[str, str]:
+    """How the newest run of each dataset came out; one that has not run is not in it."""
+    with open_ledger(LocalCatalog().ledger_url()) as ledger:
+        found = newest_runs(ledger.database, datasets, 1, ("run_id", "dataset", "status", "started_at"))
+    return {dataset: str(runs[0]["status"]) for dataset, runs in found.items() if runs}
 
 
 def _layer(word: str, estate: Estate) -> str:
@@ -154,6 +199,7 @@ def _why(member: Member, choice: Choice) -> str:
     reasons = [f"layer {member.layer}"] if choice.layers else []
     reasons += [f"entity {member.entity}"] if choice.entities else []
     reasons += ["named by --contracts"] if choice.contracts else []
+    reasons += [f"selected by {' '.join(choice.select)}"] if choice.select else []
     where = member.where
     listed = f"listed in {where.file}" + (f", line {where.line}" if where.line else "")
     return "; ".join([*reasons, listed])
@@ -169,6 +215,8 @@ def _why_not(member: Member, choice: Choice) -> str:
         return "taken out by --exclude"
     if not member.enabled:
         return "its registry says enabled: false"
+    if choice.select or any(is_selector(word) for word in choice.exclude):
+        return "not selected" if choice.select else "taken out by --exclude"
     return "not named by --contracts"
 
 

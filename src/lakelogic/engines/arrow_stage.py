@@ -6,7 +6,6 @@ Arrow types and appended to the open file of its side.
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
@@ -24,6 +23,7 @@ from lakelogic.names import BAD_SIDE, COPY, FATE, GOOD_SIDE, SIDE
 from lakelogic.plan.nodes import Mask, Published
 from lakelogic.privacy.keys import Keys
 from lakelogic.sql.types import to_arrow
+from lakelogic.storage import fresh
 from lakelogic.storage.parquet import repeating
 
 MOST_ROWS = 1_000_000
@@ -36,10 +36,8 @@ class _File:
     """An open file."""
 
     def __init__(self, path: Path, first: pa.RecordBatch) -> None:
-        from pyarrow import parquet
-
         self.path, self.rows = path, 0
-        self._writer = parquet.ParquetWriter(
+        self._writer = fresh.parquet_writer(
             path,
             first.schema,
             compression="zstd",
@@ -119,11 +117,9 @@ def stage(
     place: str,
     order: Order = AS_IT_COMES,
 ) -> Staged:
-    """Write both sides under `place`; what a crashed attempt left there is removed first. `scanned` is left open."""
+    """Write both sides under `place`, a folder that is not there yet. `scanned` is left open."""
     root = Path(place).absolute()
-    if root.exists():
-        shutil.rmtree(root)
-    root.mkdir(parents=True)
+    fresh.folder(root)
     good = _Side(root / f"{SIDE}={GOOD_SIDE}", [column for column in columns if column.on_good], order, adds_up=True)
     bad = _Side(root / f"{SIDE}={BAD_SIDE}", [column for column in columns if column.on_bad])
     held = {

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
 
+from lakelogic.errors import LakeLogicError
 from lakelogic.plan.nodes import Account, Landed, Link, Mask, Measure, Published, Read
 from lakelogic.privacy.keys import Keys
 from lakelogic.tables.base import OwnDelta
@@ -86,6 +87,7 @@ class Capabilities:
     nodes: frozenset[str] = frozenset({"RowWise", "Rank", "Join", "Rollup"})
     distributed: bool = False
     streaming: bool = False
+    reads_later: bool = True  # frames that were opened read their files when somebody asks for rows
 
 
 @runtime_checkable
@@ -190,6 +192,15 @@ class CanStop(Protocol):
 
         Work that is stopped raises an `EngineError`, now and whenever it goes on.
         """
+        ...
+
+
+@runtime_checkable
+class ExplainsErrors(Protocol):
+    """An engine that works in another process, which can end without a word."""
+
+    def explained(self, error: Exception) -> LakeLogicError | None:
+        """What an error of another library means, where it means that this process has ended; else None."""
         ...
 
 

@@ -70,7 +70,7 @@ def batches_of(read: Read, part: Part, whole: pa.Schema) -> Iterator[pa.RecordBa
 
 
 def _opened(read: Read, part: Part) -> BinaryIO:
-    return open_text(local_path(part.uri), read.options, part.start, part.end)
+    return open_text(local_path(part.uri), read.options, part.start, part.end, part.line)
 
 
 def _begin(read: Read, dialect: Dialect, part: Part, stream: BinaryIO) -> tuple[Lines, list[str]]:
@@ -90,8 +90,10 @@ def _begin(read: Read, dialect: Dialect, part: Part, stream: BinaryIO) -> tuple[
 
 
 def _is_simple(dialect: Dialect) -> bool:
-    """Whether Arrow's parser takes the dialect: it knows characters of one byte."""
-    return all(len(sign.encode()) == 1 for sign in (dialect.delimiter, dialect.quote or '"'))
+    """Whether Arrow's parser takes the dialect: it knows characters of one byte, and no bound within a block."""
+    return dialect.most_bytes >= _MOST_BLOCKS * BLOCK and all(
+        len(sign.encode()) == 1 for sign in (dialect.delimiter, dialect.quote or '"')
+    )
 
 
 @dataclass(slots=True)

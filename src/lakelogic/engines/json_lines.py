@@ -22,6 +22,7 @@ from lakelogic.sql.arrays import integers, strings
 from lakelogic.storage.text_files import encoding_of, open_text
 
 INVALID = "invalid JSON"
+NUL_IN_KEY = "a key holds the character NUL"
 NOT_AN_OBJECT = "not a JSON object"
 TOO_DEEP = "nested too deeply"
 # Deeper than people nest, and far from where a reader gives up, which is not the same everywhere.
@@ -115,7 +116,7 @@ def rows_of(read: Read, part: Part) -> Iterator[list[Row]]:
 def _lines(read: Read, part: Part) -> Iterator[list[Row]]:
     unreadable = f"not valid {encoding_of(read.options)}"
     number = part.line
-    with open_text(local_path(part.uri), read.options, part.start, part.end) as stream:
+    with open_text(local_path(part.uri), read.options, part.start, part.end, part.line) as stream:
         while raw := stream.readlines(_BLOCK):
             found = _all_at_once(raw, number)
             yield list(_one_by_one(raw, number, unreadable)) if found is None else found
@@ -146,7 +147,7 @@ def _all_at_once(raw: list[bytes], number: int) -> list[Row] | None:
     objects = values[::2]
     if values[1::2].count(_WORD) != len(texts) - 1 or not all(type(value) is dict for value in objects):
         return None
-    if "\\u" in joined and any(_HALF.search(canonical_json(value)) for value in objects):
+    if "\\u" in joined and any(_HALF.search(canonical_json(value)) or _has_nul_in_key(value) for value in objects):
         return None
     return [Row(*row) for row in zip(numbers, texts, objects, repeat(None))]
 
@@ -180,7 +181,15 @@ def _object(value: Any, text: str) -> tuple[dict[str, Any] | None, str | None]:
         return None, NOT_AN_OBJECT
     if "\\u" in text and _HALF.search(canonical_json(value)):  # half a surrogate pair cannot be written as UTF-8
         return None, INVALID
+    if "\\u" in text and _has_nul_in_key(value):  # no engine can name a column so, and some end the process
+        return None, NUL_IN_KEY
     return value, None
+
+
+def _has_nul_in_key(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any("\0" in key or _has_nul_in_key(item) for key, item in value.items())
+    return isinstance(value, list) and any(_has_nul_in_key(item) for item in value)
 
 
 def _is_deep(text: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from lakelogic.errors import ExportError
 from lakelogic.exports import artefacts
 from lakelogic.exports.base import Delivered, KeepOn, Part, Shipment
+from lakelogic.storage import fresh
 from lakelogic.storage.local import local_path
 
 
@@ -40,17 +40,11 @@ class FilesExport:
 
     def put(self, name: str, part: Part) -> dict[str, Any]:
         """Copy a file."""
-        self._placed(name, lambda path: shutil.copyfile(part.path, path))
+        with Path(part.path).open("rb") as source, fresh.in_place_of(self._root / name) as target:
+            shutil.copyfileobj(source, target)
         return {}
 
     def write(self, name: str, content: bytes) -> None:
         """Write a document."""
-        self._placed(name, lambda path: path.write_bytes(content))
-
-    def _placed(self, name: str, write: Any) -> None:
-        """Written beside and renamed: who reads sees the whole file, or the one before."""
-        path = self._root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        half = path.with_name(f".{path.name}.{os.getpid()}")
-        write(half)
-        half.replace(path)
+        with fresh.in_place_of(self._root / name) as target:
+            target.write(content)

@@ -71,7 +71,7 @@ def pack(
     waiting = next(stream, None)
     while waiting is not None or not parts:
         path, rows = folder / f"part-{len(parts):05d}.{SUFFIXES[form]}", 0
-        with path.open("wb") as sink:
+        with path.open("xb") as sink:
             writer = _WRITERS[form](sink, schema)
             while waiting is not None and sink.tell() < part_bytes:
                 writer.write_batch(waiting)

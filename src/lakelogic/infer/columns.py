@@ -22,6 +22,9 @@ _NO_NUMBERS: Final = frozenset(
     {"phone", "zip", "postcode", "postal", "iban", "ssn", "account", "barcode", "ean", "fax"}
 )
 _TIMES: Final = frozenset({"date", "day", "at", "on", "time", "timestamp"})
+# Measures of the world, of which nobody wants the last digit: a decimal would refuse a value with one more.
+_MEASURED: Final = frozenset({"lat", "latitude", "lon", "lng", "long", "longitude", "altitude", "elevation"})
+_MOST_SCALE: Final = 6  # digits after the point that amounts have
 _ENOUGH, _NEARLY_ALL = 10, 0.9
 _MOST_INT, _MOST_BIGINT = 2**31 - 1, 2**63 - 1
 
@@ -96,6 +99,8 @@ def type_of(name: str, values: Sequence[str]) -> tuple[str, str]:
         whole = max(len(value.partition(".")[0].lstrip("+-")) for value in values)
         precision = max(18, whole + scale)
         told = f"numbers with up to {scale} digits after the point"
+        if scale > _MOST_SCALE or set(words(name)) & _MEASURED:
+            return "double", f"{told}, as measures have"
         return (f"decimal({precision},{scale})", told) if precision <= 38 else ("double", told)
     if all(_INT.fullmatch(value) or _DECIMAL.fullmatch(value) or _REAL.fullmatch(value) for value in values):
         return "double", "numbers, some with an exponent"

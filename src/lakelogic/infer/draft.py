@@ -10,11 +10,12 @@ from typing import Final
 
 from lakelogic.infer.columns import Column
 from lakelogic.infer.entities import Entity
+from lakelogic.printable import in_json, line
 
 LAYER: Final = "bronze"
 _MARK: Final = "# Drafted by `lakelogic bootstrap`"
 _SEAL: Final = re.compile(rf"^{re.escape(_MARK)} \(as it was written: ([0-9a-f]{{12}})\)\n")
-_PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_./ -]*")  # nothing that YAML takes for more than a text
 _WORDS_OF_YAML: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 
 
@@ -33,8 +34,9 @@ def contract(entity: Entity, system: str, owner: str) -> str:
         "source:",
         "  type: landing",
         f"  path: {text(landing.folder)}",
-        f"  pattern: {text(landing.pattern)}  # {landing.why}",
+        f"  pattern: {text(landing.pattern)}  # {comment(landing.why)}",
         f"  format: {landing.format}",
+        *_options(entity),
         *_loading(entity),
         "model:",
         "  fields:",
@@ -76,11 +78,14 @@ def is_untouched(written: str) -> bool:
 
 def text(value: str) -> str:
     """A text in YAML, quoted where it has to be."""
-    if _PLAIN.fullmatch(value.replace("-", "_").replace(".", "_").replace("/", "_").replace(" ", "_")) and (
-        value.lower() not in _WORDS_OF_YAML
-    ):
+    if _PLAIN.fullmatch(value) and not value.endswith(" ") and value.lower() not in _WORDS_OF_YAML:
         return value
-    return json.dumps(value, ensure_ascii=False)
+    return in_json(json.dumps(value, ensure_ascii=False))
+
+
+def comment(why: str) -> str:
+    """A reason behind a `#`: names of files and columns stand in it, and none of them may begin a line of its own."""
+    return line(why)
 
 
 def _digest(body: str) -> str:
@@ -91,12 +96,19 @@ def _title(name: str) -> str:
     return f"{LAYER.capitalize()} {name.replace('_', ' ')}"
 
 
+def _options(entity: Entity) -> list[str]:
+    if not entity.nulls:
+        return []
+    listed = ", ".join(map(text, entity.nulls))
+    return [f"  options: {{null_values: [{listed}]}}  # seen beside numbers; they mean NULL in every column"]
+
+
 def _loading(entity: Entity) -> list[str]:
     if entity.operation is None:
         return ["  load_mode: incremental  # a file is read once"]
     deletes = ", ".join(text(value) for value in entity.deletes)
     return [
-        f"  load_mode: cdc  # {entity.strategy_why}",
+        f"  load_mode: cdc  # {comment(entity.strategy_why)}",
         f"  cdc_op_field: {text(entity.operation)}",
         f"  cdc_delete_values: [{deletes}]",
         f"  cdc_timestamp_field: {text(str(entity.sequence))}",
@@ -108,9 +120,9 @@ def _field(column: Column, entity: Entity) -> list[str]:
     needed = column.name in entity.key or (entity.operation is not None and column.name == entity.sequence)
     return [
         f"    - name: {text(column.name)}",
-        f"      type: {column.type}  # {why}",
+        f"      type: {column.type}  # {comment(why)}",
         *(["      required: true"] if needed else []),
-        *([f"      pii: true  # {column.personal}; `masking:` hides it"] if column.personal else []),
+        *([f"      pii: true  # {comment(column.personal)}; `masking:` hides it"] if column.personal else []),
     ]
 
 
@@ -120,7 +132,7 @@ def _rules(entity: Entity) -> list[str]:
     lines = ["quality:", "  row_rules:"]
     for name, predicate, why in entity.rules:
         lines += [
-            f"    - name: {text(name)}  # {why}",
+            f"    - name: {text(name)}  # {comment(why)}",
             f"      sql: {json.dumps(predicate, ensure_ascii=False)}",
             "      nulls: pass",
             "      severity: warning",
@@ -130,12 +142,15 @@ def _rules(entity: Entity) -> list[str]:
 
 def _strategy(entity: Entity) -> list[str]:
     if not entity.merges:
-        lines = [f"  strategy: append  # {entity.strategy_why}"]
+        lines = [f"  strategy: append  # {comment(entity.strategy_why)}"]
         if entity.partition:
-            lines.append(f"  partition_by: [{text(entity.partition)}]  # {entity.partition_why}")
+            lines.append(f"  partition_by: [{text(entity.partition)}]  # {comment(str(entity.partition_why))}")
         return lines
     keys = ", ".join(text(name) for name in entity.key)
-    lines = [f"  strategy: merge  # {entity.strategy_why}", f"  primary_key: [{keys}]  # {entity.key_why}"]
+    lines = [
+        f"  strategy: merge  # {comment(entity.strategy_why)}",
+        f"  primary_key: [{keys}]  # {comment(entity.key_why)}",
+    ]
     if entity.operation is None:
         lines.append(f"  sequence_by: {text(str(entity.sequence))}")
     else:

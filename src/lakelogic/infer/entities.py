@@ -42,6 +42,7 @@ class Entity:
     partition: str | None = None
     partition_why: str | None = None
     rules: tuple[tuple[str, str, str], ...] = ()
+    nulls: tuple[str, ...] = ()  # texts that mean no value
 
     @property
     def name(self) -> str:
@@ -76,6 +77,7 @@ def infer(landing: Landing, rows: int) -> Entity:
     return Entity(
         landing, columns, seen.rows, seen.broken, key, why, sequence if key else None, operation, deletes, partition,
         partition_why, (*(rule for column in columns for rule in column.rules), *_orders(columns, seen)),
+        seen.nulls,
     )  # fmt: skip
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lakelogic.connectors.discover import discover, parquet_columns
+from lakelogic.connectors.discover import discover, parquet_columns, parquet_schemas
 from lakelogic.engines import text_reader
 from lakelogic.engines.base import Pinned
+from lakelogic.infer.columns import type_of
 from lakelogic.infer.landings import Landing
 from lakelogic.names import BROKEN
 from lakelogic.plan.nodes import Landed, Read
 from lakelogic.storage import parquet
 
 LEAST_PER_FILE = 100
+_NULL_WORDS = ("NA", "N/A", "n/a", "NULL", "null", "None", "-", "\\N", "NaN", "nan")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,7 @@ class Sample:
     files: list[int]
     declared: dict[str, str] = field(default_factory=dict)  # types that the files themselves tell
     broken: int = 0
+    nulls: tuple[str, ...] = ()  # texts that mean no value
 
     @property
     def rows(self) -> int:
@@ -53,7 +56,21 @@ def sample(landing: Landing, rows: int) -> Sample:
             for name, values in found.columns.items():
                 value = row[name]
                 values.append(None if value is None or value == "" else str(value))
-    return Sample(found.columns, found.files, {}, broken)
+    nulls = _null_words(found.columns) if landing.format in ("csv", "tsv") else ()
+    columns_ = {name: [None if value in nulls else value for value in values] for name, values in found.columns.items()}
+    return Sample(columns_, found.files, {}, broken, nulls)
+
+
+def _null_words(columns: Mapping[str, Sequence[str | None]]) -> tuple[str, ...]:
+    """Words for no value that stand in a column whose other values are no words: in `NA,1,2` a number is missing."""
+    found: set[str] = set()
+    for name, values in columns.items():
+        there = {value for value in values if value is not None}
+        words = there & set(_NULL_WORDS)
+        rest = [value for value in values if value is not None and value not in _NULL_WORDS]
+        if words and rest and type_of(name, rest)[0] != "string":
+            found |= words
+    return tuple(word for word in _NULL_WORDS if word in found)
 
 
 def _rows(
@@ -75,7 +92,7 @@ def _rows(
 
 
 def _of_parquet(landing: Landing, share: int) -> Sample:
-    columns = {column.name: column.type for column in parquet_columns(landing.files)}
+    columns = {column.name: column.type for column in parquet_columns(parquet_schemas(landing.files))}
     found = Sample({name: [] for name in columns}, [], {name: str(kind) for name, kind in columns.items()})
     for number, path in enumerate(landing.files):
         left = share

@@ -18,6 +18,7 @@ Dialect: TypeAlias = Literal["sqlite", "postgresql"]
 
 _KINDS: Final[Mapping[str, str]] = dict(RUN_COLUMNS) | {
     "input": "json",
+    "staged": "json",
     "created_at": "instant",
     "acquired_at": "instant",
     "expires_at": "instant",

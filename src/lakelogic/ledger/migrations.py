@@ -153,6 +153,62 @@ MIGRATIONS: tuple[Migration, ...] = (
         "counts of many runs without reading them",
         ("CREATE INDEX runs_by_facets ON runs (status, dataset, layer, domain, engine, started_at)",),
     ),
+    Migration(
+        7,
+        "what a run has staged, before its first commit",
+        ("ALTER TABLE intents ADD COLUMN run_id TEXT", "ALTER TABLE intents ADD COLUMN staged {json}"),
+    ),
+    Migration(
+        8,
+        "what is hidden while a contract is broken",
+        (
+            """
+            CREATE TABLE known_columns (
+                dataset TEXT NOT NULL PRIMARY KEY, file TEXT NOT NULL, domain TEXT, target TEXT, facts {json},
+                seen_at {instant} NOT NULL
+            )
+            """,
+        ),
+    ),
+    Migration(
+        9,
+        "what a file held, and up to which version a table was read",
+        ("ALTER TABLE inputs ADD COLUMN content TEXT",),
+    ),
+    Migration(
+        10,
+        "what a run found, why it failed, and what it said",
+        (
+            "ALTER TABLE runs ADD COLUMN findings {json}",
+            "ALTER TABLE runs ADD COLUMN error {json}",
+            """
+            CREATE TABLE run_log (
+                run_id TEXT NOT NULL, seq BIGINT NOT NULL, at {instant} NOT NULL, kind TEXT NOT NULL, body TEXT,
+                PRIMARY KEY (run_id, seq)
+            )
+            """,
+        ),
+    ),
+    Migration(
+        11,
+        "progress of a dataset towards each of its targets",
+        (
+            """
+            CREATE TABLE batches_of_targets (
+                batch_id TEXT NOT NULL, dataset TEXT NOT NULL, contract_fingerprint TEXT,
+                finished_at {instant} NOT NULL, run_id TEXT NOT NULL, status TEXT NOT NULL,
+                PRIMARY KEY (dataset, batch_id)
+            )
+            """,
+            """
+            INSERT INTO batches_of_targets (batch_id, dataset, contract_fingerprint, finished_at, run_id, status)
+            SELECT batch_id, dataset, contract_fingerprint, finished_at, run_id, status FROM batches
+            """,
+            "DROP TABLE batches",
+            "ALTER TABLE batches_of_targets RENAME TO batches",
+            "ALTER TABLE sequences ADD COLUMN head TEXT",
+        ),
+    ),
 )
 
 NEWEST = MIGRATIONS[-1].number

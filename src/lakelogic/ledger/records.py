@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
 
 Status: TypeAlias = Literal["succeeded", "failed", "gated", "held_back", "skipped", "no_new_data", "partial"]
 STATUSES: Final[tuple[str, ...]] = get_args(Status)
@@ -73,6 +73,8 @@ class RunRecord:
     cost_currency: str | None = None
     lakelogic_version: str | None = None
     account: Json = None
+    findings: Json = None  # why rows are bad and where one lies, warnings, drift, what became of good rows
+    error: Json = None  # what stopped it: code, message, hint, place, and the diagnostics of a contract
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:
@@ -81,6 +83,15 @@ class RunRecord:
             value = getattr(self, name)
             if kind == "instant" and value is not None and value.tzinfo is None:
                 raise ValueError(f"{name} of a run must have a time zone")
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """One thing that a run said."""
+
+    at: datetime
+    kind: str
+    body: str | None
 
 
 Kind: TypeAlias = Literal["text", "instant", "integer", "double", "json"]
@@ -98,7 +109,7 @@ RUN_COLUMNS: Final[Mapping[str, Kind]] = {
     "service_levels": "json", "schema_drift": "json", "files": "integer", "bytes_read": "integer",
     "bytes_written": "integer", "target": "text", "target_version": "integer", "quarantine_target": "text",
     "quarantine_version": "integer", "estimated_cost": "double", "cost_currency": "text", "lakelogic_version": "text",
-    "account": "json",
+    "account": "json", "findings": "json", "error": "json",
 }  # fmt: skip
 
 
@@ -106,7 +117,9 @@ RUN_COLUMNS: Final[Mapping[str, Kind]] = {
 class Intent:
     """What a run is about to do, written before it does it, so that another process can finish it.
 
-    `n` is the number of the commit on both sides of the target; `input` is the pinned input as JSON.
+    `n` is the number of the commit on both sides of the target; `input` is the pinned input as JSON. `run_id` names
+    the folders it stages into. `staged` is the staged record (`run/staged.py`), written before the first commit:
+    with it the batch is finished without looking at its input again, without it nothing of the batch is visible.
     """
 
     batch_id: str
@@ -118,15 +131,36 @@ class Intent:
     engine: str
     created_at: datetime | None = None  # set by the ledger
     state: IntentState = "open"
+    run_id: str | None = None
+    staged: Json = None
 
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """A file as it was read: another size or modification time (nanoseconds) makes it another input."""
+    """A file as it was read: another size or modification time (nanoseconds) makes it another input.
+
+    `content` is a digest of what it held, where the contract compares that. A table is remembered in the same way, by
+    its place: `content` is `table:` and its own id, `size` the version up to which it was read. A `size` of -1 says
+    that only some of the rows were read.
+    """
 
     path: str
     size: int
     mtime_ns: int
+    content: str | None = None
+    batch_id: str | None = None  # the batch that read it, as the ledger tells; not set by whoever records
+
+    TABLE: ClassVar[str] = "table:"
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it is a table, read up to a version."""
+        return self.content is not None and self.content.startswith(self.TABLE)
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """What tells two versions of a file apart, by its listing."""
+        return self.size, self.mtime_ns
 
 
 @dataclass(frozen=True, slots=True)

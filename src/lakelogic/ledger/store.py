@@ -13,10 +13,26 @@ from lakelogic import clock
 from lakelogic.errors import Blocked, LedgerError, NotFound, UsageError
 from lakelogic.ledger import migrations
 from lakelogic.ledger.database import Connection, Database, MissingTable, open_database
-from lakelogic.ledger.records import PUBLISHED, RUN_COLUMNS, Act, Held, InputFile, Intent, Lease, RunRecord
+from lakelogic.ledger.records import (
+    PUBLISHED,
+    RUN_COLUMNS,
+    Act,
+    Held,
+    InputFile,
+    Intent,
+    Json,
+    Lease,
+    LogLine,
+    RunRecord,
+)
 
 _PUBLISHED = "status IN (" + ", ".join(f"'{status}'" for status in sorted(PUBLISHED)) + ")"
-_NEWEST_FIRST = "ORDER BY started_at DESC, run_id DESC"
+_NEWEST_FIRST = "ORDER BY started_at DESC, runs.run_id DESC"
+# A batch that is finished and was not withheld is in the table, also where its run broke a promise and failed.
+_IN_TABLE = "batches.status <> 'gated'"
+_PUBLISHED_TO = (
+    f"FROM batches JOIN runs ON runs.run_id = batches.run_id WHERE batches.dataset = :dataset AND {_IN_TABLE}"
+)
 
 
 def open_ledger(place: str | os.PathLike[str]) -> Ledger:
@@ -88,14 +104,30 @@ class Ledger:
             found = connection.rows("SELECT last_n FROM sequences WHERE dataset = :dataset", dataset=dataset)
         return int(found[0]["last_n"]) if found else 0
 
-    def begin(self, intent: Intent) -> Intent:
-        """Write down what is about to be done. Older open intents of the dataset are abandoned.
+    def head(self, progress: str) -> str | None:
+        """The newest commit to the table, by its batch, up to which the ledger is known to hold all of them."""
+        with self._database.read() as connection:
+            found = connection.rows("SELECT head FROM sequences WHERE dataset = :dataset", dataset=progress)
+        return found[0]["head"] if found else None
 
-        The caller holds the lease of the target and has dealt with `open_intent` before.
+    def compared(self, progress: str, batch_id: str | None) -> None:
+        """The ledger holds every commit of the table up to this batch."""
+        with self._database.write(f"dataset:{progress}") as connection:
+            self._put_head(connection, progress, batch_id)
+
+    def begin(self, intent: Intent) -> Intent:
+        """Write down what is about to be done. Older open intents of the dataset that staged nothing are abandoned.
+
+        The caller holds the lease of the target and has dealt with `open_intents` before.
         """
         begun = replace(intent, created_at=clock.now(), state="open")
         with self._database.write(f"dataset:{intent.dataset}") as connection:
-            self._close_intents(connection, intent.dataset, "abandoned")
+            connection.run(
+                "UPDATE intents SET state = 'abandoned' "
+                "WHERE dataset = :dataset AND target = :target AND state = 'open' AND staged IS NULL",
+                dataset=intent.dataset,
+                target=intent.target,
+            )
             connection.run(_insert("intents", *_names(Intent)), **_values(begun))
         return begun
 
@@ -108,6 +140,46 @@ class Ledger:
             )
         return Intent(**found[0]) if found else None
 
+    def open_intents(self, dataset: str, target: str) -> list[Intent]:
+        """What runs of this dataset began for a target and no run has finished, the oldest first."""
+        with self._database.read() as connection:
+            found = connection.rows(
+                "SELECT * FROM intents WHERE dataset = :dataset AND target = :target AND state = 'open' ORDER BY n",
+                dataset=dataset,
+                target=target,
+            )
+        return [Intent(**row) for row in found]
+
+    def intent_of(self, progress: str, batch_id: str) -> Intent | None:
+        """The newest intent of a batch, whatever became of it."""
+        with self._database.read() as connection:
+            found = connection.rows(
+                "SELECT * FROM intents WHERE dataset = :dataset AND batch_id = :batch_id ORDER BY n DESC LIMIT 1",
+                dataset=progress,
+                batch_id=batch_id,
+            )
+        return Intent(**found[0]) if found else None
+
+    def intents_with_files(self) -> list[Intent]:
+        """Every open intent: what it has staged, or is staging, nobody may delete."""
+        with self._database.read() as connection:
+            return [Intent(**row) for row in connection.rows("SELECT * FROM intents WHERE state = 'open'")]
+
+    def stage(self, dataset: str, n: int, staged: Json) -> None:
+        """Put the staged record beside its intent; `Blocked` where another run has given the intent up meanwhile."""
+        with self._database.write(f"dataset:{dataset}") as connection:
+            changed = connection.run(
+                "UPDATE intents SET staged = :staged WHERE dataset = :dataset AND n = :n AND state = 'open'",
+                staged=staged,
+                dataset=dataset,
+                n=n,
+            )
+        if not changed:
+            raise Blocked(
+                f"Another run of `{dataset}` has taken over while this one worked.",
+                hint="Nothing was published by this one. Run again: what is still new will be read.",
+            )
+
     def abandon(self, intent: Intent) -> None:
         """Nothing of this intent was committed and nobody will finish it."""
         with self._database.write(f"dataset:{intent.dataset}") as connection:
@@ -119,28 +191,36 @@ class Ledger:
 
     # What a run did
 
-    def finish(self, record: RunRecord, inputs: Sequence[InputFile], batch_id: str) -> None:
+    def finish(
+        self, record: RunRecord, inputs: Sequence[InputFile], batch_id: str, progress: str | None = None
+    ) -> None:
         """The run, the files it read, its batch and the end of its intent: all or nothing.
 
         The run may be `gated`: then pass no inputs, so that they are read again. Telling it twice changes nothing.
+        `progress` is the key under which the dataset's memory towards its target is kept, else the dataset's name.
         """
+        key = record.dataset if progress is None else progress
         if record.batch_id not in (None, batch_id):
             raise ValueError("the run record belongs to another batch")
         at = clock.now()
-        with self._database.write(f"dataset:{record.dataset}") as connection:
+        with self._database.write(f"dataset:{key}") as connection:
             self._put_run(connection, replace(record, batch_id=batch_id))
-            self._put_inputs(connection, record.dataset, inputs, batch_id, at)
-            connection.run("DELETE FROM batches WHERE batch_id = :batch_id", batch_id=batch_id)
+            self._put_inputs(connection, key, inputs, batch_id, at)
+            connection.run(
+                "DELETE FROM batches WHERE dataset = :dataset AND batch_id = :batch_id", dataset=key, batch_id=batch_id
+            )
             connection.run(
                 _insert("batches", "batch_id", "dataset", "contract_fingerprint", "finished_at", "run_id", "status"),
                 batch_id=batch_id,
-                dataset=record.dataset,
+                dataset=key,
                 contract_fingerprint=record.contract_fingerprint,
                 finished_at=record.finished_at or at,
                 run_id=record.run_id,
                 status=record.status,
             )
-            self._close_intents(connection, record.dataset, "done", batch_id)
+            self._close_intents(connection, key, "done", batch_id)
+            if record.status != "gated":
+                self._put_head(connection, key, batch_id)
 
     def record(self, run: RunRecord) -> None:
         """A run that committed nothing: failed, skipped, held back, no new data. Telling it twice keeps the last.
@@ -152,57 +232,133 @@ class Ledger:
             if not known or known[0]["status"] not in PUBLISHED:
                 self._put_run(connection, run)
 
+    def keep_log(self, run_id: str, said: Sequence[LogLine]) -> None:
+        """What a run said, line by line; telling it twice keeps the last."""
+        with self._database.write("run_log") as connection:
+            connection.run("DELETE FROM run_log WHERE run_id = :run_id", run_id=run_id)
+            for seq, line in enumerate(said, 1):
+                connection.run(
+                    _insert("run_log", "run_id", "seq", "at", "kind", "body"),
+                    run_id=run_id,
+                    seq=seq,
+                    at=line.at,
+                    kind=line.kind,
+                    body=line.body,
+                )
+
+    def log_of(self, run_id: str) -> list[LogLine]:
+        """What a run said, in order."""
+        with self._database.read() as connection:
+            found = connection.rows(
+                "SELECT at, kind, body FROM run_log WHERE run_id = :run_id ORDER BY seq", run_id=run_id
+            )
+        return [LogLine(**row) for row in found]
+
     # What was done before
 
     def seen(self, dataset: str) -> set[tuple[str, int, int]]:
         """The files that finished batches have read: path, size and modification time in nanoseconds."""
-        with self._database.read() as connection:
-            found = connection.rows("SELECT path, size, mtime_ns FROM inputs WHERE dataset = :dataset", dataset=dataset)
-        return {(file["path"], file["size"], file["mtime_ns"]) for file in found}
+        return {(file.path, file.size, file.mtime_ns) for file in self.inputs(dataset).values() if not file.is_table}
 
-    def forget(self, dataset: str) -> int:
-        """Let the next run of a dataset read everything again; how many files that are.
+    def inputs(self, dataset: str) -> dict[str, InputFile]:
+        """What finished batches have read, by path: of a file that was read several times, the last one."""
+        with self._database.read() as connection:
+            found = connection.rows(
+                "SELECT path, size, mtime_ns, content, batch_id FROM inputs WHERE dataset = :dataset "
+                "ORDER BY recorded_at",
+                dataset=dataset,
+            )
+        return {file["path"]: InputFile(**file) for file in found}
+
+    def batch_inputs(self, *names: str) -> dict[str, Any]:
+        """What each finished batch was about to read when it began, by batch; under any of these names."""
+        with self._database.read() as connection:
+            found = [
+                row
+                for name in names
+                for row in connection.rows(
+                    "SELECT batch_id, input FROM intents WHERE dataset = :dataset AND state = 'done'", dataset=name
+                )
+            ]
+        return {row["batch_id"]: row["input"] or {} for row in found}
+
+    def files_of(self, dataset: str) -> set[str]:
+        """The files that finished batches of a dataset have read, towards whichever target."""
+        with self._database.read() as connection:
+            found = connection.rows(
+                "SELECT path FROM inputs WHERE dataset = :dataset OR substr(dataset, 1, :length) = :lead",
+                dataset=dataset,
+                lead=f"{dataset}@",
+                length=len(dataset) + 1,
+            )
+        return {file["path"] for file in found}
+
+    def forget(self, progress: str, target: str) -> int:
+        """Let the next run of a dataset towards a target read everything again; how many files that are.
 
         Files, batches and open intents are forgotten, and a batch that waits for a decision is given up. Runs stay,
         and so does the count of commits: a number is never given out twice.
         """
-        with self._database.write(f"dataset:{dataset}") as connection:
-            known = connection.rows("SELECT path FROM inputs WHERE dataset = :dataset", dataset=dataset)
-            connection.run("DELETE FROM inputs WHERE dataset = :dataset", dataset=dataset)
-            connection.run("DELETE FROM batches WHERE dataset = :dataset", dataset=dataset)
-            self._close_intents(connection, dataset, "abandoned")
+        with self._database.write(f"dataset:{progress}") as connection:
+            known = connection.rows("SELECT path FROM inputs WHERE dataset = :dataset", dataset=progress)
+            connection.run("DELETE FROM inputs WHERE dataset = :dataset", dataset=progress)
+            connection.run("DELETE FROM batches WHERE dataset = :dataset", dataset=progress)
+            connection.run("UPDATE sequences SET head = NULL WHERE dataset = :dataset", dataset=progress)
+            self._close_intents(connection, progress, "abandoned")
             connection.run(
                 "UPDATE held SET state = 'discarded', decided_at = :decided_at, why = 'reset' "
-                "WHERE dataset = :dataset AND state = 'waiting'",
+                "WHERE target = :target AND state = 'waiting'",
                 decided_at=clock.now(),
-                dataset=dataset,
+                target=target,
             )
         return len(known)
 
-    def batch_done(self, batch_id: str) -> bool:
-        """Whether the good rows of this batch have been published."""
+    def batch_done(self, batch_id: str, progress: str) -> bool:
+        """Whether the good rows of this batch have been published to the target of a progress."""
         with self._database.read() as connection:
             return bool(
                 connection.rows(
-                    f"SELECT run_id FROM batches WHERE batch_id = :batch_id AND {_PUBLISHED}", batch_id=batch_id
+                    f"SELECT run_id FROM batches WHERE dataset = :dataset AND batch_id = :batch_id AND {_IN_TABLE}",
+                    dataset=progress,
+                    batch_id=batch_id,
                 )
             )
 
-    def last_published(self, dataset: str) -> RunRecord | None:
-        """The newest run of the dataset that published its good rows."""
+    def batches_done(self, progress: str) -> set[str]:
+        """The batches whose good rows have been published to the target of a progress."""
         with self._database.read() as connection:
             found = connection.rows(
-                f"SELECT * FROM runs WHERE dataset = :dataset AND {_PUBLISHED} {_NEWEST_FIRST} LIMIT 1", dataset=dataset
+                f"SELECT batch_id FROM batches WHERE dataset = :dataset AND {_IN_TABLE}", dataset=progress
+            )
+        return {row["batch_id"] for row in found}
+
+    def last_published(self, dataset: str, *, with_rows: bool = False) -> RunRecord | None:
+        """The newest run of the dataset that published its good rows; `with_rows`, one that had some."""
+        some = "AND counts_good > 0 " if with_rows else ""
+        with self._database.read() as connection:
+            found = connection.rows(
+                f"SELECT * FROM runs WHERE dataset = :dataset AND {_PUBLISHED} {some}{_NEWEST_FIRST} LIMIT 1",
+                dataset=dataset,
             )
         return RunRecord(**found[0]) if found else None
 
-    def watermark(self, dataset: str) -> str | None:
+    def published(self, progress: str, *, with_rows: bool = False) -> RunRecord | None:
+        """The newest run that published good rows of a dataset to a target; `with_rows`, one that had some."""
+        some = "AND counts_good > 0 " if with_rows else ""
+        with self._database.read() as connection:
+            found = connection.rows(
+                f"SELECT runs.* {_PUBLISHED_TO} {some}{_NEWEST_FIRST} LIMIT 1",
+                dataset=progress,
+            )
+        return RunRecord(**found[0]) if found else None
+
+    def watermark(self, progress: str) -> str | None:
         """The highest point that published runs have reached, as the newest of them that had one says."""
         with self._database.read() as connection:
             found = connection.rows(
-                f"SELECT watermark FROM runs WHERE dataset = :dataset AND {_PUBLISHED} AND watermark IS NOT NULL "
+                f"SELECT runs.watermark AS watermark {_PUBLISHED_TO} AND runs.watermark IS NOT NULL "
                 f"{_NEWEST_FIRST} LIMIT 1",
-                dataset=dataset,
+                dataset=progress,
             )
         return found[0]["watermark"] if found else None
 
@@ -262,18 +418,18 @@ class Ledger:
         with self._database.read() as connection:
             return [Act(**row) for row in connection.rows(query, **values)]
 
-    def hold(self, held: Held) -> None:
-        """Keep a batch for a decision. An older batch of the dataset that still waits is given up: this one follows."""
+    def hold(self, held: Held, followed: Sequence[str] = ()) -> None:
+        """Keep a batch for a decision. Those of the runs that are `followed` are given up: this one has their rows."""
         with self._database.write(f"dataset:{held.dataset}") as connection:
             connection.run("DELETE FROM held WHERE run_id = :run_id", run_id=held.run_id)
-            connection.run(
-                "UPDATE held SET state = 'discarded', decided_at = :decided_at, why = :why "
-                "WHERE dataset = :dataset AND target = :target AND state = 'waiting'",
-                decided_at=held.held_at,
-                why=f"followed by {held.run_id}",
-                dataset=held.dataset,
-                target=held.target,
-            )
+            for run_id in followed:
+                connection.run(
+                    "UPDATE held SET state = 'discarded', decided_at = :decided_at, why = :why "
+                    "WHERE run_id = :run_id AND state = 'waiting'",
+                    decided_at=held.held_at,
+                    why=f"followed by {held.run_id}",
+                    run_id=run_id,
+                )
             connection.run(_insert("held", *_names(Held)), **_values(held))
 
     def held(self, run_id: str) -> Held | None:
@@ -361,15 +517,18 @@ class Ledger:
         connection: Connection, dataset: str, inputs: Sequence[InputFile], batch_id: str, at: datetime
     ) -> None:
         files = [_values(file) | {"dataset": dataset} for file in dict.fromkeys(inputs)]
-        # A file may have been read before (a full load reads all again): the newest batch counts.
+        # A file may have been read before, as it is now or as it was: the newest batch counts.
+        connection.many("DELETE FROM inputs WHERE dataset = :dataset AND path = :path", files)
         connection.many(
-            "DELETE FROM inputs WHERE dataset = :dataset AND path = :path AND size = :size AND mtime_ns = :mtime_ns",
-            files,
-        )
-        connection.many(
-            _insert("inputs", "dataset", "path", "size", "mtime_ns", "batch_id", "recorded_at"),
+            _insert("inputs", "dataset", "path", "size", "mtime_ns", "content", "batch_id", "recorded_at"),
             [file | {"batch_id": batch_id, "recorded_at": at} for file in files],
         )
+
+    @staticmethod
+    def _put_head(connection: Connection, progress: str, batch_id: str | None) -> None:
+        put = "UPDATE sequences SET head = :head WHERE dataset = :dataset"
+        if not connection.run(put, head=batch_id, dataset=progress):
+            connection.run(_insert("sequences", "dataset", "last_n", "head"), dataset=progress, last_n=0, head=batch_id)
 
     @staticmethod
     def _close_intents(connection: Connection, dataset: str, state: str, batch_id: str | None = None) -> None:

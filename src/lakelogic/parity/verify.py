@@ -61,6 +61,9 @@ class Verified:
     difference: Difference | None
 
 
+ENOUGH = 3  # one of so many made-up rows must be good
+
+
 def verify(
     loaded: Loaded,
     engines: Sequence[Engine],
@@ -94,6 +97,14 @@ def verify(
     first = outcomes[0]
     if first.refused:
         raise UnsupportedError(f"Every engine refuses the contract: {first.refused}")
+    judged = len(first.good) + len(first.bad) + sum(first.lost.values())
+    if (judged - len(first.bad)) * ENOUGH < judged:
+        raise UsageError(
+            f"{len(first.bad)} of {judged} made-up rows were bad: what happens to good rows was hardly tried, and "
+            "nothing is certified.",
+            hint="Declare types, accepted_values, pattern, min and max of the fields, so that rows can be made up that "
+            "pass the rules.",
+        )
     certificate = Certificate(
         contract.dataset_name,
         fingerprint(loaded),
@@ -112,7 +123,7 @@ def verify(
 def _source(contract: Contract, catalog: LocalCatalog, engine: Engine) -> SourceColumns:
     """The source's own columns where it can be reached; otherwise the model's fields."""
     try:
-        slice_ = window.pin_source(contract, catalog, set())
+        slice_ = window.pin_source(contract, catalog)
         if slice_.pinned.files or slice_.pinned.table:
             return window.look(contract, slice_, engine)
     except SourceError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,10 +16,11 @@ from lakelogic.contract.load import Loaded, examine
 from lakelogic.contract.packs import PackChoice
 from lakelogic.contract.surroundings import Documents
 from lakelogic.errors import CompileError, Diagnostic, LoadError
-from lakelogic.plan import publish, shape, steps, verdicts
+from lakelogic.plan import absence, publish, shape, steps, unseen, verdicts
 from lakelogic.plan.codes import CLEAR, NOT_YET
 from lakelogic.plan.datasets import Checks, checks
 from lakelogic.plan.days import Days
+from lakelogic.plan.deleted import Deleted, leave_out
 from lakelogic.plan.evolve import LandedDrift
 from lakelogic.plan.links import known_links
 from lakelogic.plan.masked import check_masks
@@ -30,9 +31,11 @@ from lakelogic.plan.spelling import as_stored
 from lakelogic.plan.state import State, Trouble
 from lakelogic.plan.strategies import batch
 from lakelogic.plan.strategies import checks as strategy_checks
+from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.sql.expressions import Expression, call, convert
 from lakelogic.sql.problems import NO_COLUMN, nearest_or_all
 from lakelogic.sql.types import STRING, Type
+from lakelogic.sql.undeclared import named
 
 TEXT_FORMATS = ("csv", "tsv", "json", "ndjson")
 
@@ -44,6 +47,8 @@ class SourceColumns:
     format: str
     columns: tuple[Landed, ...]
     options: Mapping[str, object] = field(default_factory=dict)
+    lacks: absence.Lacks = field(default_factory=absence.Lacks)  # which rows lack which of the columns
+    deleted: Deleted | None = None  # how rows of a table are marked as deleted
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +95,20 @@ def compile_contract(
         contract.source.resolved_format or "parquet", tuple(Landed(name, STRING) for name in types)
     )
     _links(state, contract, links)
-    unknown = shape.land(state, contract, assumed.columns)
+    state.model = tuple(declared.name.lower() for declared in contract.model.fields)
+    state.has_header = assumed.format not in absence.WITHOUT_HEADER
+    mark = assumed.deleted.column if assumed.deleted is not None and contract.source.include_deleted else None
+    unknown = shape.land(state, contract, assumed.columns, mark=mark)
+    given = {name for step in contract.transformations for name in steps.gives(step, state)}
+    state.aside = unseen.aside(contract, unknown, given)
+    if assumed.format in TEXT_FORMATS and source is not None:
+        fields = {name.lower() for name in types}
+        state.undeclared = {one.name for one in assumed.columns if one.type.is_text and one.name.lower() not in fields}
+    absence.note_landed(state, (column.name for column in assumed.columns), assumed.lacks)
     landed_scope = dict(state.scope)
     is_text = assumed.format in TEXT_FORMATS
+    if not contract.source.include_deleted:
+        leave_out(state, assumed.deleted, assumed.columns)
     if days is not None:
         _leave_out(state, *days)
     if is_text:
@@ -104,11 +120,10 @@ def compile_contract(
     post = [(index, step) for index, step in enumerate(contract.transformations) if step.phase == "post"]
     for index, step in enumerate(contract.transformations):
         if step.phase == "pre" and type(step) in steps.COMPILE:
+            absence.lend(state, contract, types, step, _made_from(contract, index, state))
             _apply(state, step, index, reserved)
     later = {
-        name: step_name(step, f"transformations[{index}]")
-        for index, step in post
-        for name in steps.makes(step, state.known_links)
+        name: step_name(step, f"transformations[{index}]") for index, step in post for name in steps.makes(step, state)
     }
     verdicts.show_declared(state, contract, types, landed=True)
     before = verdicts.judge_before(state, contract, types, unknown, later)
@@ -129,15 +144,25 @@ def compile_contract(
     good = _good_columns(state, contract, types, before)
     strategy_checks.check_columns(state, contract, good)
     batch.mark_deletions(state, contract, good)
+    absence.mark(state, contract, good)
     if is_text:
         verdicts.show_lines(state, landed_scope)
     made = as_stored(publish.publish(state, contract, good, stamps, rows), stored or {})
     strategy_checks.check_layout(contract, {c.name: c.type for c in made.columns if c.on_good}, trouble)
-    asker = Asker(contract.dataset_name, stamps.at, trouble, contract.dialect, state.known_links, state.unread_links)
+    asker = Asker(
+        contract.dataset_name,
+        stamps.at,
+        trouble,
+        contract.dialect,
+        state.known_links,
+        state.unread_links,
+        frozenset(name for name, value in good.items() if named(value, state.undeclared) is not None),
+    )
     dataset_rules = checks(contract, made.columns, asker)
     check_masks(contract, {mask.column.lower(): mask.strategy for mask in made.masks}, dataset_rules, trouble)
     if trouble.errors:
         raise CompileError(_distinct(trouble.found))
+    drift = replace(before.landed, aside=tuple(name for name in state.scope if name in state.aside))
     plan = Plan(
         dataset=contract.dataset_name,
         read=Read("source", assumed.format, assumed.columns, dict(assumed.options)),  # type: ignore[arg-type]
@@ -148,7 +173,7 @@ def compile_contract(
         fates=tuple(state.fates),
         reasons=tuple(state.reasons),
     )
-    return Compiled(plan, dataset_rules, tuple(_distinct(trouble.found)), before.landed)
+    return Compiled(plan, dataset_rules, tuple(_distinct(trouble.found)), drift)
 
 
 def load_checked(
@@ -197,6 +222,13 @@ def _apply(state: State, step: Any, index: int, reserved: frozenset[str]) -> Non
     state.cover()
 
 
+def _made_from(contract: Contract, index: int, state: State) -> set[str]:
+    """The columns that a step or one after it makes anew."""
+    following = [step for step in contract.transformations if step.phase == "post"]
+    following += [step for step in contract.transformations[index:] if step.phase == "pre"]
+    return {name for step in following for name in steps.makes(step, state)}
+
+
 def _summary(step: Any) -> str:
     written = step.model_dump(mode="json", exclude_unset=True, exclude={"kind", "phase", "name", "dialect"})
     if set(written) == {"sql"}:
@@ -206,14 +238,23 @@ def _summary(step: Any) -> str:
 
 def _links(state: State, contract: Contract, links: Mapping[str, SourceColumns] | None) -> None:
     looked_at = {name: (found.format, found.columns, found.options) for name, found in (links or {}).items()}
-    state.known_links = known_links(state, contract.links, looked_at)
+    wanted = {link.name for link in contract.links if not link.include_deleted}
+    deleted = {name: found.deleted for name, found in (links or {}).items() if name in wanted}
+    state.known_links = known_links(state, contract.links, looked_at, deleted)
     state.unread_links = frozenset(link.name for link in contract.links) - frozenset(looked_at)
 
 
 def _check_settings(contract: Contract, trouble: Trouble) -> None:
     source = contract.source
-    if source.load_mode != "full" and source.path and source.resolved_type in ("table", "delta", "iceberg"):
-        message = f"load_mode {source.load_mode} over a table is not available yet."
+    over_table = bool(source.path) and source.resolved_type in ("table", "delta", "iceberg")
+    kind = strategy_of(contract).kind
+    if source.watermark_strategy == ("manifest" if over_table else "delta_version"):
+        known, read = ("files", "a table") if over_table else ("versions of a table", "files")
+        message = f"`watermark_strategy: {source.watermark_strategy}` knows {known}, and this source is {read}."
+        trouble.add(NOT_YET, message, "source.watermark_strategy", "leave it out: `pipeline_log` knows both")
+    follows = source.load_mode == "incremental" and kind in ("append", "merge", "scd2")
+    if over_table and source.load_mode != "full" and not follows:
+        message = f"load_mode {source.load_mode} over a table is not available yet for {kind}."
         trouble.add(NOT_YET, message, "source.load_mode", "leave it out: a table that is unchanged is not read again")
     elif source.load_mode != "full" and source.watermark_field:
         message = f"`watermark_field` with load_mode {source.load_mode} is not available yet."
@@ -236,7 +277,8 @@ def _good_columns(
 ) -> dict[str, Expression]:
     """Model fields first, in their order and types; then everything else, as it stands.
 
-    Where unknown fields make a row bad, no good row has a value in them: they are no columns of the table.
+    Where unknown fields make a row bad, no good row has a value in them: they are no columns of the table. Nor is what
+    is kept aside.
     """
     good: dict[str, Expression] = {}
     empty = before.landed.unknown if contract.schema_policy.unknown_fields == "quarantine" else {}
@@ -245,7 +287,7 @@ def _good_columns(
         if value is not None:
             good[declared.name] = convert(value, types[declared.name])
     for name, value in state.scope.items():
-        if name in empty and value == before.settled.get(name):
+        if name in state.aside or (name in empty and value == before.settled.get(name)):
             continue
         if name not in good and not name.startswith(names.INTERNAL):
             good[name] = value

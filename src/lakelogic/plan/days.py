@@ -49,6 +49,15 @@ class Days:
         day = day_of(value)
         return both(holds(call("ge", day, Literal(self.first, DATE))), holds(call("le", day, Literal(self.last, DATE))))
 
+    def meets(self, other: Days) -> bool:
+        """Whether they have a day in common."""
+        return self.first <= other.last and other.first <= self.last
+
+    def may_hold(self, value: Any) -> bool:
+        """Whether a plain value falls on one of the days."""
+        day = plain_day(value)
+        return day is not None and day in self
+
     def as_dict(self) -> dict[str, str]:
         """As plain data."""
         return {"first": self.first.isoformat(), "last": self.last.isoformat()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any, Literal
 
 from lakelogic.contract.materialization import Evolution, Strategy
@@ -59,14 +60,29 @@ class LandedDrift:
     unknown: Mapping[str, Type] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
     changed: tuple[Changed, ...] = ()  # old: as declared; new: as it landed
+    aside: tuple[str, ...] = ()  # unknown columns that are not published, because fields are masked
+
+    @property
+    def suggestions(self) -> dict[str, str]:
+        """For fields that did not come, the column that nobody declared and that is called almost alike."""
+        unknown = {name.lower(): name for name in self.unknown}
+        found: dict[str, str] = {}
+        for name in self.missing:
+            if near := get_close_matches(name.lower(), list(unknown), n=1, cutoff=0.6):
+                found[name] = unknown[near[0]]
+        return found
 
     def as_dict(self) -> dict[str, Any]:
         """As reports and the ledger keep it; nothing where the model was met."""
         found: dict[str, Any] = {}
         if self.unknown:
             found["added"] = {name: str(type_) for name, type_ in self.unknown.items()}
+        if self.aside:
+            found["aside"] = list(self.aside)
         if self.missing:
             found["missing"] = list(self.missing)
+        if suggestions := self.suggestions:
+            found["suggestions"] = suggestions
         if self.changed:
             found["changed"] = {c.name: {"old": str(c.old), "new": str(c.new)} for c in self.changed}
         return found

@@ -109,6 +109,24 @@ def column_origins(plan: Plan) -> dict[str, Origins]:
     return found
 
 
+def bad_origins(plan: Plan) -> dict[str, Origins]:
+    """The origins of every column that bad rows have: scratch columns stand there that good rows no longer have."""
+    frame: _Frame = {column.name: (Origin(Plan.SOURCE, column.name, "copied"),) for column in plan.read.columns}
+    frames = _Frames(plan.links)
+    shown = {column.name for column in plan.columns if column.on_bad}
+    found: dict[str, Origins] = {}
+    for account in plan.accounts:
+        frame = _through(account, frame, frames)
+        # A verdict decides on which side a row is, not what stands in it.
+        values = {name: origins for name, origins in frame.items() if not name.startswith(("~bad", "~note"))}
+        for made in account.publish.values:
+            name = made.name.removeprefix("~bad:")
+            if made.name in shown and not name.startswith((names.INTERNAL, names.RESERVED_PREFIX)):
+                known = found.get(name, ())
+                found[name] = _distinct([*known, *_made(made.value, values, "publish", quiet=True)])
+    return found
+
+
 def _through(account: Account, frame: _Frame, frames: _Frames) -> _Frame:
     if account.opening is not None:
         frame = _opened(account.opening, frame, frames)

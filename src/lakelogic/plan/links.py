@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lakelogic.plan.codes import NO_LINK
+from lakelogic.plan.deleted import Deleted, living
 from lakelogic.plan.nodes import Assignment, Join, Landed, Link, Node, Read, Rollup, RowWise
 from lakelogic.plan.state import State, holds
 from lakelogic.sql.bind import Binder, condition, scope_of
@@ -35,9 +36,15 @@ class KnownLink:
 
 
 def known_links(
-    state: State, links: Sequence[object], landed: Mapping[str, tuple[str, tuple[Landed, ...], Mapping[str, object]]]
+    state: State,
+    links: Sequence[object],
+    landed: Mapping[str, tuple[str, tuple[Landed, ...], Mapping[str, object]]],
+    deleted: Mapping[str, Deleted | None] | None = None,
 ) -> dict[str, KnownLink]:
-    """The links of a contract by name, filters bound; `landed` gives format, columns and options of each."""
+    """The links of a contract by name, filters bound; `landed` gives format, columns and options of each.
+
+    `deleted` tells of links whose deleted rows do not count how these are marked.
+    """
     known: dict[str, KnownLink] = {}
     for index, link in enumerate(links):
         name: str = link.name  # type: ignore[attr-defined]
@@ -52,6 +59,7 @@ def known_links(
                 kept = condition(bound, "A filter")
             except SqlProblems as trouble:
                 state.trouble.sql(trouble.problems, f"links[{index}].filter")
+        kept = living((deleted or {}).get(name), columns, kept)
         only = {column.lower() for column in link.columns}  # type: ignore[attr-defined]
         if only:
             missing = only - {column.name.lower() for column in columns}

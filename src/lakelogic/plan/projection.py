@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, product
+from math import prod
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -101,7 +102,7 @@ def _star(star: exp.Star, table: str, known: Tables, binder: Binder) -> list[Ite
     columns = known.star(table)
     left_out = {column.name.lower() for column in (star.args.get("except_") or star.args.get("except") or [])}
     folded = {name.lower() for name in columns}
-    for name in sorted(left_out - folded - names.RESERVED):
+    for name in sorted(left_out - folded - names.RESERVED - names.STAMPS):
         raise refuse(NO_COLUMN, f"There is no column `{name}` to leave out.", nearest_or_all(name, list(columns)))
     if star.args.get("rename"):
         raise refuse(BAD_ARGUMENTS, "`* RENAME` is not portable.", "write `* EXCEPT (a), a AS b`")
@@ -137,6 +138,7 @@ def grouping_sets(tree: exp.Select, known: Tables, items: list[Item]) -> tuple[K
     for name in ("rollup", "cube"):
         for part in clause.args.get(name) or ():
             if not part.expressions:  # GROUP BY a, b WITH ROLLUP
+                _refuse_many(len(places) + 1 if name == "rollup" else 2 ** len(places))
                 return keys, tuple(_prefixes(places) if name == "rollup" else _subsets(places))
             special.append(part)
     listed = clause.args.get("grouping_sets") or ()
@@ -144,14 +146,30 @@ def grouping_sets(tree: exp.Select, known: Tables, items: list[Item]) -> tuple[K
         # GROUP BY a, b GROUPING SETS (…): the sets alone say what is grouped.
         places = []
     special += listed
+    _refuse_many(prod(_size(part) for part in special))
     for part in special:
         parts.append(_sets(part, keys, known, items))
     if not special:
         return keys, None
     found = [tuple(dict.fromkeys(chain(places, *chosen))) for chosen in product(*parts)]
-    if len(found) > _MOST_SETS:
-        raise refuse(BAD_ARGUMENTS, f"GROUP BY makes {len(found)} sets; {_MOST_SETS} is the most.")
     return keys, tuple(found)
+
+
+def _size(part: exp.Expression) -> int:
+    """How many sets a part of GROUP BY makes, told before they are made: each column of a CUBE doubles them."""
+    if isinstance(part, exp.Cube):
+        return int(2 ** len(part.expressions))
+    if isinstance(part, exp.Rollup):
+        return len(part.expressions) + 1
+    if isinstance(part, exp.GroupingSets):
+        return sum(_size(inner) for inner in part.expressions)
+    return 1
+
+
+def _refuse_many(sets: int) -> None:
+    if sets > _MOST_SETS:
+        hint = "name the sets that somebody reads: GROUPING SETS ((a, b), (a))"
+        raise refuse(BAD_ARGUMENTS, f"GROUP BY makes {sets:,} sets; {_MOST_SETS} is the most.", hint)
 
 
 def _is_aggregated(value: Expression) -> bool:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from lakelogic import names
 from lakelogic.contract.document import Contract
+from lakelogic.contract.fields import Field
 from lakelogic.plan.codes import REDACTED
+from lakelogic.plan.flows import Flows, tied
 from lakelogic.plan.nodes import Account, Assignment, Mask, Publish, Published
 from lakelogic.plan.shape import legible
-from lakelogic.plan.state import OpenAccount, State, both
-from lakelogic.plan.taints import strictest
-from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, convert, text
+from lakelogic.plan.state import OpenAccount, Snapshot, State, both, present
+from lakelogic.plan.taints import Taint, changed, strictest
+from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, columns_of, convert, text
 from lakelogic.sql.types import BIGINT, BOOLEAN, INT, NULL, STRING, TIMESTAMP, Type, array
 
 BAD_PREFIX = "~bad:"  # a column whose type on the bad side differs from the good side's
@@ -79,35 +82,107 @@ def publish(
     """Write the last projection of every account; `good` are the logical columns of a good row at the end."""
     last = state.account(state.fate)
     accounts = [*state.closed, last]
+    flows = _flows(state, accounts)
     masks = _masks(state, contract, accounts, good)
+    bad_masks = {**_revealing(state, contract, accounts, good, flows), **masks}
+    accounts = [_without(account, state.aside - bad_masks.keys()) for account in accounts]
+    state.closed, last = accounts[:-1], accounts[-1]
     good_values = {name: _shown(value, name, masks) for name, value in good.items()}
-    bad_types = _bad_types(accounts, masks)
-    layout = _layout(contract, state, good_values, bad_types, accounts, stamps)
+    bad_types = _bad_types(accounts, bad_masks)
+    apart = frozenset(name for name in bad_masks if name not in masks)
+    layout = _layout(contract, state, good_values, bad_types, accounts, stamps, apart)
     projected = [
         Account(
             account.opening,
             account.nodes,
-            _projection(state, layout, account, good_values if account is last else {}, masks, contract, stamps, rows),
+            _projection(
+                state, layout, account, good_values if account is last else {}, bad_masks, contract, stamps, rows
+            ),
         )
         for account in accounts
     ]
     staged_masks = [
         Mask(column.name, mask.strategy, mask.format)
         for column in layout
-        if (mask := masks.get(column.name.removeprefix(BAD_PREFIX))) is not None
+        if (mask := (masks if column.on_good else bad_masks).get(column.name.removeprefix(BAD_PREFIX))) is not None
     ]
     if rows.encrypts_raw:
         staged_masks.append(Mask(names.RAW_ROW, "encrypt"))
     return Columns(tuple(layout), tuple(staged_masks), tuple(projected))
 
 
+def _without(account: OpenAccount, aside: AbstractSet[str]) -> OpenAccount:
+    """Nobody has looked at what is kept aside: bad rows tell only that it was there."""
+    if not aside:
+        return account
+    snapshots = tuple(
+        Snapshot(
+            snapshot.verdicts,
+            {
+                name: Call("case", (present(value), text("***"), Literal(None, STRING)), STRING)
+                if name in aside
+                else value
+                for name, value in snapshot.scope.items()
+            },
+        )
+        for snapshot in account.snapshots
+    )
+    return replace(account, snapshots=snapshots)
+
+
+def _flows(state: State, accounts: Sequence[OpenAccount]) -> Flows:
+    """How values flow, where there is something to hide; what conditions tie to masked values is masked from here."""
+    flows = Flows(state.links)
+    if state.masked:
+        for account in accounts:
+            flows.follow([*([account.opening] if account.opening is not None else []), *account.nodes])
+        state.taints |= tied(flows, state.ties, state.taints)
+    return flows
+
+
+def _revealing(
+    state: State,
+    contract: Contract,
+    accounts: Sequence[OpenAccount],
+    good: Mapping[str, Expression],
+    flows: Flows,
+) -> dict[str, Mask]:
+    """Columns of bad rows that a masked field is made of: they show what it hides, so they are hidden like it.
+
+    A field of the model that good rows show in clear is shown in clear here too, and so is what says `pii: false`.
+    """
+    scopes = [good, *(snapshot.scope for account in accounts for snapshot in account.snapshots)]
+    hidden: dict[str, list[Taint]] = {}
+    for scope in scopes:
+        for name, value in scope.items():
+            if (mask := state.masked.get(name.lower())) is not None:
+                for origin in flows.origins(columns_of(value)):
+                    hidden.setdefault(origin, []).append(changed(Taint(mask)))
+    found: dict[str, Mask] = {}
+    for scope in scopes[1:]:
+        for name, value in scope.items():
+            declared = contract.model.field(name)
+            if name.startswith(names.INTERNAL) or name.lower() in state.masked or _is_clear(declared):
+                continue
+            if declared is not None and name in good and columns_of(good[name]) == columns_of(value):
+                continue
+            taints = [taint for read in sorted(columns_of(value)) for taint in hidden.get(read, ())]
+            if taints:
+                mask = replace(strictest(taint.mask for taint in taints), column=name)
+                found[name] = strictest([mask, *([found[name]] if name in found else [])])
+    return found
+
+
+def _is_clear(declared: Field | None) -> bool:
+    """Whether the contract says of a field that it carries nothing personal."""
+    return declared is not None and "pii" in declared.model_fields_set and not declared.pii
+
+
 def _masks(
     state: State, contract: Contract, accounts: Sequence[OpenAccount], good: Mapping[str, Expression]
 ) -> dict[str, Mask]:
     """Logical column → mask: declared, or inherited from a masked column it was made of."""
-    clear = {
-        declared.name for declared in contract.model.fields if "pii" in declared.model_fields_set and not declared.pii
-    }
+    clear = {declared.name for declared in contract.model.fields if _is_clear(declared)}
     found: dict[str, Mask] = {}
     scopes = [snapshot.scope for account in accounts for snapshot in account.snapshots]
     for scope in (good, *scopes):
@@ -169,11 +244,12 @@ def _layout(
     bad_types: Mapping[str, Type],
     accounts: Sequence[OpenAccount],
     stamps: Stamps,
+    apart: frozenset[str],
 ) -> list[Published]:
     layout: list[Published] = []
     for name, value in good.items():
         type_ = STRING if value.type == NULL else value.type
-        layout.append(Published(name, type_, True, bad_types.get(name) == type_))
+        layout.append(Published(name, type_, True, bad_types.get(name) == type_ and name not in apart))
     for name, type_ in bad_types.items():
         if name not in good:
             layout.append(Published(name, type_, False, True))
@@ -224,8 +300,10 @@ def _projection(
             value = file
         elif column.name == names.DELETE:
             value = good.get(names.DELETE, Literal(False, BOOLEAN))
+        elif column.name.startswith(names.ABSENT):
+            value = good.get(column.name, Literal(False, BOOLEAN))
         elif column.name.startswith("~") and not column.name.startswith(BAD_PREFIX):
-            value = _internal(column, rows, account, is_bad)
+            value = _internal(column, rows, account, is_bad, masks)
         else:
             value = _both_sides(column, good, account, masks, is_bad)
         values.append(Assignment(column.name, value))
@@ -286,10 +364,16 @@ def _as_it_failed(name: str, type_: Type, account: OpenAccount, masks: Mapping[s
     return Call("case", (*branches, Literal(None, type_)), type_)
 
 
-def _internal(column: Published, rows: Rows, account: OpenAccount, is_bad: Expression) -> Expression:
+def _internal(
+    column: Published, rows: Rows, account: OpenAccount, is_bad: Expression, masks: Mapping[str, Mask]
+) -> Expression:
     value: Expression = Literal(None, column.type)
     if column.name == names.ORIGINALS and account.originals:
-        args = [part for failed, name, shown in account.originals for part in (failed, text(name), shown)]
+        args = [
+            part
+            for failed, name, shown in account.originals
+            for part in (failed, text(name), text("***") if name in masks else shown)
+        ]
         value = Call("entries_where", tuple(args), column.type)
     elif column.name == names.RAW_ROW and account.is_landed and rows.has_raw:
         value = _raw(rows)

@@ -82,7 +82,7 @@ def names_made(text: str, dialect: str, links: Mapping[str, Any]) -> set[str]:
     return made
 
 
-def names_read_again(text: str, dialect: str) -> set[str]:
+def names_read_again(text: str, dialect: str, dataset: str) -> set[str]:
     """Of the names that a SQL step gives, those that it makes out of a column of the same name, in lower case.
 
     Beside other tables nothing is said: the column may be theirs.
@@ -97,5 +97,19 @@ def names_read_again(text: str, dialect: str) -> set[str]:
     return {
         item.alias_or_name.lower()
         for item in items
-        if any(column.name.lower() == item.alias_or_name.lower() for column in item.find_all(exp.Column))
+        if item.alias_or_name.lower() in columns_read(item, dataset, tree if tree is not None else item)
     }
+
+
+def columns_read(part: exp.Expr, dataset: str, whole: exp.Expr | None = None) -> set[str]:
+    """The names of the columns that a piece of SQL reads, in lower case: `item.sku` reads the column `item`.
+
+    Before the dot, `source`, the name of the dataset and those of tables in `whole` stand for rows, not for a column.
+    """
+    tables = {table.alias_or_name.lower() for table in (whole or part).find_all(exp.Table)}
+    rows = {"source", dataset.lower(), *tables}
+    found: set[str] = set()
+    for column in part.find_all(exp.Column):
+        names = [piece.name.lower() for piece in column.parts]
+        found.add(names[1] if len(names) > 1 and names[0] in rows else names[0])
+    return found

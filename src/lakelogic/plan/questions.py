@@ -55,6 +55,7 @@ class Asker:
     dialect: str
     known_links: Mapping[str, object]
     unread_links: frozenset[str]
+    undeclared: frozenset[str] = frozenset()  # columns of text that nobody declared
 
     def ask(
         self,
@@ -71,6 +72,7 @@ class Asker:
         state.known_links, state.unread_links = dict(self.known_links), self.unread_links
         state.scope = {column.name: Column(column.name, column.type) for column in columns}
         state.used |= {column.name.lower() for column in columns}
+        state.undeclared = set() if start else set(self.undeclared)
         try:
             value = _answer(state, written, name)
         except SqlProblems as trouble:

@@ -60,6 +60,7 @@ class Bound:
 
 def query(statement: Statement, state: State, tree: exp.Expression, queries: Queries, *, named: bool = True) -> None:
     """Compile a query over the state's rows; afterwards its scope is what the query yields."""
+    statement.asked.another()
     known = {**queries, **named_queries(tree)}
     _check_unread(statement, state, tree, queries)
     if isinstance(tree, exp.Subquery):
@@ -83,7 +84,7 @@ def _check_unread(statement: Statement, state: State, tree: exp.Expression, quer
             probe = State(state.dataset, state.now, state.trouble, state.dialect)
             probe.scope, probe.used, probe.links = dict(statement.rows), set(state.used), dict(state.links)
             probe.known_links, probe.unread_links, probe.beside = state.known_links, state.unread_links, True
-            query(Statement(probe, statement.step), probe, inner, before)
+            query(Statement(probe, statement.step, asked=statement.asked), probe, inner, before)
         before[name] = inner
 
 

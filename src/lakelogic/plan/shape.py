@@ -13,8 +13,8 @@ from lakelogic.plan.codes import BAD_TYPE, RESERVED
 from lakelogic.plan.nodes import Landed, Mask
 from lakelogic.plan.state import Flag, State, Trouble, either, present
 from lakelogic.plan.taints import Taint
-from lakelogic.sql.arguments import cast, castable
-from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, convert, text
+from lakelogic.sql.arguments import cast_computed, castable, read
+from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Literal, call, convert, text
 from lakelogic.sql.problems import BAD_TYPES, NO_COLUMN, SqlProblems
 from lakelogic.sql.types import STRING, TYPE_NAMES, Type, parse_type
 
@@ -43,11 +43,12 @@ def declared_types(contract: Contract, trouble: Trouble) -> dict[str, Type]:
     return dict.fromkeys(types, STRING) if as_text else types
 
 
-def land(state: State, contract: Contract, landed: Sequence[Landed]) -> tuple[str, ...]:
+def land(state: State, contract: Contract, landed: Sequence[Landed], *, mark: str | None = None) -> tuple[str, ...]:
     """Put the landed columns in scope under the model's spelling; returns the unknown ones, as landed.
 
     Stamps of the run that wrote an upstream table are not columns of this dataset: they stay out, unless
-    `lineage.preserve_upstream` names them; then they are kept under a prefix.
+    `lineage.preserve_upstream` names them; then they are kept under a prefix. `mark` is the column that marks deleted
+    rows, where the contract wants them.
     """
     model = {field.name.lower(): field for field in (contract.model.fields if contract.model else ())}
     lineage = contract.lineage
@@ -60,6 +61,7 @@ def land(state: State, contract: Contract, landed: Sequence[Landed]) -> tuple[st
     }
     state.used |= {name.lower() for name in (names.FILE, names.NUMBER, names.TEXT, names.BROKEN, names.SIDE)}
     state.used |= {column.name.lower() for column in landed}
+    state.landed = frozenset(column.name for column in landed)
     # What a source says of its changes is known, whether the model has it or not.
     named = {n.lower() for n in (contract.source.cdc_op_field, contract.source.cdc_timestamp_field) if n}
     for column in landed:
@@ -74,10 +76,10 @@ def land(state: State, contract: Contract, landed: Sequence[Landed]) -> tuple[st
             _preserve(state, contract, column, stamped)
         if field is None and (column.name.lower() in preserved or column.name.lower() in stamped):
             continue
-        if field is None and column.name.startswith("_lakelogic_"):
+        if field is None and column.name.startswith("_lakelogic_") and column.name != mark:
             continue
         if field is None:
-            if model and column.name.lower() not in named:
+            if model and column.name != mark and column.name.lower() not in named:
                 unknown.append(column.name)
         elif field.masking:
             state.taints[column.name] = Taint(state.masked[field.name.lower()])
@@ -107,7 +109,7 @@ def _preserve(state: State, contract: Contract, column: Landed, stamped: set[str
 
 def reserved_names(contract: Contract, trouble: Trouble) -> frozenset[str]:
     """The names (in lower case) that no field and no step may use, for a run makes these columns itself."""
-    found = names.RESERVED | {name.lower() for name in stamp_names(contract)}
+    found = names.JUDGEMENTS | {name.lower() for name in stamp_names(contract)}
     for index, field in enumerate(contract.model.fields):
         if field.name.lower() in found or field.name.startswith(names.INTERNAL):
             message = f"The field `{field.name}` has a name that LakeLogic needs for itself."
@@ -161,7 +163,12 @@ def conform(
                 filled[field.name] = Call("coalesce", (value, convert(default, value.type)), value.type)
             continue
         try:
-            converted = cast(value if options is None else written.value_of(value, field.name, type_, options), type_)
+            if options is not None and _as_it_landed(state, value):
+                shown = written.value_of(value, field.name, type_, options)
+                converted = read(shown, type_, json=not state.has_header)
+            else:
+                shown = value if options is None else written.value_of(value, field.name, type_, options)
+                converted = cast_computed(shown, type_)
         except SqlProblems as trouble:
             if castable(value.type, type_):
                 state.trouble.sql(trouble.problems, "model.fields")
@@ -182,6 +189,14 @@ def conform(
         made = state.scope[name]
         if name.lower() in state.masked and isinstance(made, Column) and made != before.get(name):
             state.taints[made.name] = Taint(state.masked[name.lower()])
+    for name in changed | filled:
+        made, old = state.scope[name], before.get(name)
+        if not isinstance(made, Column):
+            continue
+        if isinstance(old, Column) and old.name in state.absent:
+            state.absent[made.name] = state.absent[old.name]
+        elif name in missing and state.has_header and not any(f.generated for f in fields if f.name == name):
+            state.absent[made.name] = TRUE
     for name in changed:
         if name in missing:
             continue
@@ -194,6 +209,11 @@ def conform(
         shown = text("***") if hidden else legible(old)
         originals.append((condition, name, shown))
     return failed, flags, originals
+
+
+def _as_it_landed(state: State, value: Expression) -> bool:
+    """Whether a value still is what the source has: then it is read exactly, and nothing is rounded."""
+    return isinstance(value, Column) and value.name in state.landed
 
 
 def legible(value: Expression) -> Expression:
@@ -214,6 +234,4 @@ def unknown_flag(landed: Sequence[str], state: State) -> Flag:
 
 def missing_flag(missing: Sequence[str]) -> Flag:
     """Declared fields did not land at all: every row is bad."""
-    from lakelogic.sql.expressions import TRUE
-
     return Flag(TRUE, f"Missing fields: {', '.join(missing)}", "schema", "missing_fields")

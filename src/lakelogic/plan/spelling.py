@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from lakelogic import names
 from lakelogic.plan.evolve import widens
 from lakelogic.plan.nodes import Assignment, Published
 from lakelogic.plan.publish import BAD_PREFIX, Columns
@@ -21,7 +22,7 @@ def as_stored(made: Columns, stored: Mapping[str, Type | None]) -> Columns:
     known = {name.lower(): name for name in stored}
 
     def spelled(name: str) -> str:
-        prefix = BAD_PREFIX if name.startswith(BAD_PREFIX) else ""
+        prefix = next((one for one in (BAD_PREFIX, names.ABSENT) if name.startswith(one)), "")
         own = name.removeprefix(prefix)
         return prefix + known.get(own.lower(), own)
 

@@ -12,14 +12,17 @@ from sqlglot import exp
 
 from lakelogic import names
 from lakelogic.errors import Diagnostic, Where
+from lakelogic.plan.flows import conditions_of
 from lakelogic.plan.nodes import NO_COPY, Assignment, Fate, Keep, Link, Mask, Node, Opening, Reason, RowWise
-from lakelogic.plan.taints import Taint, changed, equated, taint_of, together
+from lakelogic.plan.taints import Taint, changed, taint_of, together
 from lakelogic.sql.bind import Binder, BoundAggregate, BoundWindow, Scope, condition
 from lakelogic.sql.depth import balanced
 from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Literal, call, columns_of, convert
 from lakelogic.sql.parse import column_tree, parse_expression
 from lakelogic.sql.problems import NO_COLUMN, Problem, SqlProblems
 from lakelogic.sql.types import BIGINT, INT, STRING
+from lakelogic.sql.undeclared import named
+from lakelogic.sql.undeclared import problem as undeclared_problem
 
 MASK_WIDTH = 60
 Phase = OneOf["pre", "post"]
@@ -149,7 +152,9 @@ class State:
     notes: list[str] = field(default_factory=list)  # warning and info masks of the open account
     snapshots: list[Snapshot] = field(default_factory=list)  # how rows looked at each judgement of the open account
     masked: dict[str, Mask] = field(default_factory=dict)  # fields that the model masks, in lower case
+    aside: frozenset[str] = frozenset()  # landed columns that nobody named beside masked fields
     taints: dict[str, Taint] = field(default_factory=dict)  # physical column → the mask it inherits
+    ties: list[Expression] = field(default_factory=list)  # what is TRUE of the rows that stay, or that meet
     opening: Opening | None = None
     used: set[str] = field(default_factory=set)
     # What could not be cast in the open account: when, under which name, and its text.
@@ -162,6 +167,12 @@ class State:
     unread_links: frozenset[str] = frozenset()  # declared, but their columns could not be looked at
     opened: bool = False  # the step that is being compiled has begun a new account before
     preserved: tuple[str, ...] = ()  # stamps of the run that wrote the source, under their new names
+    has_header: bool = True  # the input tells which columns it has; in JSON every row has keys of its own
+    absent: dict[str, Expression] = field(default_factory=dict)  # physical column → in which rows it did not land
+    undeclared: set[str] = field(default_factory=set)  # physical columns of landed text that the model does not know
+    model: tuple[str, ...] = ()  # the fields of the model in their order, in lower case: so ties are broken
+    landed: frozenset[str] = frozenset()  # physical columns that the source itself has
+    lent: tuple[str, ...] = ()  # fields that did not land and that pre steps read as NULL
 
     # names
 
@@ -195,6 +206,7 @@ class State:
             frozenset({"source", self.dataset.lower()}),
             self.now,
             subquery=self._subquery,
+            undeclared=frozenset(self.undeclared),
         )
 
     @property
@@ -243,6 +255,12 @@ class State:
             self.trouble.sql(trouble.problems, path)
             return None
 
+    def may_decide(self, values: Iterable[Expression], path: str, place: str) -> bool:
+        """Whether values may decide an order; diagnostics for text that nobody declared."""
+        found = [told for value in values if (told := undeclared_problem(value, self.undeclared, place)) is not None]
+        self.trouble.sql(list(dict.fromkeys(found)), path)
+        return not found
+
     # changes
 
     def derive(self, label: str, values: Mapping[str, Expression], detail: tuple[str, ...] = ()) -> None:
@@ -281,19 +299,28 @@ class State:
 
         `copied` says that the column holds the value itself, and not something made of several or of its parts.
         """
+        if copied and named(value, self.undeclared) is not None:
+            self.undeclared.add(physical)
         found = self.taint(value)
         if found is not None:
             known = [self.taints[physical]] if physical in self.taints else []
             own = found if copied else changed(found)
             self.taints[physical] = together([*known, own]) or own
 
-    def share(self, parts: Sequence[Expression], others: Iterable[str] = ()) -> None:
-        """Columns that a join brought along, and that a condition equates with masked ones, are masked like them.
+    def share(self, parts: Sequence[Expression], others: Iterable[str] = (), *, hold: bool = True) -> None:
+        """Columns that a join brought along, and that a condition ties to masked ones, are masked like them.
 
-        Columns of the rows themselves, whose names do not begin with `~`, are hidden as the model says.
+        Columns of the rows themselves, whose names do not begin with `~`, are hidden as the model says. With `hold`
+        False the rows that stay are those for which the parts are not TRUE. What conditions tie over several steps is
+        found when all of them are known.
         """
-        joined = {name for part in parts for name in columns_of(part) if name.startswith("~")}
-        self.taints |= equated(parts, joined | set(others), self.taints)
+        for part in (one for whole in parts for one in conditions_of(whole, holds=hold)):
+            self.ties.append(part)
+            found = self.taint(part)
+            if found is not None:
+                reads = columns_of(part)
+                theirs = {name for name in reads if name.startswith("~")} | (set(others) & reads)
+                self.taints |= {name: changed(found) for name in theirs - self.taints.keys()}
 
     def cover(self) -> None:
         """A field that the model masks hides its value wherever it was made, so that what is made of it hides too."""
@@ -317,7 +344,7 @@ class State:
 
     def lose(self, kind: Loss, step: str, when: Expression, detail: tuple[str, ...], *, inner: bool = False) -> None:
         """Rows that are alive and where `when` is TRUE are lost by this step."""
-        self.share([when])
+        self.share([when], hold=False)
         if self.beside:
             self.nodes.append(Keep("keep", call("not", holds(when)), detail))
             return
@@ -372,6 +399,7 @@ class State:
     def judge(self, flags: list[Flag], detail: tuple[str, ...] = ()) -> None:
         """Pack flags into verdict columns; only rows that are alive are judged."""
         alive = self.alive
+        self.share([flag.failed for flag in flags if flag.severity == "error"], hold=False)
         errors = [flag for flag in flags if flag.severity == "error"]
         others = [flag for flag in flags if flag.severity != "error"]
         assignments: list[Assignment] = []

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from lakelogic.plan.codes import NO_LINK
 from lakelogic.plan.nodes import Assignment, Fork, Keep, Link, Node, Read, RowWise
 from lakelogic.plan.state import State
 from lakelogic.sql.arguments import refuse
@@ -19,6 +20,24 @@ if TYPE_CHECKING:
     from lakelogic.plan.links import KnownLink
 
 Queries = Mapping[str, exp.Expression]
+MOST_QUERIES = 500
+
+
+@dataclass(slots=True)
+class Asked:
+    """How many queries a statement has come to: one of WITH counts as often as it is read."""
+
+    count: int = 0
+
+    def another(self) -> None:
+        """One more; so many that nobody wrote them are a problem, before they are planned."""
+        self.count += 1
+        if self.count > MOST_QUERIES:
+            raise refuse(
+                NOT_YET,
+                f"The statement comes to more than {MOST_QUERIES} queries: each of WITH counts as often as it is read.",
+                "compute a part of it in a step before",
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +55,7 @@ class Statement:
     state: State
     step: str
     path: str = ""
+    asked: Asked = field(default_factory=Asked)
     rows: dict[str, Expression] = field(init=False)
     alive: Expression = field(init=False)
     _home: tuple[int, int] = field(init=False)
@@ -110,7 +130,10 @@ class Statement:
         state = self.state
         child = State(state.dataset, state.now, state.trouble, state.dialect)
         child.beside, child.used, child.taints, child.links = True, state.used, state.taints, state.links
-        child.known_links, child.unread_links = state.known_links, state.unread_links
+        child.ties = state.ties
+        child.known_links, child.unread_links, child.undeclared = (
+            state.known_links, state.unread_links, state.undeclared,
+        )  # fmt: skip
         return child
 
     def fork(self, child: State) -> Relation:
@@ -139,8 +162,15 @@ class Statement:
                 self.state.trouble.landed_is_known = False  # its columns could not be looked at; the run will
                 raise SqlProblems([])
             written = ".".join(part for part in (table.text("catalog"), table.text("db"), table.name) if part)
-            near = nearest(table.name, list(known)) or f"the current rows are called `source` or `{self.state.dataset}`"
-            raise refuse(NO_COLUMN, f"There is no table `{written}` here.", near)
+            links = sorted({*known, *self.state.unread_links})
+            near = nearest(table.name, links)
+            if near is None:
+                declared = ", ".join(f"`{name}`" for name in links)
+                near = (
+                    f"declare it under links: ({f'there are {declared}' if links else 'there are none'}); the current "
+                )
+                near += f"rows are called `source` or `{self.state.dataset}`"
+            raise refuse(NO_LINK, f"There is no link `{written}`.", near)
         return self.link_named(found.name)
 
     def link_named(self, name: str) -> Relation:

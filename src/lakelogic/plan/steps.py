@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from sqlglot import exp
+
 from lakelogic import names
 from lakelogic.contract import steps as written
 from lakelogic.plan import query, reshape, values
@@ -30,7 +32,7 @@ def apply(state: State, step: Any, index: int, reserved: frozenset[str] = names.
     before, state.opened = set(state.scope), False
     COMPILE[type(step)](state, step, path)
     made = [name for name in state.scope if name not in before and not name.startswith(names.INTERNAL)]
-    made += [name for name in _made(step, state.known_links) if name.startswith(names.INTERNAL)]
+    made += [name for name in _made(step, state.known_links, state.dialect) if name.startswith(names.INTERNAL)]
     for name in made:
         # A rollup keeps the keys of its rows in columns of ours.
         is_ours = name.lower().startswith(names.RESERVED_PREFIX) and not isinstance(step, written.Rollup)
@@ -93,7 +95,10 @@ def _filter(state: State, step: Any, path: str) -> None:
 
 def rank_rows(state: State, keys: list[str], order: list[Order], label: str, detail: tuple[str, ...]) -> Column:
     """Number the rows of each key that are still alive; ties are broken by the whole row, ascending."""
-    ties = [Order(ordered(value)) for name, value in state.scope.items() if not name.startswith("~")]
+    place = {name: at for at, name in enumerate(state.model)}
+    named = [name for name in state.scope if not name.startswith("~")]
+    named.sort(key=lambda name: (place.get(name.lower(), len(place)), name))  # fields first, as the model has them
+    ties = [Order(ordered(state.scope[name])) for name in named]
     output = state.fresh("~rank")
     partition = [grouped(state.scope[key]) for key in keys]
     if state.alive != TRUE:
@@ -107,6 +112,8 @@ def _deduplicate(state: State, step: Any, path: str) -> None:
     keys = _known(state, step.key_columns if latest else step.keys, f"{path}.{step.kind}")
     sort = _known(state, [step.timestamp_column] if latest else step.sort_by, f"{path}.{step.kind}")
     if keys is None or sort is None:
+        return
+    if not state.may_decide([state.scope[name] for name in sort], f"{path}.{step.kind}", f"`{step.kind}`"):
         return
     descending = latest or step.order == "desc"
     detail = (f"by {', '.join(keys)}", f"keep the {'latest' if descending else 'first'} by {', '.join(sort) or 'row'}")
@@ -180,22 +187,28 @@ COMPILE: dict[type, Callable[[State, Any, str], None]] = {
 }
 
 
-def makes(step: Any, links: Mapping[str, Any]) -> set[str]:
+def makes(step: Any, state: State) -> set[str]:
     """The names of columns that a step makes anew, in lower case: how a later field or rule finds its phase.
 
     A column that the step itself reads (`lower(email) AS email`) is not new: where it did not land, it is NULL.
     """
-    return _made(step, links) - _read_again(step)
+    return _made(step, state.known_links, state.dialect) - _read_again(step, state.dialect, state.dataset)
 
 
-def _read_again(step: Any) -> set[str]:
+def gives(step: Any, state: State) -> set[str]:
+    """The names, in lower case, that a step writes out for its columns; `*` writes none."""
+    return _made(step, {} if isinstance(step, written.SqlStep) else state.known_links, state.dialect)
+
+
+def _read_again(step: Any, dialect: str, dataset: str) -> set[str]:
     """Of the columns that a step makes, those that it makes out of themselves."""
     read: set[str] = set()
     match step:
         case written.SqlStep():
-            return query.names_read_again(step.sql, step.dialect or "spark")
+            return query.names_read_again(step.sql, step.dialect or dialect, dataset)
         case written.Derive():
-            return query.names_read_again(f"{step.sql} AS `{step.field}`", step.dialect or "spark")
+            written_in = step.dialect or dialect
+            return query.names_read_again(f"{step.sql} AS {_quoted(step.field, written_in)}", written_in, dataset)
         case written.MapValues() | written.Split() | written.Explode():
             read = set() if step.output else {step.field}
         case written.Coalesce():
@@ -215,10 +228,14 @@ def _read_again(step: Any) -> set[str]:
     return {name.lower() for name in read}
 
 
-def _made(step: Any, links: Mapping[str, Any]) -> set[str]:
+def _quoted(name: str, dialect: str) -> str:
+    return str(exp.to_identifier(name, quoted=True).sql(dialect=dialect))
+
+
+def _made(step: Any, links: Mapping[str, Any], dialect: str) -> set[str]:
     match step:
         case written.SqlStep():
-            return query.names_made(step.sql, step.dialect or "spark", links)
+            return query.names_made(step.sql, step.dialect or dialect, links)
         case written.Derive() | written.Lookup() | written.Bucket() | written.JsonExtract() | written.DateDiff():
             return {step.field.lower()}
         case written.Coalesce() | written.MapValues() | written.Split():

@@ -71,6 +71,7 @@ def _one_of(state: State, statement: Statement, tree: exp.In, binder: Binder, qu
         raise refuse(BAD_ARGUMENTS, f"IN (SELECT …) takes one column, not {len(relation.columns)}.")
     (own,) = relation.columns.values()
     (mine, theirs), _ = unify((value, own), "IN:")
+    state.share([call("eq", mine, theirs)])
     key, matched = state.fresh("~key"), state.fresh("~found.in")
     keyed = RowWise("key", (Assignment(key, theirs),))
     column = Column(key, theirs.type)

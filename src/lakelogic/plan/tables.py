@@ -59,7 +59,8 @@ class Tables:
         shared = {name.lower() for name in self.merged}
         ambiguous = frozenset(name for name, count in seen.items() if count > 1 and name not in shared)
         special = {"grouping": _grouping(self), "grouping_id": _grouping_id} if grouping else {}
-        return Scope(columns, frozenset(), self.state.now, self.relations, ambiguous, self._subquery, special)
+        unread = frozenset(self.state.undeclared)
+        return Scope(columns, frozenset(), self.state.now, self.relations, ambiguous, self._subquery, special, unread)
 
     def _subquery(self, tree: exp.Expression, binder: Binder) -> Expression:
         from lakelogic.plan.subqueries import bind_query
@@ -102,7 +103,7 @@ def _listed(tables: Mapping[str, object]) -> str:
 
 def _without_stamps(columns: Mapping[str, Expression]) -> dict[str, Expression]:
     """A link may be a table of ours: the stamps of the run that wrote it are no columns of these rows."""
-    return {name: value for name, value in columns.items() if name.lower() not in names.RESERVED}
+    return {name: value for name, value in columns.items() if name.lower() not in names.RESERVED | names.STAMPS}
 
 
 def _grouping(known: Tables) -> Callable[[list[exp.Expression], Binder], Expression]:

@@ -7,12 +7,10 @@ from dataclasses import dataclass, replace
 
 from lakelogic.plan.nodes import Mask
 from lakelogic.sql.expressions import Call, Column, Expression, Lambda, columns_of, walk
-from lakelogic.sql.types import BOOLEAN, Type
+from lakelogic.sql.types import Type
 
 # What hides most comes first.
 _STRICTEST = ("nullify", "redact", "hash", "encrypt", "encrypt_deterministic", "partial")
-# Two values that these hold for are one value, or nearly: who sees the one has seen the other.
-_EQUATING = frozenset({"eq", "same", "in", "like", "ilike"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,19 +108,3 @@ def _of_struct(value: Call, taints: Mapping[str, Taint]) -> Taint | None:
     )
     found = [changed(taint) for _, taint in fields if taint is not None]
     return Taint(strictest(taint.mask for taint in found), fields) if found else None
-
-
-def equated(parts: Iterable[Expression], others: Iterable[str], taints: Mapping[str, Taint]) -> dict[str, Taint]:
-    """Columns of the other side of a join that a condition ties to masked values: as good as copies of them."""
-    theirs = frozenset(others)
-    shared: dict[str, Taint] = {}
-    for part in parts:
-        for found in walk(part):
-            if not (isinstance(found, Call) and found.function in _EQUATING) or found.args[0].type == BOOLEAN:
-                continue
-            known = [taint for argument in found.args if (taint := taint_of(argument, taints)) is not None]
-            for name in columns_of(found) & theirs - taints.keys():
-                told = together([*known, *([shared[name]] if name in shared else [])])
-                if known and told is not None:
-                    shared[name] = changed(told)
-    return shared

@@ -75,7 +75,7 @@ def _order(state: State, asked: Uniqueness) -> list[Order] | None:
         if direction.lower() not in ("asc", "desc") or not name:
             name, direction = written.strip(), "asc"
         value = state.column(name.strip(), f"{asked.path}.order_by")
-        if value is None:
+        if value is None or not state.may_decide([value], f"{asked.path}.order_by", "`order_by`"):
             return None
         order.append(Order(ordered(value), descending=direction.lower() == "desc"))
     return order

@@ -10,7 +10,7 @@ from lakelogic.plan.codes import BAD_STEP, BAD_TYPE, NOT_YET
 from lakelogic.plan.judge import compare, constant, refuse_impossible
 from lakelogic.plan.naming import known
 from lakelogic.plan.state import Flag, State, both, present
-from lakelogic.sql.arguments import cast
+from lakelogic.sql.arguments import cast_computed
 from lakelogic.sql.catalogue.time_calls import units_between
 from lakelogic.sql.coerce import in_one_column, unify
 from lakelogic.sql.expressions import Call, Expression, call, columns_of, convert, text
@@ -44,7 +44,7 @@ def cast_columns(state: State, types: Mapping[str, str], path: str) -> None:
         if found is None:
             continue
         try:
-            changed[found[0]] = cast(state.scope[found[0]], parse_type(type_text))
+            changed[found[0]] = cast_computed(state.scope[found[0]], parse_type(type_text))
         except ValueError as error:
             state.trouble.add(BAD_TYPE, f"{error}.", f"{path}.{name}")
         except SqlProblems as trouble:

@@ -101,14 +101,15 @@ def judge_before(
         if f.name in state.scope or (f.name.lower() not in later and is_ready(state, f, contract, known))
     ]
     missing = [f.name for f in fields if f.name not in state.scope]
-    needed = [f.name for f in fields if f.name in missing and f.default is None and f.generated is None]
+    absent = {*missing, *state.lent}
+    needed = [f.name for f in fields if f.name in absent and f.default is None and f.generated is None]
     strict = policy.unknown_fields == "quarantine" or policy.evolution == "strict"
     if unknown and policy.unknown_fields == "quarantine":
         flags.append(shape.unknown_flag(unknown, state))
-    if needed and strict:
-        absent = shape.missing_flag(needed)
-        flags.append(absent)
-        silence.always.append(absent.failed)
+    if needed and strict and state.has_header:
+        lacking = shape.missing_flag(needed)
+        flags.append(lacking)
+        silence.always.append(lacking.failed)
     index = {f.name: position for position, f in enumerate(contract.model.fields)}
     landed = dict(state.scope)
     defaults = {

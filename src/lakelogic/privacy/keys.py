@@ -5,11 +5,13 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import hmac
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from lakelogic.errors import CredentialError
+from lakelogic.privacy.strength import weakness_of_key, weakness_of_salt
 
 KEY_VARIABLE = "LAKELOGIC_PII_KEY"
 SALT_VARIABLE = "LAKELOGIC_PII_SALT"
@@ -34,9 +36,23 @@ def new_key() -> str:
     return base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode("ascii")
 
 
+def new_salt() -> str:
+    """A fresh random text, as `LAKELOGIC_PII_SALT` takes it."""
+    return secrets.token_urlsafe(KEY_BYTES)
+
+
 def key_id(key: bytes) -> str:
     """The name of a key: the first four bytes of its SHA-256, in hex. It stands in clear in every encrypted value."""
     return hashlib.sha256(key).digest()[:KEY_ID_BYTES].hex()
+
+
+def identity_keys(keys: Keys) -> tuple[bytes, ...]:
+    """Keys for identities of rows that hold personal data, the one to use first.
+
+    The oldest encryption key comes first: keys rotate by putting the new one before it, and an identity stays what it
+    is for as long as the key that opens the row is there.
+    """
+    return tuple(hmac.digest(key, b"lakelogic identity of a row 1", "sha256") for _, key in reversed(keys.encryption))
 
 
 def load_keys(strategies: Iterable[str], environ: Mapping[str, str]) -> Keys:
@@ -51,8 +67,14 @@ def load_keys(strategies: Iterable[str], environ: Mapping[str, str]) -> Keys:
     if for_salt and not salt:
         raise CredentialError(
             f"Masking with `{for_salt[0]}` needs a secret text in {SALT_VARIABLE}, which is not set.",
-            hint=f"Set {SALT_VARIABLE} to any long random text and keep it: another text gives other hashes. "
-            "`lakelogic keys new` prints one that will do.",
+            hint=f"Set {SALT_VARIABLE} to a long random text and keep it: another text gives other hashes. "
+            "`lakelogic keys new --salt` makes one.",
+        )
+    if for_salt and (why := weakness_of_salt(salt)):
+        raise CredentialError(
+            f"The text in {SALT_VARIABLE} {why}, so that hashed values can be guessed.",
+            hint="`lakelogic keys new --salt` makes one. Another text gives other hashes: tables that were hashed with "
+            "this one must be made again.",
         )
     written = environ.get(KEY_VARIABLE, "")
     if not written.strip():
@@ -69,6 +91,12 @@ def load_keys(strategies: Iterable[str], environ: Mapping[str, str]) -> Keys:
             if for_key:
                 raise CredentialError(str(error), hint=_KEY_HINT) from None
             encryption = ()
+        if encryption and for_key and (why := weakness_of_key(encryption[0][1])):
+            raise CredentialError(
+                f"The key in {KEY_VARIABLE} that encrypts {why}, so that it can be guessed.",
+                hint="`lakelogic keys new` makes one. Put it in front of this one, parted by a comma: the first "
+                "encrypts, and all of them decrypt.",
+            )
     return Keys(encryption=encryption, salt=salt.encode("utf-8") if salt else None)
 
 

@@ -74,3 +74,16 @@ def _shorten(text: str) -> str:
     if email := _EMAIL.fullmatch(text):
         return f"{email[1][0]}{HIDDEN}@{email[2]}"
     return HIDDEN if len(text) < 8 else f"{HIDDEN}{text[-4:]}"
+
+
+def formatted(format_: str) -> re.Pattern[str] | None:
+    """What texts of a format look like; None where they look like any text, for nothing in them is fixed."""
+    parts = re.split(r"(\{(?:first[1-9]|last[1-9]|domain)\})", format_)
+    if not any(part.strip() for part in parts[::2]):
+        return None
+    shapes = [re.escape(part) if at % 2 == 0 else _shape(part) for at, part in enumerate(parts)]
+    return re.compile("".join(shapes), re.DOTALL)
+
+
+def _shape(placeholder: str) -> str:
+    return r"[^@\s]+\.[^@\s]+" if placeholder == "{domain}" else f".{{{placeholder[-2]}}}"

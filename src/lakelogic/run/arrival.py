@@ -6,12 +6,11 @@ numbers, never by a clock.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from lakelogic.run.queue import facts_of
-from lakelogic.tables.base import TableFormat
 
 BROUGHT, AT = "brought", "at"  # in a commit's facts: the number of the batch that brought the rows first; when it ran
 
@@ -30,14 +29,14 @@ class Arrivals:
     last: str | None  # the batch that the table holds, or holds last
 
     @classmethod
-    def told_by(cls, good: tuple[TableFormat, str, str], bad: tuple[TableFormat, str, str]) -> Arrivals:
-        """Of the commits to the target and to the quarantine: format, place and application of each."""
+    def told_by(cls, good: Sequence[Mapping[str, str]], bad: Sequence[Mapping[str, str]]) -> Arrivals:
+        """Of what the commits to the target and to the quarantine say, newest first."""
         batches: dict[str, int] = {}
         times: dict[str, datetime] = {}
         runs: dict[str, int] = {}
         last: str | None = None
-        for number, (tables, location, app_id) in enumerate((good, bad)):
-            for commit in tables.commits(location, app_id):
+        for number, commits in enumerate((good, bad)):
+            for commit in commits:
                 facts, batch = facts_of(commit), str(commit.get("batch_id"))
                 own = int(commit.get("n") or 0)
                 if number == 0:

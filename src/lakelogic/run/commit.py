@@ -3,40 +3,40 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
 
+from lakelogic import names
 from lakelogic.contract.document import Contract
 from lakelogic.engines.base import AS_IT_COMES, Engine, Order, Staged
 from lakelogic.errors import DataError, UnsupportedError
+from lakelogic.ledger.adoption import batches_elsewhere
 from lakelogic.ledger.records import Intent
 from lakelogic.ledger.store import Ledger
 from lakelogic.plan import evolve
-from lakelogic.plan.days import Days
 from lakelogic.plan.nodes import Plan, Published
+from lakelogic.plan.sources import Replaced
 from lakelogic.plan.strategies.meet import own_columns
 from lakelogic.plan.strategies.settings import Strategy, strategy_of
 from lakelogic.run import secondary
 from lakelogic.run.cuts import within
+from lakelogic.run.deleted import as_fact
+from lakelogic.run.folding import Seen
 from lakelogic.run.formats import tables_of
 from lakelogic.run.good import settle_good
 from lakelogic.run.layout import layout_of, order_of, refuse_other_kind, replace_partitions, staged_files
 from lakelogic.run.places import QUARANTINE_FORMAT, Places
+from lakelogic.run.progress import Progress, application, applications
 from lakelogic.run.quarantine import BadSide
-from lakelogic.run.queue import Queue, Stamped, drop
+from lakelogic.run.queue import ACTIVE, Queue, Stamped
 from lakelogic.run.reread import Reread, is_known, let_go
 from lakelogic.sql.types import Type, from_arrow, to_arrow
 from lakelogic.tables.base import PLAIN, CommitInfo, Committed, Layout, TableFormat, TableState
 from lakelogic.tables.registry import load as load_tables
-
-
-def application(dataset: str, side: str) -> str:
-    """The name under which a table remembers our commits."""
-    return f"lakelogic:{dataset}:{side}"
 
 
 @dataclass(slots=True)
@@ -47,21 +47,23 @@ class Commit:
     ledger: Ledger | None
     contract: Contract
     places: Places
-    progress: str  # the name under which ledger and tables know this dataset's commits
+    progress: Progress  # whose commits these are, for ledger and tables
     batch_id: str
     fingerprint: str
     attempt: str  # the run's own id, as part of a folder name
     n: int = 0
     good_version: int | None = None
     quarantine_version: int | None = None
-    seen: int = 0  # the last batch that the target held when this one was begun
+    seen: int = 0  # the last batch that the target held when this one was worked out
+    compared: int | None = None  # the last batch of the target that the ledger was compared with, where it was
     had_queue: bool = True  # whether rows were bad before this batch
+    is_behind: bool = False  # whether bad rows were put away for which no good rows came: maybe those of this batch
     changes: evolve.Changes = field(default_factory=evolve.Changes)
     decision: evolve.Decision = field(default_factory=evolve.Decision)
     applied: Mapping[str, int] = field(default_factory=dict)  # what became of the good rows, by effect
     layout: Layout = PLAIN
     order: Order = AS_IT_COMES  # how the engine stages good rows
-    replaced: tuple[str, Days] | None = None  # the days of the table that the batch takes the place of
+    replaced: Replaced | None = None  # the part of the table that the batch takes the place of
 
     @property
     def strategy(self) -> Strategy:
@@ -74,6 +76,11 @@ class Commit:
         return load_tables(QUARANTINE_FORMAT)
 
     @property
+    def foreign(self) -> frozenset[str]:
+        """Batches of other targets that an earlier version put into the quarantine under the dataset's name alone."""
+        return batches_elsewhere(self.ledger, self.progress.before, self.progress.target)
+
+    @property
     def staging(self) -> str:
         """Where the engine stages this batch."""
         return self.places.staging(self.batch_id, self.attempt)
@@ -83,33 +90,47 @@ class Commit:
         """Where the bad side is staged for its own table."""
         return self.places.quarantine_staging(self.batch_id, self.attempt)
 
-    def begin(self, identity: Mapping[str, Any], engine: str) -> None:
-        """Write the intent. A batch that was begun before and not finished keeps its number."""
-        dataset = self.progress
+    def begin(
+        self, identity: Mapping[str, Any], engine: str, staged: Callable[[], Mapping[str, Any]] | None = None
+    ) -> None:
+        """Take a number and write the intent, under which nothing was ever committed.
+
+        `staged` is the staged record, where the rows are staged already; it is asked for when the number is known.
+        """
+        progress = self.progress
         waiting = self.queue.state(self.places.quarantine_location)
         self.had_queue = waiting is not None
         good = self.tables.state(self.places.target_location)
-        self.seen = good.transactions.get(application(dataset, "good"), 0) if good is not None else 0
-        bad = waiting.transactions.get(application(dataset, "bad"), 0) if waiting else 0
-        least = max(self.seen, bad, secondary.last_n(self.places.others, dataset)) + 1
+        self.seen = good.transactions.get(application(progress, "good"), 0) if good is not None else 0
+        if self.compared is not None:
+            # What was committed since the input was pinned may hold the same rows: it was not left out of the input.
+            place = self.places.target_location
+            CommitInfo(application(progress, "good"), 0, after=self.compared).refuse_overtaken(self.seen, place)
+        published, bad = last_n(good, progress, "good"), last_n(waiting, progress, "bad")
+        self.is_behind = bad > published
+        least = max(published, bad, secondary.last_n(self.places.others, progress)) + 1
         if self.ledger is None:
             self.n = least
             return
-        begun = self.ledger.open_intent(dataset)
-        if begun is not None and begun.batch_id == self.batch_id:
-            self.n = begun.n
-            return
-        self.n = self.ledger.next_n(dataset, least)
+        self.n = self.ledger.next_n(progress.key, least)
         self.ledger.begin(
             Intent(
-                self.batch_id, dataset, self.places.target_location, self.n, dict(identity), self.fingerprint, engine
+                self.batch_id,
+                progress.key,
+                self.places.target_location,
+                self.n,
+                dict(identity),
+                self.fingerprint,
+                engine,
+                run_id=self.attempt,
+                staged=staged() if staged is not None else None,
             )
         )
 
     def reread(self, facts: Mapping[str, Any]) -> Reread:
         """Which rows of the quarantine this batch reads again."""
         queue = Queue(self.queue, self.places.quarantine_location, Stamped.by(self.contract))
-        return Reread(queue, application(self.progress, "bad"), self.batch_id, facts)
+        return Reread(queue, applications(self.progress, "bad"), self.batch_id, facts, self.foreign)
 
     def quarantine_columns(self) -> pa.Schema | None:
         """The columns that the quarantine table has, or None before it exists."""
@@ -118,22 +139,33 @@ class Commit:
 
     def quarantine(self, bad: BadSide, facts: Mapping[str, Any]) -> Committed:
         """Bad rows first: they are safe before anything good is visible."""
+        if (state := self.tables.state(self.places.target_location)) is not None:
+            info = self._info("good", {})
+            if (last := state.transactions.get(info.app_id, 0)) < self.n:
+                info.refuse_overtaken(last, self.places.target_location)
         reread = self.reread(facts)
-        done, bad.already_there = reread.queue.change(
+        seen = Seen(reread.queue.stamped.at, batch=self.batch_id)
+        done, _ = reread.queue.change(
             self._info("bad", facts),
             f"{self.quarantine_staging}/edited",
-            lambda row: is_known(row, bad.ids, reread),
-            drop,
+            lambda row: is_known(row, bad.ids, reread) or (self.is_behind and self._is_superseded(row)),
+            seen.drop,
             bad.files,
             bad.schema,
             looks_at=reread.looked_at(),
-            only=reread.sources,
+            only=None if self.is_behind else reread.sources,
+            finish=seen.put,
         )
+        bad.already_there = len(seen)
         if done is None:  # all of them were taken out by somebody who knew them
             state = self.queue.state(self.places.quarantine_location)
             done = Committed(state.version if state else 0, skipped=True)
         self.quarantine_version = done.version
         return done
+
+    def _is_superseded(self, row: Mapping[str, Any]) -> bool:
+        """Whether an earlier attempt at this very batch left the row: what this one finds bad comes beside it."""
+        return bool(row[names.BATCH_ID] == self.batch_id and row[names.STATE] == ACTIVE)
 
     def let_go(self, facts: Mapping[str, Any]) -> int:
         """Rows that were bad before and are published now leave the queue, after the good commit."""
@@ -141,7 +173,7 @@ class Commit:
             return 0
         queue = Queue(self.queue, self.places.quarantine_location, Stamped.by(self.contract))
         metadata = self._info("good", facts).metadata
-        return let_go(queue, self.progress, metadata, self.n, f"{self.quarantine_staging}/left")
+        return let_go(queue, self.progress, metadata, self.n, f"{self.quarantine_staging}/left", self.foreign)
 
     def good(
         self,
@@ -161,6 +193,7 @@ class Commit:
         files = staged_files(staged.good)
         strategy = self.strategy
         place = self.places.target_location
+        facts = {**facts, **as_fact(strategy, self.tables, self.tables.state(place))}
         if self.decision.action == "widen":
             types = {change.name: to_arrow(change.new) for change in self.changes.changed}
             self.tables.widen(place, types, {"lakelogic": f"wider types for batch {self.batch_id}"})
@@ -262,16 +295,24 @@ class Commit:
         return CommitInfo(application(self.progress, side), self.n, metadata, after)
 
 
+def last_n(state: TableState | None, progress: Progress, side: str) -> int:
+    """The newest number that a table has seen of a side, under whichever name; 0 where it has seen none."""
+    if state is None:
+        return 0
+    return max(state.transactions.get(name, 0) for name in applications(progress, side))
+
+
 def committer(
     ledger: Ledger | None,
     contract: Contract,
     where: Places,
-    progress: str,
+    progress: Progress,
     batch_id: str,
     fingerprint: str,
     attempt: str,
     engine: Engine | None,
-    replaced: tuple[str, Days] | None = None,
+    replaced: Replaced | None = None,
+    compared: int | None = None,
 ) -> Commit:
     """A commit for one batch; tables that would be damaged by writing are refused here, before anything is staged."""
     tables = tables_of(contract.materialization.format, engine)
@@ -284,11 +325,13 @@ def committer(
         )
     load_tables(QUARANTINE_FORMAT).check(where.quarantine_location)
     secondary.refuse(where.others)
-    return Commit(tables, ledger, contract, where, progress, batch_id, fingerprint, attempt, replaced=replaced)
+    return Commit(
+        tables, ledger, contract, where, progress, batch_id, fingerprint, attempt, replaced=replaced, compared=compared
+    )
 
 
 def stored_names(
-    contract: Contract, where: Places, engine: Engine | None, *, replaced: tuple[str, Days] | None = None
+    contract: Contract, where: Places, engine: Engine | None, *, replaced: Replaced | None = None
 ) -> dict[str, Type | None]:
     """The columns of the target as they are spelled there; none where there is no table, or all are replaced.
 

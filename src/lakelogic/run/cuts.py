@@ -7,7 +7,7 @@ processed again, they take the place of the table's rows of the same days.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -15,13 +15,14 @@ from lakelogic.contract.document import Contract
 from lakelogic.contract.durations import duration
 from lakelogic.engines.base import Engine, Staged
 from lakelogic.errors import DataError, UnsupportedError, UsageError
-from lakelogic.plan.days import Days, days_of, plain_day
+from lakelogic.plan.days import Days, plain_day
 from lakelogic.plan.nodes import Measure, Plan, Published
+from lakelogic.plan.sources import Replaced
 from lakelogic.plan.strategies.settings import Strategy, strategy_of
 from lakelogic.run.window import Slice, pin_files
 from lakelogic.sql.expressions import Column, call
 from lakelogic.sql.types import DATE, TIMESTAMP
-from lakelogic.storage.dates import day_of_file
+from lakelogic.storage.dates import days_of_file
 from lakelogic.storage.local import FileInfo
 
 
@@ -68,12 +69,6 @@ class Cut:
         return {"days": {**told, **({"again": run_id} if self.again else {})}}
 
 
-def column_of(told: Mapping[str, Any]) -> tuple[str, Days] | None:
-    """The column and the days that a batch replaces, from what a commit tells of its input."""
-    days = told.get("days") or {}
-    return (days["column"], days_of(days)) if days.get("column") else None
-
-
 def decide(contract: Contract, asked: Asked, columns: Sequence[Published]) -> tuple[Cut | None, str]:
     """How the days cut this contract; or None, and why everything is read.
 
@@ -96,10 +91,10 @@ def decide(contract: Contract, asked: Asked, columns: Sequence[Published]) -> tu
     column = _column(contract, columns)
     if column is None and strategy.kind == "overwrite":
         return None, "full: the table has no column that places its rows in time, so all of it is replaced"
-    if column is None and strategy.kind == "append":
+    if column is None and not once:
         raise UnsupportedError(
-            f"Rows of `{contract.dataset_name}` would be appended a second time: no column of the table tells their "
-            "days.",
+            f"Rows of `{contract.dataset_name}` that were made of these days cannot be told: no column of the table "
+            "tells their days.",
             hint="Name it: materialization: {reprocess_date_column: …}.",
         )
     cut = replace(cut, column=column)
@@ -113,6 +108,13 @@ def _replaces(strategy: Strategy, asked: Asked, policy: str, *, once: bool) -> b
     if strategy.kind == "overwrite":
         return True
     return strategy.kind == "append" and (asked.again or not once) and policy != "append"
+
+
+def takes_back(contract: Contract) -> bool:
+    """Whether days that are processed again replace what they made: changes and histories are told again instead."""
+    policy = contract.materialization.reprocess_policy or "overwrite_partition"
+    strategy = strategy_of(contract)
+    return strategy.kind in ("append", "merge") and strategy.operation is None and policy != "append"
 
 
 def _column(contract: Contract, columns: Sequence[Published]) -> str | None:
@@ -134,7 +136,7 @@ def _column(contract: Contract, columns: Sequence[Published]) -> str | None:
 def narrowed(slice_: Slice, cut: Cut) -> Slice:
     """The pinned input without what lies in other days: files by their names, parts of a table by their values."""
     if cut.by == "files":
-        return replace_files(slice_, [file for file in slice_.files if _day(file) in cut.days])
+        return replace_files(slice_, [file for file in slice_.files if cut.days.meets(_days(file))])
     assert cut.field is not None
     if slice_.pinned.own or not slice_.parts:
         return slice_
@@ -153,23 +155,33 @@ def replace_files(slice_: Slice, files: Sequence[FileInfo]) -> Slice:
     return pin_files(tuple(files), slice_.format, slice_.described)
 
 
-def _day(file: FileInfo) -> Any:
-    day = day_of_file(file.path)
-    if day is None:
+def reaching_over(cut: Cut, slice_: Slice) -> Cut:
+    """The cut over all days of its files: those of a month are read, and replaced, as a whole."""
+    if cut.by != "files" or not slice_.files:
+        return cut
+    spans = [_days(file) for file in slice_.files]
+    days = Days(min(cut.days.first, *(s.first for s in spans)), max(cut.days.last, *(s.last for s in spans)))
+    return replace(cut, days=days)
+
+
+def _days(file: FileInfo) -> Days:
+    found = days_of_file(file.path)
+    if found is None:
         raise UsageError(
             f"{file.path} has no date in its name, so it belongs to no window.",
-            hint="Name files by their day (orders_2026-02-03.csv), or read them without a window.",
+            hint="Name files by their day (orders_2026-02-03.csv), week (2026-W06) or month (2026-02), or read them "
+            "without a window.",
         )
-    return day
+    return Days(*found)
 
 
 def refuse_gone(cut: Cut, slice_: Slice, before: Collection[str]) -> None:
     """Days are replaced by all of their files: rows of one that was read `before` and is gone would be lost."""
-    if cut.by != "files" or cut.column is None or not slice_.files:
+    if cut.by != "files" or (cut.column is None and not cut.again) or not slice_.files:
         return  # without any file nothing is replaced
     there = {file.path for file in slice_.files}
-    days = {path: day_of_file(path) for path in before if path not in there}
-    gone = sorted(path for path, day in days.items() if day is not None and day in cut.days)
+    told = {path: days_of_file(path) for path in before if path not in there}
+    gone = sorted(path for path, days in told.items() if days is not None and cut.days.meets(Days(*days)))
     if gone:
         named = ", ".join(gone[:3]) + (f" and {len(gone) - 3} more" if len(gone) > 3 else "")
         raise DataError(
@@ -209,13 +221,13 @@ def newest_day(slice_: Slice | None, cut: Cut | None) -> str | None:
     """The last day that a run has read, where that is known: of its window, or of its files."""
     if cut is not None:
         return cut.days.last.isoformat()
-    days = [day for file in (slice_.files if slice_ else ()) if (day := day_of_file(file.path)) is not None]
-    return max(days).isoformat() if days else None
+    found = [days for file in (slice_.files if slice_ else ()) if (days := days_of_file(file.path)) is not None]
+    return max(last for _, last in found).isoformat() if found else None
 
 
-def within(strategy: Strategy, told: tuple[str, Days] | None) -> Strategy:
-    """The strategy, where a batch takes the place of days of its table."""
-    if told is None:
+def within(strategy: Strategy, replaced: Replaced | None) -> Strategy:
+    """The strategy, where a batch takes the place of a part of its table."""
+    if replaced is None:
         return strategy
-    kind = "days" if strategy.kind in ("append", "overwrite") else strategy.kind
-    return replace(strategy, kind=kind, days=told)
+    kind = "part" if strategy.kind in ("append", "overwrite") else strategy.kind
+    return replace(strategy, kind=kind, part=replaced)

@@ -8,13 +8,14 @@ from typing import Any
 from lakelogic import clock, names
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.load import Loaded
+from lakelogic.ledger.adoption import batches_elsewhere
 from lakelogic.ledger.records import Act
 from lakelogic.ledger.store import Ledger
 from lakelogic.run import leases
-from lakelogic.run.commit import application
 from lakelogic.run.events import Events, logging_sink
 from lakelogic.run.job import Job
 from lakelogic.run.places import QUARANTINE_FORMAT, places
+from lakelogic.run.progress import application, applications, progress_of
 from lakelogic.run.queue import ACTIVE, DISCARDED, Chosen, Queue, Stamped, settle
 from lakelogic.run.recover import recover
 from lakelogic.tables.base import CommitInfo
@@ -33,32 +34,34 @@ def discard(
     contract = loaded.contract
     where = places(contract, catalog)
     dataset = contract.dataset_name
+    progress = progress_of(dataset, where)
     queue = Queue(load_tables(QUARANTINE_FORMAT), where.quarantine_location, Stamped.by(contract))
     act_id = names.new_run_id(clock.now()).replace("run-", "discard-")
     lease = leases.acquire(ledger, where.target_location, act_id)
     try:
         no_engine: Any = None
         job = Job(loaded, no_engine, catalog, ledger)
-        recover(job, where, dataset, Events(dataset, (logging_sink,)))
+        recover(job, where, progress, Events(dataset, (logging_sink,)))
         now = clock.now()
         waiting = replace(chosen, states=(ACTIVE,))
-        others = queue.of_others(application(dataset, "bad"))
+        others = queue.of_others(applications(progress, "bad"))
+        others |= batches_elsewhere(ledger, progress.before, progress.target)
         chosen_rows = [
             (row[names.ROW_ID], row[names.BATCH_ID])
-            for row in queue.light()
+            for row in queue.entries()
             if waiting.keeps(row, queue.stamped, now) and row[names.BATCH_ID] not in others
         ]
         found = [row_id for row_id, _ in chosen_rows]
         state = queue.state()
         if not found or state is None:
             return []
-        meant = set(chosen_rows)
-        app_id = application(dataset, "discard")
+        meant = set(found)
+        app_id = application(progress, "discard")
         n = state.transactions.get(app_id, 0) + 1
         queue.change(
             CommitInfo(app_id, n, {"person": person, "why": why}),
-            where.quarantine_staging(act_id, "discard"),
-            lambda row: (row[names.ROW_ID], row[names.BATCH_ID]) in meant and row[names.STATE] == ACTIVE,
+            where.act_staging(act_id),
+            lambda row: row[names.ROW_ID] in meant and row[names.STATE] == ACTIVE and row[names.BATCH_ID] not in others,
             settle(DISCARDED, person, now, why),
         )
         told = {"table": where.quarantine, "count": len(found), "rows": found[:MOST_TOLD]}

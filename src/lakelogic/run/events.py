@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from lakelogic import clock
+from lakelogic import clock, printable
 
 log = logging.getLogger("lakelogic")
 
@@ -17,7 +17,7 @@ log = logging.getLogger("lakelogic")
 class Event:
     """One thing that happened: a stable `kind`, a line for people, and facts for programs."""
 
-    kind: str  # started, phase, alert, wrote, note, warning, complete, failed
+    kind: str  # started, phase, alert, wrote, note, warning, complete, finding, failed
     dataset: str
     text: str
     at: datetime
@@ -46,13 +46,14 @@ class Events:
 
 def logging_sink(event: Event) -> None:
     """Log lines as people know them: the alert stands alone, everything else has time and level."""
+    text = printable.line(event.text)
     if event.kind == "alert":
-        log.warning(event.text, extra={"plain": True})
-    elif event.kind in ("wrote", "complete", "note"):
-        log.info(event.text)
+        log.warning(text, extra={"plain": True})
+    elif event.kind in ("wrote", "complete", "finding", "note"):
+        log.info(text)
     elif event.kind == "warning":
-        log.warning(event.text)
+        log.warning(text)
     elif event.kind == "failed":
-        log.error(event.text)
+        log.error(text)
     else:
-        log.debug(event.text)
+        log.debug(text)

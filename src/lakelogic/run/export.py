@@ -9,9 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -29,12 +28,17 @@ from lakelogic.exports.base import Delivered, Destination, Shipment
 from lakelogic.exports.settings import missing, settings_of
 from lakelogic.ledger.exports import ExportLog, ExportRecord
 from lakelogic.ledger.store import Ledger
+from lakelogic.plan.deleted import Deleted
 from lakelogic.run import leases
+from lakelogic.run.deleted import deleted_of, without_deleted
 from lakelogic.run.events import Events
 from lakelogic.run.formats import tables_of
 from lakelogic.run.job import Run
+from lakelogic.run.masking import refuse_clear
 from lakelogic.run.places import places
+from lakelogic.run.progress import progress_of
 from lakelogic.run.result import Result
+from lakelogic.storage.scratch import scratch
 from lakelogic.tables import rows
 from lakelogic.tables.base import TableState
 
@@ -95,12 +99,20 @@ def table_of(contract: Contract, catalog: LocalCatalog) -> TableState | None:
     return state
 
 
+def _sendable(contract: Contract, catalog: LocalCatalog) -> TableState | None:
+    """The table, unless it holds in clear what the contract masks by now."""
+    where = places(contract, catalog)
+    refuse_clear(contract, where, progress_of(contract.dataset_name, where))
+    return table_of(contract, catalog)
+
+
 def batch_of(contract: Contract, export: Export, state: TableState) -> str:
     """The same for the same files and the same export: whatever changes one of them is another batch."""
     said = {
         "dataset": contract.dataset_name, "export": export.called, "type": export.type, "target": export.target,
         "mode": export.mode, "key": list(export.key or contract.key), "columns": list(export.columns),
-        "format": export.format, "files": sorted(os.path.relpath(path, state.location) for path in state.files),
+        "format": export.format, "deleted": export.include_deleted,
+        "files": sorted(os.path.relpath(path, state.location) for path in state.files),
         "schema": [[field.name, str(field.type)] for field in state.schema],
     }  # fmt: skip
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
@@ -114,7 +126,7 @@ def send(sender: Sender, contract: Contract, export: Export, *, again: bool = Fa
         if lacking := missing(export.type, given, export.target):
             return replace(sent, state="not configured", missing=tuple(lacking))
         if dry_run:
-            state = table_of(contract, sender.catalog)
+            state = _sendable(contract, sender.catalog)
             if state is None:
                 return replace(sent, state="no table")
             return replace(sent, state="planned", version=state.version, rows=state.rows)
@@ -134,7 +146,7 @@ def _send(
     sender: Sender, contract: Contract, export: Export, sent: Sent, given: Mapping[str, str],
     keep_on: Callable[[], None], *, again: bool,
 ) -> Sent:  # fmt: skip
-    state = table_of(contract, sender.catalog)
+    state = _sendable(contract, sender.catalog)
     if state is None:
         return replace(sent, state="no table")
     batch, log, started = batch_of(contract, export, state), ExportLog(sender.ledger.database), clock.now()
@@ -148,7 +160,7 @@ def _send(
     )  # fmt: skip
     attempts = [0]
     try:
-        with tempfile.TemporaryDirectory(prefix="lakelogic-export-") as folder:
+        with scratch() as folder:
             destination = registry.load(export.type, given, export.target)
             shipment = _packed(contract, export, state, batch, Path(folder), destination, started)
             shipment = replace(shipment, again=again)
@@ -173,16 +185,30 @@ def _send(
 def _packed(
     contract: Contract, export: Export, state: TableState, batch: str, folder: Path, to: Destination, at: datetime
 ) -> Shipment:
+    deleted = deleted_of(tables_of(contract.materialization.format, None, reads=True), state)
     schema = packing.chosen_columns(export.columns, state.schema)
+    if export.include_deleted and deleted is not None and deleted.column not in schema.names:
+        schema = schema.append(state.schema.field(deleted.column))
+    left_out = None if export.include_deleted else deleted
     merges = export.type in ("snowflake", "databricks") and export.mode == "merge"
     key = packing.spelled(export.key or contract.key, schema, "key") if merges else ()
     if merges:
         keyed = pa.schema([schema.field(name) for name in key])
-        packing.refuse_doubtful_key(rows.batches(state, keyed), keyed)
-    parts = packing.pack(rows.batches(state, schema), schema, folder, export.format or to.format)
+        packing.refuse_doubtful_key(_living(state, keyed, left_out), keyed)
+    parts = packing.pack(_living(state, schema, left_out), schema, folder, export.format or to.format)
     return Shipment(
         contract.dataset_name, export.called, export.target, export.mode, key, schema, parts, batch, state.version, at
     )
+
+
+def _living(state: TableState, schema: pa.Schema, deleted: Deleted | None) -> Iterator[pa.RecordBatch]:
+    """The rows of the table, without those that are deleted, with the columns of a schema."""
+    if deleted is None:
+        yield from rows.batches(state, schema)
+        return
+    read = schema if deleted.column in schema.names else schema.append(state.schema.field(deleted.column))
+    for batch in rows.batches(state, read):
+        yield without_deleted(batch, deleted).select(schema.names)
 
 
 def _delivered(

@@ -21,6 +21,7 @@ POINTS = (
     "after_stage",
     "after_quarantine_stage",
     "after_gates",
+    "after_staged_record",
     "after_quarantine_commit",
     "after_good_commit",
     "after_settling",
@@ -28,7 +29,7 @@ POINTS = (
 )
 KINDS = ("kill", "raise", "lose", "stall")
 # Where somebody else was asked to do something, and the answer can get lost.
-ANSWERS = ("after_quarantine_commit", "after_good_commit", "after_settling", "after_ledger")
+ANSWERS = ("after_staged_record", "after_quarantine_commit", "after_good_commit", "after_settling", "after_ledger")
 
 Watcher = Callable[[str], None]
 _watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)

@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lakelogic import names
 from lakelogic.contract.document import Contract
 from lakelogic.engines.base import Engine, Staged
-from lakelogic.plan.days import Days, plain_day
 from lakelogic.plan.nodes import (
     Account,
     Aggregate,
@@ -28,14 +26,16 @@ from lakelogic.plan.nodes import (
     Read,
     Rollup,
 )
+from lakelogic.plan.sources import Part
 from lakelogic.plan.strategies.frames import STAYS, STOOD, Settlement
-from lakelogic.plan.strategies.meet import good_types, meet, own_columns
+from lakelogic.plan.strategies.meet import absent_columns, good_types, meet, own_columns
 from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.plan.strategies.unknown import is_there, member
 from lakelogic.run.layout import staged_files
 from lakelogic.run.settle import Batch, Counted, Extra, Settling, pinned
 from lakelogic.sql.expressions import Column, Expression, Literal, text
 from lakelogic.sql.types import BIGINT, INT, Type, from_arrow, to_arrow
+from lakelogic.storage import fresh
 from lakelogic.tables.base import PLAIN, CommitInfo, Committed, Layout, StagedFile, TableFormat, TableState
 
 Info = Callable[[Mapping[str, int]], CommitInfo]
@@ -57,7 +57,7 @@ def settle_good(
 ) -> tuple[Committed, Mapping[str, int]]:
     """Commit the good rows by a strategy that depends on what the table holds; what it did, by effect."""
     incoming = good_types(plan)
-    if _needs_no_query(strategy, incoming) and tables.state(location) is None:
+    if _needs_no_query(strategy, plan, incoming) and tables.state(location) is None:
         return _first(tables, location, incoming, staged, info, layout)
 
     def settlement(state: TableState | None) -> Settlement:
@@ -75,20 +75,17 @@ def settle_good(
         layout,
         refuse=lambda counted: _too_many(strategy, counted),
     )
-    if strategy.kind == "days" and strategy.days is not None:
-        settling.part = partial(_may_fall_on, *strategy.days)
+    if strategy.kind == "part" and strategy.part is not None:
+        settling.part = partial(_may_hold, *strategy.part)
     if strategy.unknown is not None:
         settling.extra = _Member(settling, contract, strategy, now)
     return settling.commit(info)
 
 
-def _may_fall_on(column: str, days: Days, part: Mapping[str, Any]) -> bool:
-    """Whether a part of the table can hold rows of the days."""
-    name = next((known for known in part if known.lower() == column.lower()), None)
-    if name is None:
-        return True
-    day = plain_day(part[name])
-    return day is not None and day in days
+def _may_hold(column: str, replaced: Part, partition: Mapping[str, Any]) -> bool:
+    """Whether a partition of the table can hold rows that are replaced."""
+    name = next((known for known in partition if known.lower() == column.lower()), None)
+    return True if name is None else replaced.may_hold(partition[name])
 
 
 def _too_many(strategy: Strategy, counted: Counted) -> str | None:
@@ -127,17 +124,18 @@ class _Member:
             return None
         if state is not None:
             known = {field.name: from_arrow(field.type) for field in state.schema}
-            there = is_there(self.strategy, keys, row, columns)
-            if set(columns) <= set(known) and self._table_holds(state, known, there):
+            # A column that the contract has gained is no reason to add it again; a new surrogate key is none either.
+            own = self.strategy.surrogate
+            told = self.strategy if own is None or own.column in known else replace(self.strategy, surrogate=None)
+            if set(keys) <= set(known) and self._table_holds(state, known, is_there(told, keys, row, columns)):
                 return None
         path = Path(f"{place}-unknown/part-00000.parquet")
-        path.parent.mkdir(parents=True, exist_ok=True)
         kinds = dict(columns)
         if state is not None and state.own:
             kinds = {column.name: column.type for column in settlement.changed}
             row = {**row, STOOD: False, STAYS: True}
         schema = pa.schema([(name, to_arrow(type_)) for name, type_ in kinds.items()])
-        pq.write_table(pa.Table.from_pylist([row], schema=schema), path)
+        fresh.write_table(pa.Table.from_pylist([row], schema=schema), path)
         partition = {name: row[name] for name in self.settling.layout.partition_by}
         return Extra(StagedFile(str(path), 1, path.stat().st_size, partition), "unknown_member")
 
@@ -160,10 +158,10 @@ class _Member:
         return bool(found["members"])
 
 
-def _needs_no_query(strategy: Strategy, incoming: Mapping[str, Type]) -> bool:
+def _needs_no_query(strategy: Strategy, plan: Plan, incoming: Mapping[str, Type]) -> bool:
     """Into no table, such rows go as they were staged."""
     plain = strategy.kind == "merge" and strategy.operation is None and strategy.unknown is None
-    return plain and not own_columns(strategy, incoming)
+    return plain and not absent_columns(plan, incoming) and not own_columns(strategy, incoming)
 
 
 def _first(

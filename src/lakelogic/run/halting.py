@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from lakelogic import signals
 from lakelogic.errors import LakeLogicError
 
 
@@ -24,15 +25,16 @@ class Halt(Protocol):
 
 
 class _Never:
-    """Nobody ends the run."""
+    """Nobody ends the run but who ends its process."""
 
     def safe_point(self) -> None:
-        return
+        signals.safe_point()
 
     def committing(self) -> None:
         return
 
     def reason(self, error: LakeLogicError) -> LakeLogicError:
+        signals.safe_point()
         return error
 
 

@@ -1,5 +1,8 @@
 """Identities of bad rows: the same for the same landed row however often it is read, sixteen bytes each.
 
+Where a row holds personal data, its identity is keyed: of nine digits a plain digest lets anyone guess the row. Ids
+that were given out without a key, or under another one, stay what they are (`Landed`).
+
 They are worked out before a row is written, because an identity holds the row's number among equal ones, and equal
 rows can be far apart.
 """
@@ -7,18 +10,20 @@ rows can be far apart.
 from __future__ import annotations
 
 import hashlib
+import hmac
 import re
 import sys
 from array import array
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from functools import partial
 
 import pyarrow as pa
 
 from lakelogic import names
 from lakelogic.plan.nodes import Plan
-from lakelogic.privacy.keys import Keys
+from lakelogic.privacy.keys import Keys, identity_keys
 from lakelogic.privacy.masks import reveal_texts
 from lakelogic.run.canonical import Shapes
 from lakelogic.run.queue import ROWS_TOGETHER
@@ -88,14 +93,40 @@ def texts(packed: bytes | bytearray) -> pa.Array:
 
 
 def row_id(file: str, text: str, number: int) -> bytes:
-    """The identity of a row: its file, its text, and its number among equal ones."""
-    return hashlib.sha256(f"{file}\0{text}\0{number}".encode()).digest()[:BYTES]
+    """The identity of a row without personal data: its file, its text, and its number among equal ones."""
+    return _plain(_material(file, text, number))[:BYTES]
+
+
+Digest = Callable[[bytes], bytes]
+
+
+def digests(plan: Plan, keys: Keys) -> tuple[Digest, ...]:
+    """How identities are made for this plan: the first makes them, the others made them before."""
+    is_personal = any(mask.column == names.RAW_ROW for mask in plan.masks)
+    return (*(partial(_keyed, key) for key in identity_keys(keys)), _plain) if is_personal else (_plain,)
+
+
+def _material(file: str, text: str, number: int) -> bytes:
+    return f"{file}\0{text}\0{number}".encode()
+
+
+def _plain(made: bytes) -> bytes:
+    return hashlib.sha256(made).digest()
+
+
+def _keyed(key: bytes, made: bytes) -> bytes:
+    return hmac.digest(key, made, "sha256")
 
 
 class Landed:
-    """The identities of all rows of staged files, in their order."""
+    """The identities of all rows of staged files, in their order.
 
-    def __init__(self, paths: Sequence[str], plan: Plan, keys: Keys) -> None:
+    `earlier` are identities that rows of the same sources were given before: a row that is one of these keeps its own.
+    """
+
+    def __init__(self, paths: Sequence[str], plan: Plan, keys: Keys, earlier: Container[str] = frozenset()) -> None:
+        self._digest, *self._others = digests(plan, keys)
+        self._earlier = earlier if self._others else None
         self._shown = [c.name for c in plan.columns if c.on_bad and not c.name.startswith(("~", "_lake"))]
         self._keys = keys
         self._shapes = Shapes()
@@ -114,14 +145,28 @@ class Landed:
             assert self._numbers is not None
             files, clear = _files(batch), self._clear(batch)
             for at in later:
-                found = row_id(files[at - start], clear[at - start], self._numbers[at])
-                self.packed[at * BYTES : (at + 1) * BYTES] = found
+                made = _material(files[at - start], clear[at - start], self._numbers[at])
+                self.packed[at * BYTES : (at + 1) * BYTES] = self._digest(made)[:BYTES]
+        if self._earlier:
+            self._keep_earlier(batch, start)
         return self.packed[start * BYTES : end * BYTES]
+
+    def _keep_earlier(self, batch: pa.RecordBatch, start: int) -> None:
+        """Rows that were known before, by an identity of another key or of none, stay known by it."""
+        assert self._earlier is not None
+        for at, (file, text) in enumerate(zip(_files(batch), self._clear(batch), strict=True), start):
+            place = slice(at * BYTES, (at + 1) * BYTES)
+            if self.packed[place].hex() in self._earlier:
+                continue
+            number = (self._numbers[at] if self._numbers is not None else 0) or 1
+            made = _material(file, text, number)
+            known = (digest(made)[:BYTES] for digest in self._others)
+            self.packed[place] = next((one for one in known if one.hex() in self._earlier), self.packed[place])
 
     def _as_first(self, batch: pa.RecordBatch) -> bytes:
         """The identities that rows have as the first of their kind: `row_id` of many."""
-        sha256 = hashlib.sha256
-        digests = array("Q", b"".join([sha256(made).digest() for made in self._made_of(batch)]))
+        digest = self._digest
+        digests = array("Q", b"".join([digest(made) for made in self._made_of(batch)]))
         packed = array("Q", bytes(BYTES * batch.num_rows))
         packed[::2], packed[1::2] = digests[::4], digests[1::4]
         return packed.tobytes()

@@ -30,7 +30,7 @@ def columns_now(loaded: Loaded) -> tuple[SourceColumns | None, dict[str, SourceC
     source: SourceColumns | None = None
     # What is not there yet, or not reachable from here, leaves the contract to be judged by what it declares.
     with suppress(LakeLogicError):
-        slice_ = window.pin_source(contract, catalog, set())
+        slice_ = window.pin_source(contract, catalog)
         if slice_.pinned.files or slice_.pinned.table is not None:
             source = window.look(contract, slice_, looker)
     links: dict[str, SourceColumns] = {}
@@ -47,7 +47,7 @@ def lowered(loaded: Loaded, engine_name: str | None) -> str:
     engine: Engine = registry.load(engine_name or contract.engine or registry.default_name())
     try:
         catalog = LocalCatalog()
-        slice_ = window.pin_source(contract, catalog, set(), engine)
+        slice_ = window.pin_source(contract, catalog, engine)
         source = window.look(contract, slice_, engine)
         slices = window.pin_links(contract, catalog, engine)
         plan = compile_contract(loaded, source, window.look_at_links(slices, engine)).plan

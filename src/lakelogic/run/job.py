@@ -12,16 +12,18 @@ from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.load import Loaded
 from lakelogic.engines.base import Engine, Frame, Staged
 from lakelogic.ledger.store import Ledger
-from lakelogic.plan.compile import Compiled
-from lakelogic.plan.days import Days
+from lakelogic.plan.compile import Compiled, SourceColumns
 from lakelogic.plan.nodes import Read
+from lakelogic.plan.sources import Replaced, replaced_by
 from lakelogic.privacy.keys import Keys
 from lakelogic.run import gates, quarantine, window
 from lakelogic.run.cuts import Asked, Cut, newest_day
 from lakelogic.run.events import Events, Sink
 from lakelogic.run.halting import NEVER, Halt
 from lakelogic.run.places import Places
+from lakelogic.run.progress import Progress, progress_of
 from lakelogic.run.reconcile import Counts
+from lakelogic.storage.scratch import Scratch
 
 if TYPE_CHECKING:
     from lakelogic.run.references import References
@@ -38,6 +40,7 @@ class Job:
     materialize: bool = True
     target: str | None = None
     data: Any = None  # rows that were handed in, instead of the contract's source
+    batch: str | None = None  # what their owner calls them: the same name is the same rows
     pipeline_run_id: str | None = None
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     sinks: tuple[Sink, ...] = ()
@@ -45,6 +48,7 @@ class Job:
     halt: Halt = NEVER  # who may give it up
     references: References | None = None  # links that the pass has read for all
     approval: gates.Approval | None = None  # what a person must approve of
+    again: bool = False  # read what lies there, whatever was read before
     asked: Asked | None = None  # the days that it shall read; None for whatever is new
     judged: tuple[Run, Prepared] | None = None  # what was read, once a run has begun to judge it
 
@@ -65,26 +69,36 @@ class Run:
     places: Places | None = None
     keys: Keys = field(default_factory=Keys)
     drift: dict[str, Any] = field(default_factory=dict)  # how source and table differ from the contract
+    landed: dict[str, Any] = field(default_factory=dict)  # what commits say about the columns that landed
     note: str | None = None  # what kind of run this is, where it is no plain one
     cut: Cut | None = None  # the part of the input that was asked for
     told: str | None = None  # what a window means for this contract
+    looked: SourceColumns | None = None  # the columns of the slice, where somebody has looked already
+    compared: int | None = None  # the last commit of the table that the ledger was compared with
 
     @property
-    def replaced(self) -> tuple[str, Days] | None:
-        """The column of the table and the days whose rows the batch takes the place of; None where it takes none."""
-        return (self.cut.column, self.cut.days) if self.cut is not None and self.cut.column else None
+    def replaced(self) -> Replaced | None:
+        """The part of the table that the batch takes the place of; None where it takes none."""
+        return replaced_by(self.identity)
 
     @property
     def watermark(self) -> str | None:
         """The last day that is read once this run is done; it never moves back."""
-        before = self.job.ledger.watermark(self.progress) if self.job.ledger is not None else None
+        remembers = self.job.ledger is not None and self.places is not None
+        before = self.job.ledger.watermark(self.progress.key) if remembers and self.job.ledger is not None else None
         return max(filter(None, (before, newest_day(self.slice, self.cut))), default=None)
 
     @property
-    def progress(self) -> str:
-        """Under which name the ledger keeps what was read: a result that is sent elsewhere has progress of its own."""
+    def label(self) -> str:
+        """What people call the dataset's runs: a result that is sent elsewhere is told apart."""
         dataset = self.job.loaded.contract.dataset_name
         return f"{dataset}@{self.job.target}" if self.job.target else dataset
+
+    @property
+    def progress(self) -> Progress:
+        """Whose memory this run reads and writes: the dataset's, towards this target. Only for runs that publish."""
+        assert self.places is not None
+        return progress_of(self.job.loaded.contract.dataset_name, self.places, self.job.target)
 
 
 @dataclass(slots=True)
@@ -107,3 +121,4 @@ class Settled:
     measured: Mapping[str, Any]
     outcomes: Sequence[gates.Outcome]
     closed: Sequence[str]
+    folder: Scratch | None = None  # of rows that are only judged

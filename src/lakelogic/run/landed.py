@@ -14,6 +14,7 @@ from lakelogic.connectors.discover import folder_values
 from lakelogic.contract.document import Contract
 from lakelogic.engines.base import Engine
 from lakelogic.engines.json_lines import batch_of_texts
+from lakelogic.plan.absence import WITHOUT_HEADER, Lacks
 from lakelogic.plan.compile import TEXT_FORMATS, SourceColumns
 from lakelogic.plan.nodes import Account, Assignment, Landed, Pairs, Plan, Publish, Read, Rollup, Stack
 from lakelogic.privacy.keys import Keys
@@ -25,7 +26,7 @@ from lakelogic.sql.expressions import Column, Expression, Literal, convert, text
 from lakelogic.sql.types import BIGINT, INT, STRING, Type, parse_type
 
 # Beside the landed columns: where a row came from first, and which of the rows it is. No landed column is called so.
-ORIGIN, PLACE = "ll origin", "ll place"
+ORIGIN, PLACE, LACKS = "ll origin", "ll place", "ll lacks"
 SEALED = "enc:"
 
 NO_RAW = "the row as it landed was not kept"
@@ -35,9 +36,18 @@ UNKNOWN_TYPES = "nothing tells in which types it landed"
 BYTES = "it landed with bytes, which are not kept exactly"
 
 
-def landed_facts(plan: Plan) -> dict[str, Any]:
-    """What a commit says about the columns that landed, so that its rows can be made again."""
-    return {"format": plan.read.format, "columns": [[column.name, str(column.type)] for column in plan.read.columns]}
+def landed_facts(plan: Plan, source: SourceColumns, seen: Sequence[str] = ()) -> dict[str, Any]:
+    """What a commit says about the columns that landed, so that its rows can be made again.
+
+    `lacks` are files without some of the columns; `seen` are keys of JSON that landed so far.
+    """
+    lacking = {file: sorted(columns) for file, columns in source.lacks.by.items() if columns}
+    return {
+        "format": plan.read.format,
+        "columns": [[column.name, str(column.type)] for column in plan.read.columns],
+        **({"lacks": lacking} if lacking else {}),
+        **({"seen": list(seen)} if seen else {}),
+    }
 
 
 @dataclass(slots=True)
@@ -59,15 +69,17 @@ class _Row:
 
 
 def landed_rows(
-    contract: Contract, queue: Queue, app_id: str, rows: Iterable[Mapping[str, Any]], keys: Keys, engine: Engine
+    contract: Contract,
+    queue: Queue,
+    app_ids: Sequence[str],
+    rows: Iterable[Mapping[str, Any]],
+    keys: Keys,
+    engine: Engine,
 ) -> LandedRows:
-    """Make rows of the source from rows of the quarantine; `app_id` is whose commits tell how they landed."""
+    """Make rows of the source from rows of the quarantine; `app_ids` are whose commits tell how they landed."""
     left_out: Counter[str] = Counter()
     chosen = [made for row in rows if (made := _row(contract, queue, row, keys, left_out)) is not None]
-    known = {
-        str(commit.get("batch_id")): facts_of(commit).get("landed")
-        for commit in queue.tables.commits(queue.location, app_id)
-    }
+    known = {str(commit.get("batch_id")): facts_of(commit).get("landed") for commit in queue.commits(app_ids)}
     columns: dict[str, Landed] = {}
     file_format: str = (
         contract.source.resolved_format or (contract.server.format if contract.server else None) or "parquet"
@@ -91,7 +103,11 @@ def landed_rows(
     if not columns:
         columns = _by_keys(usable)
     source = SourceColumns(file_format, tuple(columns.values()))
-    table = _table(contract, source, usable, engine)
+    lacking = [_lacking(row, known.get(row.origin.batch_id or ""), columns) for row in usable]
+    labels = {lacked: f"{at}" for at, lacked in enumerate(dict.fromkeys(lacking))}
+    if any(lacking) and file_format not in WITHOUT_HEADER:
+        source = replace(source, lacks=Lacks({label: lacked for lacked, label in labels.items()}, LACKS))
+    table = _table(contract, source, usable, engine, [labels[one] for one in lacking])
     return LandedRows(table, source, [row.origin for row in usable], left_out)
 
 
@@ -120,6 +136,14 @@ def _types(told: Mapping[str, Any] | None, file_format: str) -> dict[str, Type]:
     return dict.fromkeys(types, STRING) if file_format in TEXT_FORMATS else types
 
 
+def _lacking(row: _Row, told: Mapping[str, Any] | None, columns: Mapping[str, Landed]) -> frozenset[str]:
+    """The columns of the other rows that the input of a row did not have."""
+    if not told:
+        return frozenset()
+    had = {name.lower() for name, _ in told["columns"]} - set(told.get("lacks", {}).get(row.source or "", ()))
+    return frozenset(columns.keys() - had)
+
+
 def _by_keys(rows: Sequence[_Row]) -> dict[str, Landed]:
     """Where no commit tells the columns any more, the rows themselves do: text has keys."""
     import json
@@ -131,7 +155,9 @@ def _by_keys(rows: Sequence[_Row]) -> dict[str, Landed]:
     return found
 
 
-def _table(contract: Contract, source: SourceColumns, rows: Sequence[_Row], engine: Engine) -> pa.Table:
+def _table(
+    contract: Contract, source: SourceColumns, rows: Sequence[_Row], engine: Engine, lacking: Sequence[str]
+) -> pa.Table:
     """The landed columns in their types, then where each row came from and its place."""
     read = Read("source", "ndjson", tuple(replace(column, type=STRING) for column in source.columns))
     batch = batch_of_texts(read, [row.clear for row in rows])
@@ -150,6 +176,7 @@ def _table(contract: Contract, source: SourceColumns, rows: Sequence[_Row], engi
         columns[column.name] = strings(values)
     columns[ORIGIN] = strings([row.source for row in rows])
     columns[PLACE] = integers(range(1, len(rows) + 1))
+    columns[LACKS] = strings(list(lacking))
     table = pa.table(columns)
     if all(column.type == STRING for column in source.columns) or not rows:
         return table
@@ -162,7 +189,8 @@ def _typed(table: pa.Table, source: SourceColumns, engine: Engine) -> pa.Table:
     values: list[Assignment] = [
         Assignment(column.name, convert(Column(column.name, STRING), column.type)) for column in source.columns
     ]
-    values += [Assignment(ORIGIN, Column(ORIGIN, STRING)), Assignment(PLACE, Column(PLACE, BIGINT))]
+    values += [Assignment(name, Column(name, STRING)) for name in (ORIGIN, LACKS)]
+    values.append(Assignment(PLACE, Column(PLACE, BIGINT)))
     account = Account(None, (), Publish(tuple(values), Literal(0, INT), text(names.GOOD_SIDE)))
     made = engine.collect(engine.lower(frame, (account,), {}))
     return made.select(table.column_names).sort_by(PLACE)

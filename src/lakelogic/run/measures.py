@@ -116,13 +116,17 @@ def _wanted(contract: Contract, compiled: Compiled, good: Mapping[str, Published
             )
         wanted.append(Measure("newest", "max", convert(Column(dated.name, dated.type), TIMESTAMP)))
     noted: dict[str, list[Expression]] = {}
+    warned: list[Expression] = []
     for reason in compiled.plan.reasons:
         if reason.severity != "error":
             flag = call("bit_is_set", Column(reason.column, BIGINT), Literal(reason.bit, INT))
             # In the account of another, a row has no such bits.
             noted.setdefault(reason.rule, []).append(holds(flag))
+            warned += [holds(flag)] if reason.severity == "warning" else []
     # A rule over several fields counts a row once.
     wanted += [Measure(f"note:{rule}", "count_all", None, either(flags)) for rule, flags in noted.items()]
+    if warned:  # and a row that fails several rules is one row
+        wanted.append(Measure("warned", "count_all", None, either(warned)))
     return wanted
 
 

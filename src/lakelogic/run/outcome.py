@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from lakelogic import clock
 from lakelogic.errors import LakeLogicError, LedgerError
-from lakelogic.ledger.records import RunRecord
+from lakelogic.ledger.records import Held, RunRecord
 from lakelogic.plan.compile import compile_contract
 from lakelogic.plan.nodes import Plan
 from lakelogic.run import faults, levels
 from lakelogic.run.account import account
 from lakelogic.run.commit import Commit, good_schema
+from lakelogic.run.findings import findings, lines, rows_warned
 from lakelogic.run.formats import tables_of
 from lakelogic.run.job import Run, Settled
 from lakelogic.run.places import QUARANTINE_FORMAT
-from lakelogic.run.reconcile import Counts
+from lakelogic.run.reconcile import Counts, quality_score
 from lakelogic.run.result import Result, Sides, as_report
-from lakelogic.sql.types import to_arrow
+from lakelogic.run.tracked import inputs_told
+from lakelogic.sql.types import parse_type, to_arrow
 from lakelogic.tables.registry import load as load_tables
 from lakelogic.version import VERSION
 
@@ -33,6 +39,7 @@ def record_failure(run_: Run, error: LakeLogicError) -> None:
         error_code=error.code,
         error_message=error.message,
         reason="the run stopped with an error",
+        error=error.as_dict(),
     )
     try:
         run_.job.ledger.record(record)
@@ -44,9 +51,8 @@ def record_failure(run_: Run, error: LakeLogicError) -> None:
 def nothing_new(run_: Run, reason: str = "nothing new to read") -> Result:
     """The same batch is there already, or no file is new: say so, change nothing."""
     contract = run_.job.loaded.contract
-    newest = run_.job.ledger.last_published(run_.progress) if run_.job.ledger else None
     now = clock.now()
-    promised = levels.evaluate(contract, None, {}, now=now, newest=newest.finished_at if newest else None)
+    promised = levels.evaluate(contract, None, {}, now=now, newest=_newest(run_))
     record = replace(_record(run_, "no_new_data"), reason=reason, service_levels=promised)
     record = replace(record, files=0, counts_source=0, counts_good=0, counts_quarantined=0)
     if run_.job.ledger is not None:
@@ -65,6 +71,49 @@ def nothing_new(run_: Run, reason: str = "nothing new to read") -> Result:
     return Result(run_.run_id, contract.dataset_name, "no_new_data", False, counts, report, sides=_empty_sides(run_))
 
 
+def still_waiting(run_: Run, held: Held) -> Result:
+    """The same batch waits behind a closed gate: nothing is judged again, and the rows that wait are shown."""
+    contract, told = run_.job.loaded.contract, held.facts
+    assert isinstance(told, Mapping)
+    counts = Counts(**told["commit"]["counts"])
+    why = f"the batch waits for a decision: lakelogic approve {held.run_id}"
+    reasons = (*told["reasons"], why)
+    record = replace(
+        _record(run_, "gated"),
+        reason="; ".join(reasons),
+        counts_source=counts.source,
+        counts_good=counts.good,
+        counts_quarantined=counts.quarantined,
+        files=0,
+    )
+    if run_.job.ledger is not None:
+        run_.job.ledger.record(record)
+    for reason in reasons:
+        run_.events.tell("warning", f"Gate closed: {reason}")
+    run_.events.tell("complete", f"Nothing new [layer={contract.layer or '-'}] | {why}", status="gated")
+    parts: dict[str, Any] = {
+        "window": run_.told,
+        "service_levels": [],
+        "row_rules": [],
+        "dataset_rules": [],
+        "files": [],
+        "targets": {},
+    }
+    columns = [(column[0], to_arrow(parse_type(column[1]))) for column in told["columns"] if all(column[2:3])]
+    bad = [file["path"] for file in told.get("quarantine", ())]
+    sides = Sides(
+        run_.job.engine,
+        [file["path"] for file in told["good"]],
+        [column for column in columns if not column[0].startswith("~")],
+        bad,
+        pq.read_schema(bad[0]) if bad else pa.schema(columns),
+        run_.keys,
+        reveal=False,
+    )
+    report = as_report(_plain(record), counts, parts)
+    return Result(run_.run_id, contract.dataset_name, "gated", False, counts, report, reasons, sides)
+
+
 def _empty_sides(run_: Run) -> Sides | None:
     """Both sides without rows, in the columns of their tables, or else of the contract; None to judge only."""
     if run_.places is None:
@@ -77,14 +126,21 @@ def _empty_sides(run_: Run) -> Sides | None:
     return Sides(run_.job.engine, [], columns, [], bad.schema if bad else schema, run_.keys)
 
 
+def is_replay(run_: Run) -> bool:
+    """Whether rows of the quarantine are judged, and no batch."""
+    return "replay" in (run_.identity or {})
+
+
 def finish(run_: Run, settled: Settled, status: str, *, published: bool, commit: Commit | None = None) -> Result:
     """Tell the ledger and the listeners how a run came out, last of all."""
     job, contract, counts = run_.job, run_.job.loaded.contract, settled.counts
     now = clock.now()
-    newest = run_.started if counts.good else _newest(run_)
-    if "newest" in settled.measured:
-        newest = settled.measured["newest"]
-    promised = levels.evaluate(contract, counts, settled.measured, now=now, newest=newest)
+    if published or commit is None:  # what is only judged is judged as if it were published
+        newest = settled.measured.get("newest", run_.started if counts.good else None) or _newest(run_)
+    else:
+        newest = _newest(run_)
+    # What is promised of a batch says nothing about some rows of earlier ones.
+    promised = [] if is_replay(run_) else levels.evaluate(contract, counts, settled.measured, now=now, newest=newest)
     reasons = list(settled.closed)
     broken = [level for level in promised if not level["kept"]]
     for level in broken:
@@ -100,32 +156,21 @@ def finish(run_: Run, settled: Settled, status: str, *, published: bool, commit:
             run_.events.tell("warning" if outcome.severity != "info" else "note", told)
     plan = settled.prepared.compiled.plan
     row_rules = _row_rules(plan, settled)
+    found = findings(plan, settled, row_rules, commit.applied if commit else {})
     record = replace(
-        _record(run_, status),
+        _figures(run_, settled, status),
         reason="; ".join(reasons) or run_.note,
-        counts_source=counts.source,
-        counts_good=counts.good,
-        counts_quarantined=counts.quarantined,
-        counts_filtered=sum(counts.filtered.values()),
-        counts_deduplicated=sum(counts.deduplicated.values()),
-        counts_expanded=sum(counts.expanded.values()),
-        quarantine_ratio=counts.quarantine_ratio,
-        quality_score=round(100 * (1 - counts.quarantine_ratio), 2),
-        rule_failures={rule["name"]: rule["failed"] for rule in row_rules if rule["failed"]},
-        dataset_rules=[outcome.as_dict() for outcome in settled.outcomes],
         service_levels=promised,
-        files=len(run_.slice.pinned.files) if run_.slice else 0,
         watermark=run_.watermark if published else None,
-        bytes_read=run_.slice.bytes if run_.slice else None,
-        bytes_written=sum(file.size for file in settled.staged.good) + sum(file.size for file in settled.bad.files),
         target_version=commit.good_version if commit else None,
         quarantine_version=commit.quarantine_version if commit else None,
         account=account(settled, commit.applied if commit else {}),
+        findings=found,
     )
     if job.ledger is not None and commit is not None:
         assert run_.batch_id is not None
-        inputs = run_.slice.inputs if run_.slice and published else ()
-        job.ledger.finish(record, inputs, run_.batch_id)
+        inputs = inputs_told(run_.identity) if published else ()
+        job.ledger.finish(record, inputs, run_.batch_id, run_.progress.key)
         faults.reach("after_ledger")
     run_.events.tell(
         "complete",
@@ -133,6 +178,8 @@ def finish(run_: Run, settled: Settled, status: str, *, published: bool, commit:
         f"Quarantine: {counts.quarantined} | Ratio: {counts.quarantine_ratio:.1%}",
         status=status,
     )
+    for line in lines(found, run_.drift):
+        run_.events.tell("finding", line)
     parts = {
         "window": run_.told,
         "row_rules": row_rules,
@@ -142,6 +189,7 @@ def finish(run_: Run, settled: Settled, status: str, *, published: bool, commit:
         "files": list(run_.slice.pinned.files) if run_.slice else [],
         "targets": _targets(commit),
         "applied": dict(commit.applied) if commit else {},
+        "findings": found,
     }
     good_columns = [(c.name, to_arrow(c.type)) for c in plan.columns if c.on_good and not c.name.startswith("~")]
     sides = Sides(
@@ -155,14 +203,65 @@ def finish(run_: Run, settled: Settled, status: str, *, published: bool, commit:
         masked=frozenset(
             mask.column.removeprefix("~bad:") for mask in plan.masks if mask.strategy.startswith("encrypt")
         ),
+        folder=settled.folder,
     )
     report = as_report(_plain(record), counts, parts)
     return Result(run_.run_id, contract.dataset_name, status, published, counts, report, tuple(reasons), sides)
 
 
+def foreseen(run_: Run, settled: Settled) -> RunRecord:
+    """The record of a run as far as it is known before the first commit, as if everything will be published."""
+    contract, counts = run_.job.loaded.contract, settled.counts
+    newest = settled.measured.get("newest", run_.started if counts.good else None)
+    promised = levels.evaluate(contract, counts, settled.measured, now=clock.now(), newest=newest or _newest(run_))
+    promised = [] if is_replay(run_) else promised
+    fails = contract.service_levels.on_breach == "fail" and any(not level["kept"] for level in promised)
+    return replace(
+        _figures(run_, settled, "failed" if fails else "succeeded"),
+        reason=run_.note,
+        service_levels=promised,
+        watermark=run_.watermark,
+        account=account(settled, {}),
+        findings=findings(
+            settled.prepared.compiled.plan, settled, _row_rules(settled.prepared.compiled.plan, settled), {}
+        ),
+    )
+
+
+def _figures(run_: Run, settled: Settled, status: str) -> RunRecord:
+    """What was counted and found, in a record."""
+    counts = settled.counts
+    row_rules = _row_rules(settled.prepared.compiled.plan, settled)
+    return replace(
+        _record(run_, status),
+        counts_source=counts.source,
+        counts_good=counts.good,
+        counts_quarantined=counts.quarantined,
+        counts_filtered=sum(counts.filtered.values()),
+        counts_deduplicated=sum(counts.deduplicated.values()),
+        counts_expanded=sum(counts.expanded.values()),
+        quarantine_ratio=counts.quarantine_ratio,
+        quality_score=quality_score(counts.good, counts.quarantined, rows_warned(settled)),
+        rule_failures={rule["name"]: rule["failed"] for rule in row_rules if rule["failed"]},
+        dataset_rules=[outcome.as_dict() for outcome in settled.outcomes],
+        files=len(run_.slice.pinned.files) if run_.slice else 0,
+        bytes_read=run_.slice.bytes if run_.slice else None,
+        bytes_written=sum(file.size for file in settled.staged.good) + sum(file.size for file in settled.bad.files),
+    )
+
+
 def _newest(run_: Run) -> datetime | None:
-    found = run_.job.ledger.last_published(run_.progress) if run_.job.ledger else None
-    return found.started_at if found else None
+    """How new the published data is, as the last run that published some has found it; None where none ever did."""
+    ledger, freshness = run_.job.ledger, run_.job.loaded.contract.service_levels.freshness
+    found = ledger.published(run_.progress.key, with_rows=True) if ledger and run_.places else None
+    if found is None:
+        return None
+    if freshness is not None and freshness.field is not None:
+        levels_ = found.service_levels if isinstance(found.service_levels, list) else []
+        hours = next((level["value"] for level in levels_ if level["name"] == "freshness"), None)
+        if hours is not None and found.finished_at is not None:
+            return found.finished_at - timedelta(hours=float(hours))
+    return found.started_at
 
 
 def _row_rules(plan: Plan, settled: Settled) -> list[dict[str, Any]]:
@@ -195,7 +294,7 @@ def _record(run_: Run, status: str) -> RunRecord:
     now = clock.now()
     return RunRecord(
         run_id=run_.run_id,
-        dataset=run_.progress,
+        dataset=run_.label,
         status=status,  # type: ignore[arg-type]
         started_at=run_.started,
         finished_at=now,

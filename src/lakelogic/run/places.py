@@ -47,6 +47,10 @@ class Places:
         """Where the bad side is staged for its own table."""
         return f"{self.quarantine_location}/batch-{batch_id[:16]}-{attempt}"
 
+    def act_staging(self, act_id: str) -> str:
+        """Where what somebody does to rows of the quarantine is staged."""
+        return f"{self.quarantine_location}/batch-{act_id}"
+
 
 def places(contract: Contract, catalog: LocalCatalog, target: str | None = None) -> Places:
     """Resolve target and quarantine; a redirected target takes its quarantine along."""

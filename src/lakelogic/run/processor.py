@@ -14,7 +14,7 @@ from lakelogic.contract.load import Loaded, load
 from lakelogic.contract.packs import PackChoice
 from lakelogic.engines import registry
 from lakelogic.engines.base import Engine
-from lakelogic.errors import ContractError, Diagnostic
+from lakelogic.errors import ContractError, Diagnostic, UsageError
 from lakelogic.ledger.store import Ledger, open_ledger
 from lakelogic.plan.compile import Compiled, compile_contract, load_checked
 from lakelogic.plan.strategies.settings import strategy_of
@@ -84,15 +84,33 @@ class DataProcessor:
             self._engine = registry.load(self.engine_name, **self._settings)
         return self._engine
 
-    def run(self, df: Any = None, *, materialize: bool = True, materialize_target: str | None = None) -> Result:
+    def run(
+        self,
+        df: Any = None,
+        *,
+        materialize: bool = True,
+        materialize_target: str | None = None,
+        batch: str | None = None,
+        again: bool = False,
+    ) -> Result:
         """Run the contract over its source, or over rows handed in.
 
+        `again` reads what lies there even where it was read before; a table that is appended to still takes only what
+        is new, so that no row is in it twice.
+
+        `batch` is a name of your own for rows that are handed in: a second call with the same name publishes nothing
+        and says `no_new_data`, so that a call that may have come through can be repeated.
         `materialize=False` only judges: nothing is written and the ledger hears nothing. `materialize_target`
-        sends the good rows elsewhere, and the quarantine beside them.
+        sends the good rows elsewhere, and the quarantine beside them. Rows that are handed in to a contract
+        without a target are only judged.
         """
-        return self._run(
-            self.loaded, df, materialize=materialize or materialize_target is not None, target=materialize_target
-        )
+        if batch is not None and (df is None or not batch.strip()):
+            raise UsageError(
+                "batch= names rows that are handed in, and there are none." if df is None else "batch= is empty.",
+                hint="Hand the rows in: run(df, batch='2026-02-03'). What a source holds is known by itself.",
+            )
+        writes = materialize or materialize_target is not None
+        return self._run(self.loaded, df, materialize=writes, target=materialize_target, batch=batch, again=again)
 
     def profile(self, rows: int | None = None) -> Profile:
         """Run the contract, and tell where the time went; what rules cost is measured on so many rows of the batch."""
@@ -114,8 +132,8 @@ class DataProcessor:
 
         as_table = is_table_name(place) or (Path(place) / "_delta_log").is_dir()
         overrides["source.type"] = "table" if as_table else "landing"
-        if as_table and self.contract.source.load_mode != "full":
-            overrides |= {"source.load_mode": "full", "source.watermark_strategy": None}
+        if as_table and self.contract.source.load_mode == "cdc":
+            overrides |= {"source.load_mode": "incremental", "source.watermark_strategy": None}
         if not as_table and (found := format_of(place)):
             overrides["source.format"] = found
         elif as_table:
@@ -134,7 +152,18 @@ class DataProcessor:
             loaded = load(self._written, env=self._env, overrides=both, packs=self._packs)
         return self._run(loaded, None, materialize=materialize, target=None)
 
-    def _run(self, loaded: Loaded, df: Any, *, materialize: bool, target: str | None) -> Result:
+    def _run(
+        self,
+        loaded: Loaded,
+        df: Any,
+        *,
+        materialize: bool,
+        target: str | None,
+        batch: str | None = None,
+        again: bool = False,
+    ) -> Result:
+        if df is not None and target is None and not loaded.contract.materialization.target_path:
+            materialize = False  # rows that are handed in, and nowhere to put them: they are judged
         ledger: Ledger | None = open_ledger(self._catalog.ledger_url()) if materialize else None
         job = Job(
             loaded,
@@ -144,6 +173,8 @@ class DataProcessor:
             materialize=materialize,
             target=target,
             data=df,
+            batch=batch,
+            again=again,
             pipeline_run_id=self._pipeline_run_id,
             sinks=self._sinks,
         )

@@ -22,6 +22,8 @@ from lakelogic.sql.expressions import FALSE, Call, Column, Expression, Literal, 
 from lakelogic.sql.types import BIGINT, from_arrow
 
 SAMPLE = 20_000  # rows
+MOST_BYTES = 32 << 20  # of the sample: rows may be large, and a step may make many of each
+_FIRST = 64  # rows, by which the size of a row is judged
 SLOWEST = 3
 _TIMES = 3  # each rule is measured so often, and the shortest time counts
 _FLAG = "~flag"
@@ -121,12 +123,13 @@ def profile(stopwatch: Stopwatch, result: Result, judged: tuple[Run, Prepared] |
     plan, engine = prepared.compiled.plan, run_.job.engine
     landed, links = _sample(run_, prepared, rows), _links(run_, plan)
     # So few rows that the time would be that of a start only are passed through many times over.
-    sample = pa.concat_tables([landed] * max(1, rows // max(landed.num_rows, 1))).combine_chunks()
+    most = _most_rows(landed, rows)
+    sample = pa.concat_tables([landed] * max(1, most // max(landed.num_rows, 1))).combine_chunks()
     costs: dict[tuple[str, int], float] = {}
     for index, node in enumerate(plan.accounts[0].nodes):
         flags = _flags(node, plan.reasons)
         if flags:
-            costs |= _costs(engine, sample, plan.accounts[0].nodes[:index], flags, links)
+            costs |= _costs(engine, sample, plan.accounts[0].nodes[:index], flags, links, most)
     failed = {one["name"]: one["failed"] for one in result.report.get("row_rules", ())}
     rules = [_told(name, reasons, costs, sample.num_rows, failed) for name, reasons in _by_rule(plan.reasons).items()]
     rules.sort(key=lambda rule: (-(rule.seconds_per_million_rows or -1.0), rule.rule))
@@ -159,7 +162,15 @@ def _sample(run_: Run, prepared: Prepared, rows: int) -> Any:
         frame, _ = engine.adopt(run_.job.data, prepared.read)
     else:
         frame = engine.scan(prepared.compiled.plan.read, run_.slice.pinned)
-    return engine.collect(frame, rows)
+    first = engine.collect(frame, min(rows, _FIRST))
+    most = _most_rows(first, rows)
+    return first.slice(0, most) if most <= first.num_rows or first.num_rows < _FIRST else engine.collect(frame, most)
+
+
+def _most_rows(landed: Any, rows: int) -> int:
+    """How many rows like these may be held at once: one in any case."""
+    size = max(landed.nbytes // max(landed.num_rows, 1), 1)
+    return int(max(1, min(rows, MOST_BYTES // size)))
 
 
 def _links(run_: Run, plan: Plan) -> dict[str, Frame]:
@@ -188,6 +199,7 @@ def _costs(
     before: Sequence[Node],
     flags: Mapping[tuple[str, int], Expression],
     links: Mapping[str, Frame],
+    most: int,
 ) -> dict[tuple[str, int], float]:
     """Seconds of each flag, over rows that have gone through all nodes before it."""
     read = {
@@ -197,7 +209,9 @@ def _costs(
         if isinstance(part, Column) and part.name in columns_of(flag)
     }
     landed, named = _adopted(engine, sample)
-    ready = engine.collect(engine.lower(landed, [_account([named, *before], read)], links)).select(list(read))
+    # A row that was exploded is as large as before, and there are as many as it had elements.
+    made = engine.lower(landed, [_account([named, *before], read)], links)
+    ready = engine.collect(made, most).select(list(read))
     times = 1 if engine.capabilities.distributed else _TIMES
     _seconds(engine, ready, FALSE, 1)  # what is only slow the first time
     nothing = _seconds(engine, ready, FALSE, times)

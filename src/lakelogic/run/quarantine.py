@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lakelogic import names
 from lakelogic.engines.base import DataFile
@@ -21,7 +19,7 @@ from lakelogic.run.identities import FEW, Identities, Landed, row_id, staged_row
 from lakelogic.run.queue import ROWS_TOGETHER
 from lakelogic.sql.arrays import Constant, flags, integers, lists, strings, whole_numbers
 from lakelogic.sql.types import to_arrow
-from lakelogic.storage import parquet
+from lakelogic.storage import fresh, parquet
 from lakelogic.tables.base import StagedFile
 
 AS_TEXT = "__text"  # a column whose type the quarantine table keeps differently
@@ -52,6 +50,7 @@ class BadSide:
     ids: Identities = field(default_factory=Identities)
     origins: set[int] = field(default_factory=set)  # of rows that were there before: which of them failed again
     parts: set[str] = field(default_factory=set)  # ids of rows that are only parts of such a row
+    examples: dict[str, tuple[str, int | None]] = field(default_factory=dict)  # rule: where a row that failed it lies
 
 
 def quarantine_schema(plan: Plan, stored: pa.Schema | None = None) -> pa.Schema:
@@ -165,6 +164,7 @@ def build(
     batch_id: str,
     contract_version: str,
     known_ids: frozenset[str] = frozenset(),
+    earlier: frozenset[str] = frozenset(),
     stored: pa.Schema | None = None,
     origins: Sequence[Origin] | None = None,
 ) -> BadSide:
@@ -175,19 +175,18 @@ def build(
     side = BadSide(quarantine_schema(plan, stored))
     rows = _Rows(plan, side, batch_id, contract_version)
     paths = sorted(file.path for file in staged)
-    source = Landed(paths, plan, keys) if origins is None else _Again(origins, side)
+    source = Landed(paths, plan, keys, earlier) if origins is None else _Again(origins, side)
     folder = Path(place)
-    shutil.rmtree(folder, ignore_errors=True)
-    writer: pq.ParquetWriter | None = None
+    writer: Any = None
     path = folder / "part-00000.parquet"
     written = 0
     seen: set[str] = set()
     for batch in staged_rows(paths):
         table = rows.of(batch, source)
         if known_ids:
-            fresh = [row_id not in known_ids for row_id in table.column(names.ROW_ID).to_pylist()]
-            side.already_there += fresh.count(False)
-            table = table.filter(flags(fresh))
+            unknown = [row_id not in known_ids for row_id in table.column(names.ROW_ID).to_pylist()]
+            side.already_there += unknown.count(False)
+            table = table.filter(flags(unknown))
         if table.num_rows == 0:
             continue
         ids = table.column(names.ROW_ID).to_pylist()
@@ -196,8 +195,8 @@ def build(
             seen.update(ids)
         side.ids.add(ids)
         if writer is None:
-            folder.mkdir(parents=True, exist_ok=True)
-            writer = pq.ParquetWriter(path, side.schema, compression="zstd", use_dictionary=parquet.repeating(table))
+            repeating = parquet.repeating(table)
+            writer = fresh.parquet_writer(path, side.schema, compression="zstd", use_dictionary=repeating)
         writer.write_table(table, ROWS_TOGETHER)
         written += table.num_rows
     if writer is not None:
@@ -227,6 +226,7 @@ class _Rows:
         raws, places, batches = given[names.RAW_ROW], pa.nulls(rows, pa.int64()), self._batch_id.times(rows)
         if isinstance(source, Landed):
             ids = texts(source.of(batch, start))
+            self._examples(given, verdicts, which)
             if given[names.BROKEN].null_count < rows:
                 numbered = zip(given[names.NUMBER].to_pylist(), given[names.BROKEN].to_pylist(), strict=True)
                 places = whole_numbers([None if why is None else number for number, why in numbered])
@@ -259,6 +259,19 @@ class _Rows:
             self._side.failures.update(dict.fromkeys((reason.rule for reason in verdict.found), many))
             self._side.by_verdict.update(dict.fromkeys((reason.column for reason in verdict.hard), many))
         return found, which
+
+    def _examples(
+        self, given: Mapping[str, pa.Array], verdicts: Sequence[tuple[Verdict, str | None]], which: pa.Array
+    ) -> None:
+        """For every rule the first place of a row that failed it: file and line, never a value."""
+        known = self._side.examples
+        for at, file, number in _firsts(which, given[names.FILE], given[names.NUMBER]):
+            if file is None:
+                continue
+            for reason in verdicts[at][0].hard:
+                before = known.get(reason.rule)
+                if before is None or (file, number or 0) < (before[0], before[1] or 0):
+                    known[reason.rule] = file, number
 
     def _fitting(self, given: Mapping[str, pa.Array], columns: Mapping[str, pa.Array]) -> list[pa.Array]:
         """The columns in the order and the types of the table, which may spell them in another case."""
@@ -296,6 +309,15 @@ def _combinations(columns: Sequence[pa.Array]) -> tuple[list[tuple[Any, ...]], p
         found = [(*found[before], values[at]) for before, at in pairs]
         which = both.indices.cast(pa.int64())
     return found, which
+
+
+def _firsts(which: pa.Array, files: pa.Array, numbers: pa.Array) -> Iterable[tuple[int, str | None, int | None]]:
+    """For each verdict and file the first line that has it; staged rows come in any order."""
+    if len(which) <= FEW:
+        return zip(which.to_pylist(), files.to_pylist(), numbers.to_pylist(), strict=True)
+    table = pa.Table.from_arrays([which, files, numbers], names=["at", "file", "number"])
+    found = table.group_by(["at", "file"]).aggregate([("number", "min")])
+    return zip(*(found.column(name).to_pylist() for name in ("at", "file", "number_min")), strict=True)
 
 
 def _spread(values: Sequence[Sequence[str]], which: pa.Array) -> pa.Array:

@@ -16,8 +16,9 @@ import pyarrow.parquet as pq
 from lakelogic import names
 from lakelogic.contract.document import Contract
 from lakelogic.errors import CommitConflict
+from lakelogic.run import folding
 from lakelogic.sql.arrays import flags
-from lakelogic.storage import parquet
+from lakelogic.storage import fresh, parquet
 from lakelogic.tables.base import CommitInfo, Committed, StagedFile, TableFormat, TableState
 
 ACTIVE, REPLAYED, DISCARDED = "active", "replayed", "discarded"
@@ -56,7 +57,8 @@ class Stamped:
         """The columns that a choice looks at."""
         settled = (names.SETTLED_BY, names.SETTLED_AT, names.SETTLED_WHY, names.CLAIM)
         about = (names.ROW_ID, names.STATE, names.RULES, names.CATEGORIES, names.ERRORS, names.BATCH_ID, names.LINE)
-        return (*about, self.source, self.run_id, self.at, *settled)
+        seen = (names.CONTRACT_NAME, names.FIRST_SEEN, names.SEEN_RUNS)
+        return (*about, self.source, self.run_id, self.at, *settled, *seen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,35 +123,65 @@ class Queue:
             for row in batch.to_pylist():
                 yield {**missing, **row}
 
-    def of_others(self, app_id: str) -> frozenset[str]:
-        """The batches that other datasets have put here: a quarantine may be shared."""
+    def entries(self) -> list[dict[str, Any]]:
+        """Every row once, however often it was read, with `first_seen`, `last_seen` and `runs`."""
+        return folding.folded(self.light(), self.stamped.at)
+
+    def commits(self, app_ids: Sequence[str]) -> list[Mapping[str, str]]:
+        """What the commits under several names say, newest first: earlier versions wrote under other names."""
+        return list(self.tables.commits(self.location, *app_ids))
+
+    def of_dataset(self, dataset: str) -> tuple[str, ...]:
+        """The names under which a dataset has put rows here, towards whichever target."""
+        state = self.state()
+        lead = (f"lakelogic:{dataset}:", f"lakelogic:{dataset}@")
+        return tuple(
+            name for name in (state.transactions if state else ()) if name.startswith(lead) and name.endswith(":bad")
+        )
+
+    def of_others(self, app_ids: Sequence[str]) -> frozenset[str]:
+        """The batches that other datasets or targets have put here: a quarantine may be shared."""
         state = self.state()
         others = [other for other in (state.transactions if state else ()) if other.endswith(":bad")]
         found = {
             str(commit.get("batch_id"))
             for other in others
-            if other != app_id
+            if other not in app_ids
             for commit in self.tables.commits(self.location, other)
         }
         return frozenset(found)
 
     def rows(self, keeps: Callable[[Mapping[str, Any]], bool], limit: int | None = None) -> pa.Table:
-        """The rows that are kept, with all columns of the table."""
+        """The rows that are kept, each once, with all columns of the table."""
         state = self.state()
         if state is None:
             return pa.schema([(names.ROW_ID, pa.string())]).empty_table()
         found: list[pa.Table] = []
-        count = 0
+        count = start = 0
+        first = folding.winners(self.light(state.files), self.stamped.at) if self._has_twins(state.files) else None
         for path in state.files:
             if limit is not None and count >= limit:
                 break
-            chosen = [keeps(row) for row in self.light([path])]
+            chosen = [
+                (first is None or start + at in first) and keeps(row) for at, row in enumerate(self.light([path]))
+            ]
+            start += len(chosen)
             if any(chosen):
                 whole = parquet.reader([path], state.schema).read_all()
                 found.append(whole.filter(flags(chosen)))
                 count += found[-1].num_rows
         table = pa.concat_tables(found) if found else state.schema.empty_table()
         return table if limit is None else table.slice(0, limit)
+
+    @staticmethod
+    def _has_twins(files: Sequence[str]) -> bool:
+        """Whether a row has several entries, as tables from before have."""
+        ids: set[str] = set()
+        rows = 0
+        for batch in parquet.batches(files, (names.ROW_ID,)):
+            ids.update(batch.column(0).to_pylist())
+            rows += batch.num_rows
+        return len(ids) < rows
 
     def change(
         self,
@@ -168,19 +200,21 @@ class Queue:
         """Edit the rows that are meant and put staged files beside them, in one commit; how many rows were edited.
 
         Files without such rows stay as they are. Where somebody else commits first, the table is looked at again.
-        `looks_at` are the columns that tell which rows are meant, `only` the sources that they can have, `besides` the
-        batch of which they cannot be, `finish` is a last edit of the added rows.
+        Each try stages under a name of its own in `place`. `looks_at` are the columns that tell which rows are meant,
+        `only` the sources that they can have, `besides` the batch of which they cannot be, `finish` is a last edit of
+        the added rows.
         """
         conflict: CommitConflict | None = None
-        for attempt in range(_TRIES):
+        for _ in range(_TRIES):
             state = self.state()
             if state is None:
                 if not added:
                     return None, 0
                 assert schema is not None
                 return self.tables.append(self.location, added, schema, info), 0
-            whole = _united(_united(state.schema, schema or pa.schema([])), SETTLED)
-            rewritten = self._rewritten(state, f"{place}/{attempt}", meant, edit, whole, looks_at, only, besides)
+            whole = _united(_united(_united(state.schema, schema or pa.schema([])), SETTLED), folding.SEEN)
+            folder = f"{place}/{fresh.name()}"
+            rewritten = self._rewritten(state, folder, meant, edit, whole, looks_at, only, besides)
             try:
                 if not rewritten.removed:
                     if not added:
@@ -191,7 +225,7 @@ class Queue:
                 if added:
                     beside = parquet.reader([file.path for file in added], whole).read_all()
                     beside = finish(beside) if finish is not None else beside
-                    rewritten.put(beside, Path(place) / str(attempt) / "added.parquet")
+                    rewritten.put(beside, Path(folder) / "added.parquet")
                 done = self.tables.replace(
                     self.location,
                     rewritten.removed,
@@ -242,8 +276,7 @@ class _Rewritten:
 
     def put(self, table: pa.Table, file: Path) -> None:
         if table.num_rows:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            pq.write_table(table, file, compression="zstd", row_group_size=ROWS_TOGETHER)
+            fresh.write_table(table, file, compression="zstd", row_group_size=ROWS_TOGETHER)
             self.files.append(StagedFile(str(file), table.num_rows, file.stat().st_size))
 
 

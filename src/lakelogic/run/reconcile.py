@@ -54,6 +54,12 @@ class Counts:
         }
 
 
+def quality_score(good: int, quarantined: int, warned: int) -> float:
+    """The share of judged rows that no rule had anything against, 0 to 100; rules of severity info do not count."""
+    judged = good + quarantined
+    return round(100 * (good - min(warned, good)) / judged, 2) if judged else 100.0
+
+
 def reconcile(plan: Plan, staged: Staged, by_verdict: Mapping[str, int], recount: Callable[[], int | None]) -> Counts:
     """Compare what the scan saw with what the staged files hold and the steps lost.
 

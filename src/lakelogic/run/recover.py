@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from lakelogic import clock, names
-from lakelogic.ledger.records import InputFile, RunRecord
-from lakelogic.run.commit import application
+from lakelogic.errors import ReconcileError
+from lakelogic.ledger import adoption
+from lakelogic.ledger.records import InputFile, Intent, RunRecord
+from lakelogic.ledger.store import Ledger
+from lakelogic.plan.strategies.settings import strategy_of
+from lakelogic.run import forward, staged
+from lakelogic.run.arrival import AT
 from lakelogic.run.events import Events
 from lakelogic.run.formats import tables_of
 from lakelogic.run.places import QUARANTINE_FORMAT, Places
-from lakelogic.run.queue import Queue, Stamped
+from lakelogic.run.progress import Progress, application, good_commits
+from lakelogic.run.queue import Queue, Stamped, facts_of
 from lakelogic.run.reread import let_go
 from lakelogic.run.secondary import publish
+from lakelogic.run.tracked import PART_OF, inputs_told
 from lakelogic.tables.base import TableFormat
 from lakelogic.tables.kinds import refuse_other_kinds
 from lakelogic.tables.registry import load as load_tables
@@ -24,78 +32,158 @@ from lakelogic.version import VERSION
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The files that are in the table already, and whether there is a table at all."""
+    """What is in the table already, by path, and whether there is a table at all."""
 
-    seen: set[tuple[str, int, int]] = field(default_factory=set)
+    inputs: Mapping[str, InputFile] = field(default_factory=dict)
     table_exists: bool = False
+    newest: int = 0  # the number of the last commit that was compared: a batch is worked out on top of it
+
+    @property
+    def files(self) -> dict[str, InputFile]:
+        """The files that were read."""
+        return {path: file for path, file in self.inputs.items() if not file.is_table}
 
 
-def recover(job: Any, where: Places, progress: str, events: Events) -> Known:
+def recover(job: Any, where: Places, progress: Progress, events: Events) -> Known:
     """Find out what the target holds, and bring the ledger up to it.
 
     - No table: nothing was read, whatever the ledger says; a table that was removed is made again.
-    - A run that died after it published is finished in the ledger.
-    - A ledger that was lost, or is older than the table, is filled again from the commits of the table.
-
-    Where good rows were not committed, nothing is done here: the batch is evaluated again under its old number,
-    and what it had put into quarantine is not put there twice.
+    - A run that died is finished: from its staged record, or in the ledger where it had published (`forward.py`).
+    - A ledger that was lost, or does not know what others committed, is filled again from the commits of the table.
     """
     tables = tables_of(job.loaded.contract.materialization.format, job.engine)
+    adopt(job.ledger, progress, tables)
+    _finish_intents(job, where, progress, events, tables)
+    if tables.state(where.target_location) is not None:
+        _fill_ledger(job, where, progress, events, tables)
+    _roll_forward(job, where, progress, events)
     if tables.state(where.target_location) is None:
         refuse_other_kinds(where.target_location, job.loaded.contract.materialization.format)
-        if job.ledger.seen(progress):
+        if job.ledger.seen(progress.key):
             events.tell("note", f"The table {where.target} is gone; everything is read again")
         return Known()
-    _finish_intent(job, where, progress, events, tables)
-    _fill_ledger(job, where, progress, events, tables)
-    return Known(job.ledger.seen(progress), table_exists=True)
+    newest = _fill_ledger(job, where, progress, events, tables)
+    return Known(_inputs(job, progress), table_exists=True, newest=newest)
 
 
-def _finish_intent(job: Any, where: Places, progress: str, events: Events, tables: TableFormat) -> None:
-    intent = job.ledger.open_intent(progress)
-    if intent is None or intent.target != where.target_location:
+def _inputs(job: Any, progress: Progress) -> dict[str, InputFile]:
+    """What was read. Earlier, a file of which a window took some rows was remembered as if it had been read whole."""
+    found: dict[str, InputFile] = job.ledger.inputs(progress.key)
+    if job.loaded.contract.source.watermark_field and found:
+        told = job.ledger.batch_inputs(progress.key, *progress.before)
+        for path, file in found.items():
+            batch = told.get(file.batch_id) or {}
+            if (batch.get("days") or {}).get("field") and PART_OF not in batch:
+                found[path] = replace(file, size=-1, mtime_ns=-1)
+    return found
+
+
+def adopt(ledger: Ledger, progress: Progress, tables: TableFormat | None = None) -> None:
+    """Take over what the ledger knows from the time when all targets of a dataset shared one progress."""
+    if ledger.last_n(progress.key) == 0 and any(ledger.last_n(name) for name in progress.before):
+        commits = good_commits(tables, progress) if tables is not None else ()
+        held = {
+            commit["batch_id"]: inputs_told(facts_of(commit).get("input") or {})
+            for commit in commits
+            if "batch_id" in commit
+        }
+        adoption.adopt(
+            ledger,
+            progress.key,
+            progress.before,
+            target=progress.target,
+            written=progress.written,
+            held=held,
+            told=inputs_told,
+        )
+
+
+def _finish_intents(job: Any, where: Places, progress: Progress, events: Events, tables: TableFormat) -> None:
+    for intent in job.ledger.open_intents(progress.key, where.target_location):
+        found = tables.find_commit(where.target_location, application(progress, "good"), intent.n)
+        if found is not None and found.get("batch_id") == intent.batch_id:
+            _let_go(job, where, progress, found, intent.n)
+            _give(where, progress, found, intent.n, events)
+            _tell(job, where, progress, found, intent)
+            events.tell("note", f"An earlier run of {progress} had published before it stopped; the ledger now says so")
+        elif intent.staged is None:
+            forward.drop(job, where, progress, intent, events)
+
+
+def _roll_forward(job: Any, where: Places, progress: Progress, events: Events) -> None:
+    """Batches that were staged to the end; behind what the table holds by now."""
+    if job.engine is None:
+        return  # whoever only looks, or gives rows up, leaves them to the next run
+    for intent in job.ledger.open_intents(progress.key, where.target_location):
+        forward.roll(job, intent, staged.parse(intent.staged), events)
+
+
+def _tell(job: Any, where: Places, progress: Progress, commit: Mapping[str, str], intent: Intent) -> None:
+    """The ledger hears of a run that had published; by its own record where it left one."""
+    if intent.staged is None:
+        _record(job, where, progress, commit)
         return
-    found = tables.find_commit(where.target_location, application(progress, "good"), intent.n)
-    if found is None or found.get("batch_id") != intent.batch_id:
-        state = tables.state(where.target_location)
-        if state is not None and state.transactions.get(application(progress, "good"), 0) >= intent.n:
-            job.ledger.abandon(intent)  # others went ahead of it; under its number nothing can be committed any more
-            return
-        events.tell("note", f"An earlier run of {progress} stopped before it published; its rows are read again")
-        return
-    _let_go(job, where, progress, found, intent.n)
-    _give(where, progress, found, intent.n, events)
-    _record(job, where, progress, found)
-    events.tell("note", f"An earlier run of {progress} had published before it stopped; the ledger now says so")
+    forward.found(job, staged.parse(intent.staged), commit)
 
 
-def _fill_ledger(job: Any, where: Places, progress: str, events: Events, tables: TableFormat) -> None:
-    """Commits with numbers that this ledger never gave out were made while it was lost, or before it was put back."""
+def _fill_ledger(job: Any, where: Places, progress: Progress, events: Events, tables: TableFormat) -> int:
+    """Compare the table with the ledger, commit by commit, and read back what the ledger does not know.
+
+    Numbers tell nothing: another run may have been given a larger one, another ledger the same. The ledger remembers
+    up to which commit it was compared, and a batch is only committed right after the commits that were compared: so
+    nothing older than that commit has to be looked at again. The number of the newest commit.
+    """
     state = tables.state(where.target_location)
-    newest = state.transactions.get(application(progress, "good"), 0) if state else 0
-    if newest <= job.ledger.last_n(progress):
-        return
-    if last := tables.find_commit(where.target_location, application(progress, "good"), newest):
-        _let_go(job, where, progress, last, newest)
-        _give(where, progress, last, newest, events)
-    commits = tables.commits(where.target_location, application(progress, "good"))
-    unknown = [found for found in commits if not job.ledger.batch_done(found["batch_id"])]
-    for found in reversed(unknown):
-        _record(job, where, progress, found)
-    job.ledger.next_n(progress, newest)
+    assert state is not None
+    newest = state.transactions.get(application(progress, "good"), 0)
+    head = job.ledger.head(progress.key)
+    commits = [commit for commit in good_commits(tables, progress, head) if "batch_id" in commit]
+    if not commits:
+        if newest:
+            _refuse_a_hole(job, where, tables, job.ledger.batches_done(progress.key))
+        return newest
+    if commits[0]["batch_id"] == head:
+        return newest
+    known = job.ledger.batches_done(progress.key)
+    _refuse_a_hole(job, where, tables, known)
+    unknown = [commit for commit in commits if commit["batch_id"] not in known]
+    if unknown and unknown[0] is commits[0]:
+        n = int(commits[0].get("n") or newest)
+        _let_go(job, where, progress, commits[0], n)
+        _give(where, progress, commits[0], n, events)
+    for commit in reversed(unknown):
+        _record(job, where, progress, commit)
+    if job.ledger.last_n(progress.key) < newest:
+        job.ledger.next_n(progress.key, newest)
+    job.ledger.compared(progress.key, commits[0]["batch_id"])
     if unknown:
         events.tell("note", f"The ledger knew nothing of {len(unknown)} commits to {where.target}; they were read back")
+    return newest
 
 
-def _let_go(job: Any, where: Places, progress: str, commit: Mapping[str, str], n: int) -> None:
+def _refuse_a_hole(job: Any, where: Places, tables: TableFormat, known: set[str]) -> None:
+    """Where neither the ledger nor the table's log tells what was read, adding rows would add some a second time."""
+    if known or strategy_of(job.loaded.contract).kind != "append" or tables.is_whole(where.target_location):
+        return
+    raise ReconcileError(
+        f"Nothing tells any more what {where.target} was made of: the ledger {job.ledger.name} knows none of its "
+        "batches, and the older commits of its log are gone.",
+        where=where.target_location,
+        hint="Nothing was read. Put the ledger back from a copy, or name the one that knows it in LAKELOGIC_LEDGER; "
+        "`lakelogic reload` replaces the rows by everything that lies in the source.",
+    )
+
+
+def _let_go(job: Any, where: Places, progress: Progress, commit: Mapping[str, str], n: int) -> None:
     """What a good commit published leaves the queue, where its run did not live to see to it."""
     contract = job.loaded.contract
     queue = Queue(load_tables(QUARANTINE_FORMAT), where.quarantine_location, Stamped.by(contract))
     attempt = names.new_run_id(clock.now())
-    let_go(queue, progress, commit, n, where.quarantine_staging(commit["batch_id"], attempt))
+    foreign = adoption.batches_elsewhere(job.ledger, progress.before, progress.target)
+    let_go(queue, progress, commit, n, where.quarantine_staging(commit["batch_id"], attempt), foreign)
 
 
-def _give(where: Places, progress: str, commit: Mapping[str, str], n: int, events: Events) -> None:
+def _give(where: Places, progress: Progress, commit: Mapping[str, str], n: int, events: Events) -> None:
     """Other places get what a good commit published, where its run did not live to see to it."""
     metadata = {key: value for key, value in commit.items() if key != "facts"}
     facts = json.loads(commit.get("facts", "{}"))
@@ -104,18 +192,19 @@ def _give(where: Places, progress: str, commit: Mapping[str, str], n: int, event
         events.tell("note", f"{name} was given the rows of an earlier run")
 
 
-def _record(job: Any, where: Places, progress: str, commit: Mapping[str, str]) -> None:
+def _record(job: Any, where: Places, progress: Progress, commit: Mapping[str, str]) -> None:
     contract = job.loaded.contract
     facts = json.loads(commit.get("facts", "{}"))
     counts = facts.get("counts", {})
-    files = [InputFile(path, size, mtime) for path, size, mtime in facts.get("input", {}).get("files", [])]
+    inputs = inputs_told(facts.get("input") or {})
     now = clock.now()
+    began = datetime.fromisoformat(str(facts[AT])) if facts.get(AT) else now
     record = RunRecord(
         run_id=facts.get("run_id") or names.new_run_id(now),
-        dataset=progress,
+        dataset=progress.label,
         status="succeeded",
-        started_at=now,
-        finished_at=now,
+        started_at=began,
+        finished_at=max(began, now),
         reason="read back from the table's own log",
         batch_id=commit["batch_id"],
         contract=job.loaded.file or contract.title,
@@ -137,4 +226,4 @@ def _record(job: Any, where: Places, progress: str, commit: Mapping[str, str]) -
         quarantine_target=where.quarantine,
         lakelogic_version=VERSION,
     )
-    job.ledger.finish(record, files, commit["batch_id"])
+    job.ledger.finish(record, inputs, commit["batch_id"], progress.key)

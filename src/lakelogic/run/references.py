@@ -75,7 +75,8 @@ class References:
         frame = engine.lower(engine.scan(read, link.pinned), (account,), {})
         columns = [Published(column.name, column.type, True, False) for column in looked.columns]
         staged = engine.stage(frame, columns, (), Keys(), place)
-        return Slice(Pinned(tuple(file.path for file in staged.good)), "delta", (), link.described, looked.columns)
+        pinned = Pinned(tuple(file.path for file in staged.good))
+        return Slice(pinned, "delta", (), link.described, looked.columns, deleted=link.deleted)
 
     def as_dict(self) -> dict[str, Any]:
         """How often links were read and used again, by place."""

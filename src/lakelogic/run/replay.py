@@ -31,6 +31,7 @@ from lakelogic.contract.document import Contract
 from lakelogic.contract.rules import RowUnique
 from lakelogic.contract.steps import Deduplicate
 from lakelogic.errors import GateClosed, LakeLogicError, UnsupportedError
+from lakelogic.ledger.adoption import batches_elsewhere
 from lakelogic.plan.compile import compile_contract
 from lakelogic.plan.datasets import ROWS
 from lakelogic.plan.fingerprint import fingerprint
@@ -41,19 +42,24 @@ from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.plan.unique import Uniqueness
 from lakelogic.privacy.keys import load_keys
 from lakelogic.run import faults, gates, leases, quarantine, window
+from lakelogic.run.absent import before, seen
 from lakelogic.run.arrival import BROUGHT, REPLACED, UNTOLD, Arrivals
-from lakelogic.run.commit import Commit, application, committer, stored_names
+from lakelogic.run.commit import Commit, committer, stored_names
 from lakelogic.run.events import Events, logging_sink
+from lakelogic.run.folding import Seen
 from lakelogic.run.formats import tables_of
 from lakelogic.run.job import Job, Prepared, Run, Settled
 from lakelogic.run.landed import LandedRows, gathers, landed_facts, landed_rows, lead_back
+from lakelogic.run.masking import refuse_changed
 from lakelogic.run.measures import measure
 from lakelogic.run.outcome import finish, record_failure
 from lakelogic.run.places import QUARANTINE_FORMAT, places
-from lakelogic.run.queue import ACTIVE, PART, Chosen, Queue, Stamped, claim, claim_of, drop, is_void, put
+from lakelogic.run.progress import applications, good_commits
+from lakelogic.run.queue import ACTIVE, PART, Chosen, Queue, Stamped, claim, claim_of, is_void, put
 from lakelogic.run.reconcile import reconcile
 from lakelogic.run.recover import recover
 from lakelogic.run.result import Result
+from lakelogic.run.run_log import RunLog
 from lakelogic.run.sequence import link_frames, require
 from lakelogic.storage.room import disk_told
 from lakelogic.tables.registry import load as load_tables
@@ -91,21 +97,24 @@ def replay(job: Job, chosen: Chosen) -> Replayed:
     contract = job.loaded.contract
     assert job.ledger is not None
     started = clock.now()
-    events = Events(contract.dataset_name, (logging_sink, *job.sinks))
+    said, ids = RunLog(), list[str]()
+    events = Events(contract.dataset_name, (logging_sink, said, *job.sinks))
     run_ = Run(job, names.new_run_id(started), started, events, fingerprint(job.loaded))
     done = Replayed()
     try:
         compile_contract(job.loaded)
         run_.keys = load_keys({f.masking for f in contract.model.fields if f.masking}, job.environ)
         run_.places = places(contract, job.catalog, job.target).adding()
+        refuse_changed(contract, run_.places, run_.progress, run_.keys)
         lease = leases.acquire(job.ledger, run_.places.target_location, run_.run_id)
         try:
             faults.reach("after_lease")
-            recover(job, run_.places, run_.progress, run_.events)
+            run_.compared = recover(job, run_.places, run_.progress, run_.events).newest
             for part in parts_of(run_, chosen):
                 if done.result is not None:
                     at = clock.now()
                     run_ = replace(run_, run_id=names.new_run_id(at), started=at, drift={})
+                ids.append(run_.run_id)
                 with disk_told():
                     done.add(_replay(run_, part, leases.keeper(job.ledger, lease)))
             return done
@@ -115,6 +124,9 @@ def replay(job: Job, chosen: Chosen) -> Replayed:
         events.tell("failed", f"{contract.dataset_name}: {error.message}", code=error.code)
         record_failure(run_, error)
         raise
+    finally:
+        for run_id in ids:
+            said.keep(job.ledger, run_id)
 
 
 def _queue(run_: Run) -> Queue:
@@ -123,12 +135,19 @@ def _queue(run_: Run) -> Queue:
     return Queue(load_tables(QUARANTINE_FORMAT), run_.places.quarantine_location, Stamped.by(contract))
 
 
+def _of_others(run_: Run, queue: Queue) -> frozenset[str]:
+    """Batches of the quarantine that are not this target's."""
+    progress = run_.progress
+    foreign = batches_elsewhere(run_.job.ledger, progress.before, progress.target)
+    return queue.of_others(applications(progress, "bad")) | foreign
+
+
 def _arrivals(run_: Run) -> Arrivals:
     assert run_.places is not None
     tables = tables_of(run_.job.loaded.contract.materialization.format, run_.job.engine)
     return Arrivals.told_by(
-        (tables, run_.places.target_location, application(run_.progress, "good")),
-        (load_tables(QUARANTINE_FORMAT), run_.places.quarantine_location, application(run_.progress, "bad")),
+        good_commits(tables, run_.progress),
+        _queue(run_).commits(applications(run_.progress, "bad")),
     )
 
 
@@ -139,7 +158,7 @@ def parts_of(run_: Run, chosen: Chosen) -> list[Chosen]:
         return [chosen]
     queue, numbers = _queue(run_), _arrivals(run_).batches
     waiting = replace(chosen, states=(ACTIVE,))
-    found = {row[names.BATCH_ID] for row in queue.light() if waiting.keeps(row, queue.stamped, run_.started)}
+    found = {row[names.BATCH_ID] for row in queue.entries() if waiting.keeps(row, queue.stamped, run_.started)}
     batches = sorted((batch for batch in found if batch), key=lambda batch: (numbers.get(batch, 0), batch))
     return [replace(chosen, batch=batch) for batch in batches] or [chosen]
 
@@ -170,8 +189,8 @@ def take(run_: Run, chosen: Chosen) -> Taken:
     assert run_.places is not None
     queue = _queue(run_)
     waiting = replace(chosen, states=(ACTIVE,))
-    ours = application(run_.progress, "bad")
-    others = queue.of_others(ours)
+    ours = applications(run_.progress, "bad")
+    others = _of_others(run_, queue)
     rows = queue.rows(
         lambda row: (
             waiting.keeps(row, queue.stamped, run_.started) and row[names.BATCH_ID] not in others and not is_void(row)
@@ -288,8 +307,9 @@ def _evaluate(
     prepared = prepare(run_, landed)
     plan = prepared.compiled.plan
     commit = committer(
-        job.ledger, contract, run_.places, run_.progress, run_.batch_id, run_.fingerprint, run_.run_id, engine
-    )
+        job.ledger, contract, run_.places, run_.progress, run_.batch_id, run_.fingerprint, run_.run_id, engine,
+        compared=run_.compared,
+    )  # fmt: skip
     if evolved := commit.compare(plan).as_dict():
         run_.drift["table"] = evolved
     commit.refuse_changes()
@@ -343,32 +363,36 @@ def _publish(run_: Run, queue: Queue, commit: Commit, settled: Settled, landed: 
         "contract_version": run_.job.loaded.contract.contract_version,
         "input": run_.identity,
         "engine": run_.job.engine.name,
-        "landed": landed_facts(settled.prepared.compiled.plan),
+        "landed": landed_facts(
+            settled.prepared.compiled.plan, landed.source, seen(landed.source, before(run_, landed.source))
+        ),
         "replay": True,
         **({BROUGHT: came.brought} if came.brought is not None else {}),
     }
-    # Two rows of different batches can look alike: a row is itself by its id and the batch it first came with.
-    again = {_self(origin) for place, origin in enumerate(landed.origins, 1) if place in bad.origins}
-    passed = {_self(origin) for place, origin in enumerate(landed.origins, 1) if place not in bad.origins}
+    # A row is itself by its id: what several readings of it left are one.
+    again = {origin.row_id for place, origin in enumerate(landed.origins, 1) if place in bad.origins}
+    passed = {origin.row_id for place, origin in enumerate(landed.origins, 1) if place not in bad.origins}
+    noted = Seen(queue.stamped.at, more=0)
     if settled.closed:
         return _withheld(run_, commit, settled)
     mark = claim_of(commit.batch_id, commit.n)
 
     judged = passed | again
-    others = queue.of_others(application(run_.progress, "bad"))
+    others = _of_others(run_, queue)
 
     def meant(row: Mapping[str, Any]) -> bool:
-        chosen = (row[names.ROW_ID], row[names.BATCH_ID]) in judged
-        return row[names.STATE] == ACTIVE and (chosen or (is_void(row) and row[names.BATCH_ID] not in others))
+        is_ours = row[names.STATE] == ACTIVE and row[names.BATCH_ID] not in others
+        return is_ours and (row[names.ROW_ID] in judged or is_void(row))
 
     def parts(table: pa.Table) -> pa.Table:
+        table = noted.put(table)
         return put({names.CLAIM: PART + mark})(table, [one in bad.parts for one in table[names.ROW_ID].to_pylist()])
 
     done, _ = queue.change(
         commit.info("bad", facts),
         f"{commit.quarantine_staging}/edited",
         meant,
-        lambda table, chosen: _judged(table, chosen, passed, mark),
+        lambda table, chosen: _judged(table, chosen, passed, mark, noted),
         bad.files,
         bad.schema,
         finish=parts,
@@ -380,6 +404,7 @@ def _publish(run_: Run, queue: Queue, commit: Commit, settled: Settled, landed: 
     try:
         plan = settled.prepared.compiled.plan
         commit.good(plan, settled.staged, facts, engine=run_.job.engine, now=came.at, newer=came.newer)
+        run_.compared = commit.n  # the next part of this replay comes after it
     except GateClosed as error:
         return _withheld(run_, commit, replace(settled, closed=[error.message]))
     run_.events.tell("wrote", f"Wrote {counts.good} valid rows to {commit.places.target}")
@@ -395,13 +420,9 @@ def _withheld(run_: Run, commit: Commit, settled: Settled) -> Result:
     return finish(run_, settled, "gated", published=False, commit=commit)
 
 
-def _self(origin: quarantine.Origin) -> tuple[str, str | None]:
-    return origin.row_id, origin.batch_id
-
-
-def _judged(table: pa.Table, chosen: list[bool], passed: set[tuple[str, str | None]], mark: str) -> pa.Table:
+def _judged(table: pa.Table, chosen: list[bool], passed: set[str], mark: str, noted: Seen) -> pa.Table:
     """Rows that passed are claimed; the others are left out, their new version comes beside them."""
-    rows = list(zip(table.column(names.ROW_ID).to_pylist(), table.column(names.BATCH_ID).to_pylist(), strict=True))
+    rows = table.column(names.ROW_ID).to_pylist()
     claimed = [one and row in passed for one, row in zip(chosen, rows, strict=True)]
     dropped = [one and row not in passed for one, row in zip(chosen, rows, strict=True)]
-    return drop(claim(mark)(table, claimed), dropped)
+    return noted.drop(claim(mark)(table, claimed), dropped)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from lakelogic import clock, names
 from lakelogic.plan.days import Days, days_of, plain_day
+from lakelogic.run.progress import Progress, application, applications
 from lakelogic.run.queue import ACTIVE, DISCARDED, PART, REPLAYED, Queue, claim_of, facts_of, may_hold, put, settle
 from lakelogic.tables.base import CommitInfo
 
@@ -35,9 +36,10 @@ class Reread:
     """
 
     queue: Queue
-    app_id: str  # whose commits tell what earlier batches read
+    app_ids: Sequence[str]  # whose commits tell what earlier batches read
     batch_id: str
     facts: Mapping[str, Any]
+    foreign: Container[str] = frozenset()  # batches of other targets that are not marked as such
     sources: Mapping[str, Any] = field(init=False)
     window: tuple[str, Days] | None = field(init=False)  # only rows of these days were read, by this column
     _before: dict[str, dict[str, Any]] | None = None
@@ -64,13 +66,22 @@ class Reread:
             if day is None or day not in self.window[1]:
                 return False
         before = self._batches().get(batch)
-        if before is None:
+        if before is None or batch in self.foreign:
             return False  # somebody else's, or so old that nobody knows what it was read from
         return bool(self.facts.get("replaces")) or before.get(source) == self.sources[source]
 
+    def met(self, row: Mapping[str, Any]) -> bool:
+        """Whether a row with the same identity is this one: it came from the same place, whatever changed there since.
+
+        An identity is made of the place, what landed, and the number among equal ones: a new version of a table, or of
+        a file, that still holds the row gives the same.
+        """
+        source, batch = row[self.queue.stamped.source], row[names.BATCH_ID]
+        return source in self.sources and (batch == self.batch_id or self._batches().get(batch) is not None)
+
     def _batches(self) -> dict[str, dict[str, Any]]:
         if self._before is None:
-            commits = self.queue.tables.commits(self.queue.location, self.app_id)
+            commits = self.queue.commits(self.app_ids)
             self._before = {str(commit.get("batch_id")): sources_of(facts_of(commit)) for commit in commits}
         return self._before
 
@@ -83,7 +94,7 @@ class Reread:
 
 def is_known(row: Mapping[str, Any], ids: Container[str], reread: Reread) -> bool:
     """Whether a row that failed just now is this one, which waits already or has left."""
-    return row[names.STATE] != DISCARDED and reread.holds(row) and row[names.ROW_ID] in ids
+    return row[names.STATE] != DISCARDED and row[names.ROW_ID] in ids and reread.met(row)
 
 
 def discarded(queue: Queue, reread: Reread) -> frozenset[str]:
@@ -93,17 +104,33 @@ def discarded(queue: Queue, reread: Reread) -> frozenset[str]:
         return frozenset()
     files = [path for path in state.files if may_hold(path, names.STATE, (DISCARDED,))]
     rows = queue.light(files, reread.looked_at(), reread.sources)
-    return frozenset(row[names.ROW_ID] for row in rows if row[names.STATE] == DISCARDED and reread.holds(row))
+    return frozenset(row[names.ROW_ID] for row in rows if row[names.STATE] == DISCARDED and reread.met(row))
 
 
-def let_go(queue: Queue, progress: str, commit: Mapping[str, str], n: int, place: str) -> int:
+def met_before(queue: Queue, reread: Reread) -> frozenset[str]:
+    """The identities that rows of what is read again were given before, whatever became of them."""
+    state = queue.state()
+    if state is None or not reread.sources:
+        return frozenset()
+    rows = queue.light(state.files, reread.looked_at(), reread.sources)
+    return frozenset(row[names.ROW_ID] for row in rows if reread.met(row))
+
+
+def let_go(
+    queue: Queue,
+    progress: Progress,
+    commit: Mapping[str, str],
+    n: int,
+    place: str,
+    foreign: Container[str] = frozenset(),
+) -> int:
     """Take the rows out of the queue that a good commit has published; how many.
 
     These are the rows that it claimed, and those that it read again and did not find bad: what the commit says of
     itself is enough, so whoever comes after a crash can do this too. Doing it twice changes nothing.
     """
     facts, batch_id = facts_of(commit), str(commit.get("batch_id"))
-    reread = Reread(queue, f"lakelogic:{progress}:bad", batch_id, facts)
+    reread = Reread(queue, applications(progress, "bad"), batch_id, facts, foreign)
     mark = claim_of(batch_id, n)
     is_replay = bool(facts.get("replay"))
 
@@ -115,7 +142,8 @@ def let_go(queue: Queue, progress: str, commit: Mapping[str, str], n: int, place
         return row[names.BATCH_ID] != batch_id and reread.holds(row)
 
     run_id = str(facts.get("run_id"))
-    info = CommitInfo(f"lakelogic:{progress}:queue", n, {"batch_id": batch_id, "facts": json.dumps({"run_id": run_id})})
+    said = {"batch_id": batch_id, "facts": json.dumps({"run_id": run_id})}
+    info = CommitInfo(application(progress, "queue"), n, said)
     leave = settle(REPLAYED, run_id, clock.now(), None if is_replay else AGAIN)
 
     def edit(table: pa.Table, chosen: list[bool]) -> pa.Table:

@@ -8,13 +8,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from lakelogic import names
+from lakelogic import names, printable
 from lakelogic.engines.base import Engine
 from lakelogic.errors import DataError, GateClosed
 from lakelogic.privacy.keys import Keys
 from lakelogic.privacy.masks import reveal_array
-from lakelogic.run.reconcile import Counts
+from lakelogic.run.reconcile import Counts, quality_score
 from lakelogic.storage import parquet
+from lakelogic.storage.scratch import Scratch
 
 
 @dataclass(slots=True)
@@ -29,9 +30,10 @@ class Sides:
     keys: Keys
     reveal: bool = True
     masked: frozenset[str] = frozenset()
+    folder: Scratch | None = None  # of rows that are only judged: it goes with the result
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Result:
     """One run. Unpacks to `good, bad`."""
 
@@ -52,8 +54,13 @@ class Result:
 
     @property
     def quality_score(self) -> float:
-        """The share of judged rows that are good, 0 to 100."""
-        return round(100 * (1 - self.counts.quarantine_ratio), 2)
+        """The share of judged rows that no rule of severity error or warning had anything against, 0 to 100."""
+        return quality_score(self.counts.good, self.counts.quarantined, self.warned)
+
+    @property
+    def warned(self) -> int:
+        """Good rows that failed at least one rule of severity warning."""
+        return int((self.report.get("findings") or {}).get("warned") or 0)
 
     @property
     def dataset_rules_failed(self) -> tuple[str, ...]:
@@ -64,6 +71,12 @@ class Result:
     @property
     def good(self) -> Any:
         """The good rows of this batch, masked, as a native frame."""
+        sides = self._sides()
+        if sides.folder is not None and sides.good_files and sides.engine.capabilities.reads_later:
+            sides.folder.keep()
+        return self._good()
+
+    def _good(self) -> Any:
         if "good" not in self._cache:
             sides = self._sides()
             if sides.good_files:
@@ -83,6 +96,18 @@ class Result:
             sides = self._sides()
             self._cache["bad"] = sides.engine.wrap(self._bad_table(sides.reveal))
         return self._cache["bad"]
+
+    def __repr__(self) -> str:
+        counts = self.counts
+        warned = f", {self.warned} with warnings" if self.warned else ""
+        rows = f"{counts.total} rows, {counts.good} good, {counts.quarantined} bad{warned}"
+        return f"<Result of {self.dataset}: {self.status}, {rows} ({self.run_id})>"
+
+    def _repr_html_(self) -> str:
+        """Both sides for a notebook. Notebooks are kept and shared, so masked values stay masked here."""
+        from lakelogic.run.result_html import as_html
+
+        return as_html(self)
 
     def __iter__(self) -> Iterator[Any]:
         yield self.good
@@ -106,21 +131,26 @@ class Result:
 
     def as_text(self, limit: int = 20) -> str:
         """Both sides as text tables."""
-        sides = self._sides()
-        good = sides.engine.collect(self.good, limit)
-        plain = [name for name in good.column_names if not name.startswith(("_lakelogic_", "~"))]
-        bad = self._bad_table(sides.reveal)
-        reasons = [name for name in (names.CATEGORIES, names.ERRORS) if name in bad.column_names]
-        shown = [name for name in bad.column_names if name in plain] + reasons
+        good, bad = self.tables(limit, reveal=self._sides().reveal)
         return "\n".join(
             [
                 "result.good (passed the rules, personal data masked)",
-                *_grid(_sorted(good.select(plain)).slice(0, limit)),
+                *_grid(good),
                 "",
                 "result.bad (quarantined)",
-                *_grid(_sorted(bad.select(shown)).slice(0, limit)),
+                *_grid(bad),
             ]
         )
+
+    def tables(self, limit: int, *, reveal: bool) -> tuple[pa.Table, pa.Table]:
+        """Some rows of both sides as people look at them: without stamps, the bad ones with their reasons."""
+        sides = self._sides()
+        good = sides.engine.collect(self._good(), limit)
+        plain = [name for name in good.column_names if not name.startswith(("_lakelogic_", "~"))]
+        bad = self._bad_table(reveal)
+        reasons = [name for name in (names.CATEGORIES, names.ERRORS) if name in bad.column_names]
+        shown = [name for name in bad.column_names if name in plain] + reasons
+        return _sorted(good.select(plain)).slice(0, limit), _sorted(bad.select(shown)).slice(0, limit)
 
     def _bad_table(self, reveal: bool) -> pa.Table:
         sides = self._sides()
@@ -148,8 +178,8 @@ def _sorted(table: pa.Table) -> pa.Table:
 
 
 def _grid(table: pa.Table) -> list[str]:
-    rows = [[_cell(value) for value in row.values()] for row in table.to_pylist()]
-    heads = table.column_names
+    rows = [[cell(value) for value in row.values()] for row in table.to_pylist()]
+    heads = [printable.line(name) for name in table.column_names]
     widths = [max([len(head), *(len(row[i]) for row in rows)]) for i, head in enumerate(heads)]
     lines = [
         "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in [heads, *rows]
@@ -157,14 +187,15 @@ def _grid(table: pa.Table) -> list[str]:
     return lines if rows else [*lines, "(none)"]
 
 
-def _cell(value: Any) -> str:
+def cell(value: Any) -> str:
+    """A value in a table for people."""
     import json
 
     if value is None:
         return "null"
     if isinstance(value, list):
-        return json.dumps(value, ensure_ascii=False)
-    text = str(value)
+        return printable.line(json.dumps(value, ensure_ascii=False, default=str))
+    text = printable.line(str(value))
     return text if len(text) <= 40 else text[:37] + "..."
 
 

@@ -7,8 +7,6 @@ else.
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,16 +16,13 @@ import pyarrow.parquet as pq
 
 from lakelogic.errors import TableError
 from lakelogic.run.places import Other
+from lakelogic.run.progress import Progress, elsewhere
 from lakelogic.sql.types import from_arrow, parse_type, to_arrow
-from lakelogic.tables.base import CommitInfo, StagedFile
+from lakelogic.storage import fresh
+from lakelogic.tables.base import CommitInfo, StagedFile, TableState
 from lakelogic.tables.registry import load as load_tables
 
 FACTS = "secondary"
-
-
-def application(progress: str) -> str:
-    """The name under which another place remembers the commits of a dataset."""
-    return f"lakelogic:{progress}:secondary"
 
 
 def refuse(others: Sequence[Other]) -> None:
@@ -36,10 +31,17 @@ def refuse(others: Sequence[Other]) -> None:
         load_tables(other.format).check(other.location, removes=other.strategy == "overwrite")
 
 
-def last_n(others: Sequence[Other], progress: str) -> int:
+def last_n(others: Sequence[Other], progress: Progress) -> int:
     """The newest batch that any of the places has seen: a number that is given out must be above it."""
-    states = [load_tables(other.format).state(other.location) for other in others]
-    return max((state.transactions.get(application(progress), 0) for state in states if state is not None), default=0)
+    return max((_seen(load_tables(other.format).state(other.location), progress, other) for other in others), default=0)
+
+
+def _seen(state: TableState | None, progress: Progress, other: Other) -> int:
+    """The newest batch that a place has seen, under the name of today or one of an earlier version."""
+    if state is None:
+        return 0
+    names = (elsewhere(progress, other.location), *(f"lakelogic:{name}:secondary" for name in progress.before))
+    return max(state.transactions.get(name, 0) for name in names)
 
 
 def as_facts(staging: str, schema: pa.Schema) -> dict[str, Any]:
@@ -48,7 +50,7 @@ def as_facts(staging: str, schema: pa.Schema) -> dict[str, Any]:
 
 
 def publish(
-    others: Sequence[Other], progress: str, n: int, metadata: Mapping[str, str], facts: Mapping[str, Any]
+    others: Sequence[Other], progress: Progress, n: int, metadata: Mapping[str, str], facts: Mapping[str, Any]
 ) -> list[str]:
     """Give every other place the rows of a batch; the names of those that had not seen it."""
     told = facts.get(FACTS)
@@ -59,10 +61,10 @@ def publish(
     for other in others:
         tables = load_tables(other.format)
         state = tables.state(other.location)
-        if state is not None and state.transactions.get(application(progress), 0) >= n:
+        if _seen(state, progress, other) >= n:
             continue
         files = _brought(told["staged"], other)
-        info = CommitInfo(application(progress), n, metadata)
+        info = CommitInfo(elsewhere(progress, other.location), n, metadata)
         if other.strategy == "overwrite":
             tables.overwrite(other.location, files, schema, info)
         else:
@@ -80,16 +82,11 @@ def _brought(staging: str, other: Other) -> list[StagedFile]:
             where=staging,
             hint="Load the place anew from the first target.",
         )
-    folder = Path(other.location) / Path(staging).name
-    if folder.exists():
-        shutil.rmtree(folder)  # of an attempt that did not reach its commit
-    folder.mkdir(parents=True)
+    # Of its own for every attempt: the files of an earlier one may be part of the table by now.
+    folder = Path(other.location) / f"{Path(staging).name}-{fresh.name()}"
     files = []
     for at, path in enumerate(sorted(source.rglob("*.parquet"))):
         target = folder / f"part-{at:05d}.parquet"
-        try:
-            os.link(path, target)
-        except OSError:  # another file system
-            shutil.copy2(path, target)
+        fresh.link(path, target)
         files.append(StagedFile(str(target), int(pq.read_metadata(target).num_rows), target.stat().st_size))
     return files

@@ -5,40 +5,63 @@ What few runs need (exports, withheld rows) is imported when a run needs it: mod
 
 from __future__ import annotations
 
-import atexit
-import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from lakelogic import clock, names
 from lakelogic.engines.base import AS_IT_COMES, Engine, Frame, HasOwnDelta
-from lakelogic.errors import DataError, GateClosed, LakeLogicError, SourceError, UnsupportedError
+from lakelogic.errors import DataError, Defect, LakeLogicError, SourceError, UnsupportedError
+from lakelogic.ledger.records import Held
 from lakelogic.plan.compile import Compiled, SourceColumns, compile_contract
-from lakelogic.plan.fingerprint import fingerprint
+from lakelogic.plan.fingerprint import earlier, fingerprint
 from lakelogic.plan.needs import needed_formats, needed_functions, needed_masks, needed_nodes
 from lakelogic.plan.nodes import Plan, Read
 from lakelogic.plan.publish import Stamps
 from lakelogic.plan.strategies.settings import strategy_of
+from lakelogic.privacy.kept import remembered
 from lakelogic.privacy.keys import load_keys
-from lakelogic.run import arrival, cuts, faults, foresight, gates, leases, quarantine, upkeep, window
+from lakelogic.run import (
+    absent,
+    arrival,
+    cuts,
+    faults,
+    followed,
+    foresight,
+    gates,
+    intake,
+    leases,
+    quarantine,
+    upkeep,
+    window,
+    withhold,
+)
 from lakelogic.run.account import digests_of
+from lakelogic.run.broken import engine_told
 from lakelogic.run.commit import Commit, committer, stored_names
 from lakelogic.run.events import Events, logging_sink
 from lakelogic.run.formats import tables_of
+from lakelogic.run.identities import digests
 from lakelogic.run.job import Job, Prepared, Run, Settled
 from lakelogic.run.landed import landed_facts
+from lakelogic.run.masking import MASKS, refuse_changed
 from lakelogic.run.measures import measure
-from lakelogic.run.outcome import finish, nothing_new, record_failure
+from lakelogic.run.namesakes import warn_of_namesakes
+from lakelogic.run.outcome import finish, foreseen, nothing_new, record_failure, still_waiting
+from lakelogic.run.overlap import refuse_overlap
 from lakelogic.run.places import places
+from lakelogic.run.publish import Batch, publish
 from lakelogic.run.reconcile import Counts, reconcile
-from lakelogic.run.recover import recover
-from lakelogic.run.reread import discarded
+from lakelogic.run.recover import Known, recover
+from lakelogic.run.reread import discarded, met_before
 from lakelogic.run.result import Result
+from lakelogic.run.run_log import RunLog
+from lakelogic.run.staged import make_durable, manifest
 from lakelogic.storage.local import changes
 from lakelogic.storage.room import disk_told
+from lakelogic.storage.scratch import Scratch, scratch
 from lakelogic.tables.base import RowTables
+from lakelogic.version import VERSION
 
 
 def run(job: Job) -> Result:
@@ -48,19 +71,22 @@ def run(job: Job) -> Result:
     only_judges = contract.server is not None and contract.server.mode == "validate"
     if only_judges:
         job = replace(job, materialize=False, target=None)
+    said = RunLog()
     run_ = Run(
         job,
         names.new_run_id(started),
         started,
-        Events(contract.dataset_name, (logging_sink, *job.sinks)),
+        Events(contract.dataset_name, (logging_sink, said, *job.sinks)),
         fingerprint(job.loaded),
         note=job.note,
     )
     run_.events.tell("started", f"Run {run_.run_id} of {contract.dataset_name} on {job.engine.name}")
     if only_judges:
         run_.events.tell("note", "server.mode is validate: rows are judged, and nothing is written")
+    elif job.data is not None and not job.materialize and not contract.materialization.target_path:
+        run_.events.tell("note", "The contract names no target: rows are judged, and nothing is written")
     try:
-        with disk_told():
+        with disk_told(), engine_told(job.engine):
             result = _run(run_)
             if contract.exports:
                 from lakelogic.run import export
@@ -74,6 +100,13 @@ def run(job: Job) -> Result:
         if error is not found:
             raise error from found
         raise
+    except Exception as found:
+        defect = Defect(f"This is a defect in LakeLogic {VERSION}: {type(found).__name__}.")
+        run_.events.tell("failed", f"{contract.dataset_name}: {defect.message}", code=defect.code)
+        record_failure(run_, defect)
+        raise
+    finally:
+        said.keep(job.ledger if job.materialize else None, run_.run_id)
 
 
 def _run(run_: Run) -> Result:
@@ -89,6 +122,8 @@ def _run(run_: Run) -> Result:
     run_.keys = load_keys(strategies, job.environ)
     if job.materialize:
         run_.places = places(contract, job.catalog, job.target)
+        refuse_overlap(run_.places, job.catalog)
+        refuse_changed(contract, run_.places, run_.progress, run_.keys)
         # Before any frame is made: a table that needs the session's own Delta may need another session.
         if isinstance(job.engine, HasOwnDelta):
             tables_of(contract.materialization.format, job.engine).state(run_.places.target_location)
@@ -109,39 +144,71 @@ def _read(run_: Run, keep_lease: Callable[[], None] | None) -> Result:
     job, contract = run_.job, run_.job.loaded.contract
     if job.data is not None:
         return _judge_rows(run_, keep_lease)
-    seen: set[tuple[str, int, int]] = set()
-    is_there = False
+    known = Known()
     if job.ledger is not None and run_.places is not None:
         known = recover(job, run_.places, run_.progress, run_.events)
-        seen, is_there = known.seen, known.table_exists
-    before = seen
-    if run_.cut is not None and (run_.cut.again or run_.cut.column is not None):
-        seen = set()  # days that are replaced are replaced by all of their files
-    slice_ = window.pin_source(contract, job.catalog, seen, job.engine)
+        run_.compared = known.newest
+        warn_of_namesakes(run_)
+    slice_ = window.pin_source(contract, job.catalog, job.engine)
+    run_.links = window.pin_links(contract, job.catalog, job.engine)
     if run_.cut is not None:
         slice_ = cuts.narrowed(slice_, run_.cut)
-        cuts.refuse_gone(run_.cut, slice_, {path for path, _, _ in before})
+        run_.cut = cuts.reaching_over(run_.cut, slice_)
+        cuts.refuse_gone(run_.cut, slice_, set(known.files))
+    slice_, instead = intake.choose(run_, slice_, known)
     run_.slice = slice_
-    run_.links = window.pin_links(contract, job.catalog, job.engine)
-    run_.identity = window.identity_of(slice_, run_.links)
+    run_.identity = {**window.identity_of(slice_, run_.links), **instead}
     if run_.cut is not None:
         run_.identity |= run_.cut.identity(run_.run_id)
-    run_.batch_id = window.batch_id(contract.dataset_name, run_.fingerprint, run_.identity)
+    if job.again:
+        run_.identity |= {followed.AGAIN: run_.run_id}
+    run_.batch_id = window.batch_id(_batch_of(run_), run_.fingerprint, run_.identity)
     # A table whose parts all lie in other days has nothing either, unless its days are to be emptied.
     none_of_it = run_.cut is not None and run_.cut.column is None
-    empty = not slice_.pinned.files and (slice_.pinned.table is None or none_of_it)
+    nothing_came = slice_.since is not None
+    empty = not slice_.pinned.files and (slice_.pinned.table is None or none_of_it or nothing_came)
     if empty and contract.source.empty_behavior == "fail":
         raise SourceError(
             f"There is nothing to read at `{slice_.described}`.", hint="The contract says empty_behavior: fail."
         )
-    done = job.ledger is not None and is_there and job.ledger.batch_done(run_.batch_id)
-    if job.materialize and job.ledger is not None and (empty or done):
+    done = known.table_exists and _is_done(run_)
+    if done and (newer := followed.by(run_)) is not None:
+        run_.identity |= {followed.AFTER: newer}
+        run_.batch_id = window.batch_id(_batch_of(run_), run_.fingerprint, run_.identity)
+        done = False
+    if job.materialize and job.ledger is not None and (empty or (done and not job.again)):
         return nothing_new(run_, run_.cut.nothing() if run_.cut is not None else "nothing new to read")
+    if (held := _waits(run_)) is not None:
+        return still_waiting(run_, held)
     if job.references is not None:
         run_.links = job.references.kept(run_.links, job.engine)
     if empty and not job.materialize:
         run_.events.tell("note", f"There is nothing to read at {slice_.described}")
     return _evaluate_and_publish(run_, keep_lease)
+
+
+def _waits(run_: Run) -> Held | None:
+    """The same batch behind a closed gate: it is taken, and judged again it would be another one to decide about."""
+    ledger, where = run_.job.ledger, run_.places
+    if ledger is None or where is None:
+        return None
+    found = withhold.waiting(ledger, run_.label, where.target_location)
+    return next((held for held in found if held.batch_id == run_.batch_id), None)
+
+
+def _batch_of(run_: Run) -> str:
+    """Whose batch it is: the same input for another target is another batch, also where both share a quarantine."""
+    return run_.progress.identity if run_.places is not None else run_.job.loaded.contract.dataset_name
+
+
+def _is_done(run_: Run) -> bool:
+    """Whether the target holds this batch, under the id of today or the one that earlier versions gave it."""
+    ledger, dataset = run_.job.ledger, run_.job.loaded.contract.dataset_name
+    if ledger is None or run_.batch_id is None:
+        return False
+    marks = (run_.fingerprint, *earlier(run_.job.loaded))
+    older = (window.batch_id(dataset, mark, run_.identity) for mark in marks)
+    return any(ledger.batch_done(batch, run_.progress.key) for batch in (run_.batch_id, *older))
 
 
 def _refuse_pins(run_: Run) -> None:
@@ -157,11 +224,22 @@ def _refuse_pins(run_: Run) -> None:
 
 
 def _judge_rows(run_: Run, keep_lease: Callable[[], None] | None) -> Result:
-    """Rows that were handed in: no source to pin, the batch is known by the run."""
-    contract = run_.job.loaded.contract
-    run_.links = window.pin_links(contract, run_.job.catalog, run_.job.engine)
-    run_.identity = {"run": run_.run_id}
-    run_.batch_id = window.batch_id(contract.dataset_name, run_.fingerprint, run_.identity)
+    """Rows that were handed in: no source to pin. The batch is known by its owner's name for it, or by the run."""
+    job, contract = run_.job, run_.job.loaded.contract
+    is_there = False
+    if job.ledger is not None and run_.places is not None:
+        known = recover(job, run_.places, run_.progress, run_.events)
+        is_there, run_.compared = known.table_exists, known.newest
+    run_.links = window.pin_links(contract, job.catalog, job.engine)
+    run_.identity = {"run": run_.run_id} if job.batch is None else {"batch": job.batch}
+    # A name of the owner's stands for the same rows whatever the contract says by now.
+    made_by = run_.fingerprint if job.batch is None else ""
+    run_.batch_id = window.batch_id(_batch_of(run_), made_by, run_.identity)
+    if job.batch is not None:
+        if is_there and _is_done(run_):
+            return nothing_new(run_, f"the batch `{job.batch}` was published before")
+        if (held := _waits(run_)) is not None:
+            return still_waiting(run_, held)
     return _evaluate_and_publish(run_, keep_lease)
 
 
@@ -179,15 +257,19 @@ def _prepare(run_: Run) -> Prepared:
         source = SourceColumns("parquet", landed)
     else:
         assert run_.slice is not None
-        source = window.look(contract, run_.slice, engine)
+        source = run_.looked or window.look(contract, run_.slice, engine)
+    known = absent.before(run_, source)
+    told = absent.seen(source, known)
+    source = absent.with_keys(source, known, contract)
     link_columns = window.look_at_links(run_.links, engine)
+    stored = stored_names(contract, run_.places, engine, replaced=run_.replaced) if run_.places else {}
     compiled = compile_contract(
         job.loaded,
         source,
         link_columns,
         stamps=stamps,
         can_encrypt=bool(run_.keys.encryption),
-        stored=stored_names(contract, run_.places, engine, replaced=run_.replaced) if run_.places else (),
+        stored=stored,
         days=run_.cut.rows if run_.cut is not None else None,
     )
     for warning in compiled.warnings:
@@ -195,6 +277,9 @@ def _prepare(run_: Run) -> Prepared:
     plan = compiled.plan
     if differing := compiled.landed.as_dict():
         run_.drift["source"] = differing
+    absent.tell(run_, compiled, known)
+    absent.tell_aside(run_, compiled, stored)
+    run_.landed = landed_facts(plan, source, told)
     _refuse_unknown(run_, compiled)
     require(plan, engine)
     links = link_frames(run_, plan)
@@ -251,11 +336,12 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
     job.judged = run_, prepared
     plan = prepared.compiled.plan
     commit: Commit | None = None
+    folder: Scratch | None = None
     assert run_.batch_id is not None
     if run_.places is not None:
         commit = committer(
             job.ledger, contract, run_.places, run_.progress, run_.batch_id, run_.fingerprint, run_.run_id, engine,
-            run_.replaced,
+            run_.replaced, run_.compared,
         )  # fmt: skip
         if evolved := commit.compare(plan).as_dict():
             run_.drift["table"] = evolved
@@ -263,8 +349,8 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
         commit.begin(run_.identity, engine.name)
         place, bad_place, order = commit.staging, commit.quarantine_staging, commit.order
     else:
-        folder = scratch_folder()
-        place, bad_place, order = f"{folder}/good", f"{folder}/bad", AS_IT_COMES
+        folder = scratch()
+        place, bad_place, order = f"{folder.path}/good", f"{folder.path}/bad", AS_IT_COMES
     faults.reach("after_intent")
     job.halt.safe_point()
     run_.events.tell("phase", "reading, shaping and judging rows", phase="stage")
@@ -283,15 +369,18 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
         batch_id=run_.batch_id,
         contract_version=contract.contract_version,
         known_ids=discarded(reread.queue, reread) if reread else frozenset(),
+        earlier=met_before(reread.queue, reread) if reread and len(digests(plan, run_.keys)) > 1 else frozenset(),
         stored=commit.quarantine_columns() if commit else None,
     )
     faults.reach("after_quarantine_stage")
     job.halt.safe_point()
+    if keep_lease:
+        keep_lease()
     counts = reconcile(plan, staged, bad.by_verdict, lambda: _recount(run_, prepared.read))
     _refuse_bad_rows(run_, counts)
     if commit is not None and run_.cut is not None:
         if not counts.source and run_.cut.column is None and job.ledger is not None:
-            if (begun := job.ledger.open_intent(run_.progress)) is not None:
+            if (begun := job.ledger.open_intent(run_.progress.key)) is not None:
                 job.ledger.abandon(begun)
             return nothing_new(run_, run_.cut.nothing())
         cuts.refuse_strangers(run_.cut, commit.strategy, engine, plan, staged)
@@ -308,7 +397,9 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
         raise SourceError(
             f"The source changed while it was read: {changed[0]}.", hint="Nothing was published; run again."
         )
-    settled = Settled(prepared, staged, bad, counts, measured, outcomes, closed)
+    if keep_lease:
+        keep_lease()
+    settled = Settled(prepared, staged, bad, counts, measured, outcomes, closed, folder)
     if commit is not None:
         return _publish(run_, commit, settled)
     return finish(run_, settled, "gated" if closed else "succeeded", published=False)
@@ -327,13 +418,6 @@ def read_facts(run_: Run) -> dict[str, Any]:
     }
 
 
-def scratch_folder() -> str:
-    """A folder for rows that are only judged. Frames read it lazily, so it lives as long as the process."""
-    folder = tempfile.mkdtemp(prefix="lakelogic-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
-
-
 def _recount(run_: Run, read: Read) -> int | None:
     """Count the pinned input again, exactly, without the engine's own counters."""
     if run_.slice is None:
@@ -345,7 +429,8 @@ def _recount(run_: Run, read: Read) -> int | None:
         assert isinstance(tables, RowTables)
         assert run_.slice.pinned.table is not None
         assert run_.slice.pinned.version is not None
-        return sum(tables.rows_by_file(run_.slice.pinned.table, run_.slice.pinned.version).values())
+        counted = tables.rows_by_file(run_.slice.pinned.table, run_.slice.pinned.version)
+        return sum(counted[file] for file in run_.slice.pinned.files)
     if run_.slice.format in ("parquet", "delta"):
         return sum(int(pq.read_metadata(path).num_rows) for path in run_.slice.pinned.files)
     from lakelogic.engines.text_reader import TextScan
@@ -363,7 +448,7 @@ def _refuse_bad_rows(run_: Run, counts: Counts) -> None:
 
 
 def _publish(run_: Run, commit: Commit, settled: Settled) -> Result:
-    """Quarantine first, good rows next, ledger last."""
+    """The staged record, quarantine, good rows, and the ledger last."""
     run_.job.halt.committing()
     contract, counts = run_.job.loaded.contract, settled.counts
     if counts.quarantined:
@@ -382,43 +467,26 @@ def _publish(run_: Run, commit: Commit, settled: Settled) -> Result:
         **read_facts(run_),
         "engine": run_.job.engine.name,
         "watermark": run_.watermark,
-        "landed": landed_facts(settled.prepared.compiled.plan),
+        "landed": run_.landed,
+        MASKS: remembered(contract, run_.keys),
     }
-    if counts.quarantined:
-        done = commit.quarantine(settled.bad, facts)
-        again = f" ({settled.bad.already_there} were there already)" if settled.bad.already_there else ""
-        run_.events.tell(
-            "wrote",
-            f"Wrote {counts.quarantined} quarantined rows to {commit.places.quarantine}{again}",
-            skipped=done.skipped,
-        )
-        faults.reach("after_quarantine_commit")
-    if settled.closed:
-        for reason in settled.closed:
-            run_.events.tell("warning", f"Gate closed: {reason}")
-        return _withhold(run_, commit, settled, facts)
-    try:
-        good = settled.prepared.compiled.plan, settled.staged, facts
-        done = commit.good(*good, engine=run_.job.engine, now=run_.started)
-    except GateClosed as closed:
-        run_.events.tell("warning", f"Gate closed: {closed.message}")
-        settled = replace(settled, closed=[closed.message])
-        return _withhold(run_, commit, settled, facts)
+    record = foreseen(run_, settled)
+    batch = manifest(run_, commit, settled, facts, record)
+    if run_.job.ledger is not None:
+        make_durable((*batch.good, *batch.bad, *batch.quarantine))
+        run_.job.ledger.stage(run_.progress.key, commit.n, batch.as_dict())
+    faults.reach("after_staged_record")
+    plan = settled.prepared.compiled.plan
+    ready = Batch(commit, plan, settled.staged, settled.bad, facts, run_.started, batch.reasons)
+    done = publish(ready, run_.job.engine, run_.events)
+    if done.closed:
+        settled = replace(settled, closed=list(done.closed))
+        if run_.job.ledger is not None:
+            withhold.hold(run_.job.ledger, replace(batch, reasons=done.closed), run_.events)
+        return finish(run_, settled, "gated", published=False, commit=commit)
     if done.skipped:
         return nothing_new(run_, "another run has published this batch meanwhile")
-    run_.events.tell("wrote", f"Wrote {counts.good} valid rows to {commit.places.target}")
-    faults.reach("after_good_commit")
-    if gone := commit.let_go(facts):
-        run_.events.tell("note", f"{gone} rows that were bad before left {commit.places.quarantine}")
-    faults.reach("after_settling")
     result = finish(run_, settled, "succeeded", published=True, commit=commit)
-    upkeep.after_run(contract.materialization.compaction, commit.tables, commit.places.target_location, run_.events)
+    place = commit.places.target_location
+    upkeep.after_run(contract.materialization.compaction, commit.tables, place, run_.events, run_.job.ledger)
     return result
-
-
-def _withhold(run_: Run, commit: Commit, settled: Settled, facts: dict[str, Any]) -> Result:
-    """Good rows that a closed gate keeps back."""
-    from lakelogic.run.hold import hold
-
-    hold(run_, commit, settled, facts)
-    return finish(run_, settled, "gated", published=False, commit=commit)

@@ -39,6 +39,7 @@ from lakelogic.privacy.keys import Keys
 from lakelogic.run.layout import order_of, staged_files
 from lakelogic.sql.expressions import TRUE, Column
 from lakelogic.sql.types import Type, to_arrow
+from lakelogic.storage import fresh
 from lakelogic.tables.base import (
     PLAIN,
     CommitInfo,
@@ -104,13 +105,13 @@ class Settling:
     def commit(self, info: Callable[[Mapping[str, int]], CommitInfo]) -> tuple[Committed, Mapping[str, int]]:
         """Work it out and commit, again where the table has moved on; the application transaction makes it once."""
         conflict: CommitConflict | None = None
-        for attempt in range(ATTEMPTS):
+        for _ in range(ATTEMPTS):
             state = self.tables.state(self.location)
             blank = info({})
             if state is not None and state.transactions.get(blank.app_id, 0) >= blank.n:
                 return Committed(state.version, skipped=True), {}
             settlement = self.settlement(state)
-            worked = self.work_out(state, settlement, f"{self.batch.place}-table{attempt}")
+            worked = self.work_out(state, settlement, f"{self.batch.place}-table-{fresh.name()}")
             try:
                 done = self._commit(state, settlement, worked, info(worked.applied))
             except Overtaken:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from lakelogic import clock
 from lakelogic.contract.materialization import Compaction
 from lakelogic.errors import CommitConflict, LakeLogicError
+from lakelogic.ledger.store import Ledger
 from lakelogic.run.events import Events
 from lakelogic.run.queue import Queue, Stamped, drop
+from lakelogic.run.staged import folders_in_use
+from lakelogic.storage import fresh
 from lakelogic.tables import rows
+from lakelogic.tables import upkeep as table_upkeep
 from lakelogic.tables.base import CommitInfo, RowTables, StagedFile, TableFormat, TableState
 
 APP = "lakelogic:upkeep"
@@ -56,8 +58,7 @@ def compact(tables: TableFormat, location: str, *, dry_run: bool = False, small:
         if state is None or not groups or dry_run:
             return Compacted(before, len(groups))
         tables.check(location, removes=True)
-        folder = Path(location) / f"compact-{uuid.uuid4().hex[:16]}"
-        folder.mkdir(parents=True)
+        folder = fresh.folder(Path(location) / f"compact-{fresh.name()}")
         files = [_together(state, group, folder / f"part-{at:05d}.parquet") for at, group in enumerate(groups)]
         info = CommitInfo(APP, state.transactions.get(APP, 0) + 1, {"lakelogic": f"{before} files put together"})
         removed = [path for group in groups for path in group]
@@ -71,14 +72,17 @@ def compact(tables: TableFormat, location: str, *, dry_run: bool = False, small:
     raise conflict
 
 
-def after_run(settings: Compaction | None, tables: TableFormat, location: str, events: Events) -> None:
+def after_run(
+    settings: Compaction | None, tables: TableFormat, location: str, events: Events, ledger: Ledger | None = None
+) -> None:
     """What `compaction` asks for once rows are published. Trouble is told and left to the next run."""
     if settings is None or not settings.auto:
         return
     try:
         done = compact(tables, location)
         if settings.vacuum_retention_hours is not None:
-            vacuum(tables, location, timedelta(hours=float(settings.vacuum_retention_hours)))
+            kept = timedelta(hours=float(settings.vacuum_retention_hours))
+            vacuum(tables, location, kept, needed=folders_needed(ledger))
     except LakeLogicError as error:
         events.tell("warning", f"The rows are published, upkeep was not done: {error.message}")
         return
@@ -111,21 +115,48 @@ def _groups(state: TableState, small: int) -> Iterator[tuple[str, ...]]:
 def _together(state: TableState, group: Sequence[str], target: Path) -> StagedFile:
     """One file with the rows of several, as the table has them."""
     number = 0
-    with pq.ParquetWriter(target, state.schema, compression="zstd", coerce_timestamps="us") as writer:
+    with fresh.parquet_writer(target, state.schema, compression="zstd", coerce_timestamps="us") as writer:
         for batch in rows.batches(replace(state, files=tuple(group))):
             writer.write_batch(batch)
             number += batch.num_rows
     return StagedFile(str(target), number, target.stat().st_size, state.parts.get(group[0], {}))
 
 
-def vacuum(tables: TableFormat, location: str, retention: timedelta, *, dry_run: bool = False) -> Vacuumed:
-    """Delete files that no version of the retention period needs, staged files that were never committed included."""
+def vacuum(
+    tables: TableFormat,
+    location: str,
+    retention: timedelta,
+    *,
+    dry_run: bool = False,
+    needed: Container[str] = frozenset(),
+) -> Vacuumed:
+    """Delete files that no version of the retention period needs, staged files that were never committed included.
+
+    Folders whose names are `needed` stay, however old: a batch that waits, or a run that goes on, is made of them.
+    """
     before = clock.now() - retention
     planned = tables.vacuum(location, before, dry_run=True)
-    sizes = [Path(path).stat().st_size for path in planned if Path(path).exists()]
+    spared = {path for path in planned if any(part in needed for part in Path(path).parts)}
+    gone = [path for path in planned if path not in spared]
+    sizes = [Path(path).stat().st_size for path in gone if Path(path).exists()]
     if not dry_run:
-        tables.vacuum(location, before)
+        later = before.timestamp() + 1
+        for path in spared:
+            os.utime(path, (later, later))  # formats that sweep by age pass it by
+        if spared and tables.name == "delta":
+            table_upkeep.remove(location, gone)
+        else:
+            tables.vacuum(location, before)
     return Vacuumed(len(sizes), sum(sizes))
+
+
+def folders_needed(ledger: Ledger | None) -> frozenset[str]:
+    """The names of the staging folders that open intents and waiting batches of a ledger are made of."""
+    if ledger is None:
+        return frozenset()
+    targets = {intent.target for intent in ledger.intents_with_files()} | {held.target for held in ledger.waiting()}
+    paths = (Path(folder) for target in targets for folder in folders_in_use(ledger, target))
+    return frozenset(part for path in paths for part in path.parts if part.startswith("batch-"))
 
 
 def forget_bad_rows(
@@ -144,5 +175,5 @@ def forget_bad_rows(
     if dry_run:
         return sum(1 for row in queue.light() if is_old(row))
     info = CommitInfo(APP, state.transactions.get(APP, 0) + 1, {"lakelogic": "rows older than the retention"})
-    place = f"{location}/rewrite-{uuid.uuid4().hex[:16]}"
+    place = f"{location}/rewrite-{fresh.name()}"
     return queue.change(info, place, is_old, drop)[1]

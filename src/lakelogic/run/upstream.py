@@ -24,9 +24,9 @@ from lakelogic.plan.publish import Stamps
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.plan.tracing import COMPARABLE, Meeting, Trace, any_of, equations, meetings, told, trace
 from lakelogic.run import window
-from lakelogic.run.commit import application
 from lakelogic.run.landed import PLACE
 from lakelogic.run.places import Places
+from lakelogic.run.progress import good_commits, progress_of
 from lakelogic.run.queue import facts_of
 from lakelogic.run.stored import MOST_ROWS, look, whole
 from lakelogic.sql.expressions import Column, Expression, Literal, columns_of, replace_columns, text
@@ -114,7 +114,7 @@ def _input_of(loaded: Loaded, where: Places, run_id: str | None) -> tuple[dict[s
     """What the run that wrote a row has read, as its commit says."""
     contract = loaded.contract
     tables = load_tables(contract.materialization.format)
-    for commit in tables.commits(where.target_location, application(contract.dataset_name, "good")):
+    for commit in good_commits(tables, progress_of(contract.dataset_name, where)):
         facts = facts_of(commit)
         if facts.get("run_id") == run_id and run_id is not None:
             notes = []
@@ -149,7 +149,7 @@ def _pin(
     if files and window.source_format(contract) not in ("delta", "iceberg"):
         infos = tuple(FileInfo(str(one), one.stat().st_size, one.stat().st_mtime_ns) for one in files)
         return _sized(window.pin_files(infos, window.source_format(contract), window.source_path(contract))), []
-    return _sized(window.pin_source(contract, catalog, set())), ["this is the source as it is now"]
+    return _sized(window.pin_source(contract, catalog)), ["this is the source as it is now"]
 
 
 def _pin_files(loaded: Loaded, read: Sequence[FileInfo]) -> tuple[window.Slice, list[str]]:
@@ -338,7 +338,7 @@ def lines_of(
     contract = loaded.contract
     tables = load_tables(contract.materialization.format)
     known: FileInfo | None = None
-    for commit in tables.commits(where.target_location, application(contract.dataset_name, "good")):
+    for commit in good_commits(tables, progress_of(contract.dataset_name, where)):
         read = facts_of(commit).get("input", {}).get("files", [])
         known = next((FileInfo(*one) for one in read if one[0] == file), None)
         if known is not None:

@@ -9,13 +9,24 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lakelogic.catalogs.local import LocalCatalog
-from lakelogic.connectors.discover import csv_headers, discover, folder_values, landed_columns, text_columns
+from lakelogic.connectors.discover import (
+    csv_headers,
+    folder_values,
+    landed_columns,
+    parquet_columns,
+    parquet_schemas,
+    text_columns,
+)
 from lakelogic.contract.document import Contract
 from lakelogic.engines.base import Engine, Pinned
 from lakelogic.errors import SourceError, UnsupportedError, UsageError
 from lakelogic.ledger.records import InputFile
+from lakelogic.plan import unseen
+from lakelogic.plan.absence import lacks
 from lakelogic.plan.compile import SourceColumns
+from lakelogic.plan.deleted import Deleted
 from lakelogic.plan.nodes import Landed, Read
+from lakelogic.run.deleted import deleted_of
 from lakelogic.run.formats import tables_of
 from lakelogic.sql.types import STRING
 from lakelogic.storage.local import FileInfo, list_files, local_path
@@ -38,11 +49,19 @@ class Slice:
     described: str = ""
     schema: tuple[Landed, ...] = ()
     parts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of a partitioned table: file → its values
+    contents: Mapping[str, str] = field(default_factory=dict)  # file → a digest, where the contract compares content
+    deleted: Deleted | None = None  # how rows of a table are marked as deleted
+    id: str | None = None  # a table's own
+    since: int | None = None  # of a table: only rows that came after this version
 
     @property
     def inputs(self) -> tuple[InputFile, ...]:
         """The files as the ledger remembers them."""
-        return tuple(InputFile(file.path, file.size, file.mtime_ns) for file in self.files)
+        return tuple(InputFile(file.path, file.size, file.mtime_ns, self.content(file)) for file in self.files)
+
+    def content(self, file: FileInfo) -> str | None:
+        """A digest of a file, where the contract compares content."""
+        return self.contents.get(file.path)
 
     @property
     def bytes(self) -> int:
@@ -52,8 +71,11 @@ class Slice:
     def identity(self) -> dict[str, Any]:
         """The input as plain data, for the ledger's intent and the batch id."""
         if self.pinned.table is not None:
-            return {"table": self.pinned.table, "version": self.pinned.version}
-        return {"files": [[file.path, file.size, file.mtime_ns] for file in self.files]}
+            told = {"table": self.pinned.table, "version": self.pinned.version, "id": self.id}
+            return told if self.since is None else {**told, "since": self.since}
+        listed = [[file.path, file.size, file.mtime_ns] for file in self.files]
+        held = {file.path: self.contents[file.path] for file in self.files if file.path in self.contents}
+        return {"files": listed, **({"contents": held} if held else {})}
 
 
 def identity_of(source: Slice, links: Mapping[str, Slice]) -> dict[str, Any]:
@@ -64,6 +86,8 @@ def identity_of(source: Slice, links: Mapping[str, Slice]) -> dict[str, Any]:
 
 def batch_id(dataset: str, fingerprint: str, identity: Mapping[str, Any]) -> str:
     """The identity of a batch: the same contract over the same input is the same batch."""
+    if "contents" in identity:  # then a file is what it holds, whenever it was written
+        identity = {name: value for name, value in identity.items() if name != "files"}
     content = json.dumps([dataset, fingerprint, identity], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:32]
 
@@ -89,23 +113,32 @@ def source_format(contract: Contract) -> str:
     return str(found)
 
 
-def pin_source(
-    contract: Contract, catalog: LocalCatalog, seen: set[tuple[str, int, int]], engine: Engine | None = None
-) -> Slice:
-    """The input of this run: a table at its newest version, or files; incremental leaves out files seen before."""
+def pin_source(contract: Contract, catalog: LocalCatalog, engine: Engine | None = None) -> Slice:
+    """All that there is: a table at its newest version, or the files that lie there."""
     path = source_path(contract)
     kind = contract.source.resolved_type
     if kind in ("table", *_TABLES):
         return pin_table(path, catalog, engine=engine)
-    if contract.source.resolved_format is None and _folder_of_table(path, catalog) is not None:
+    if _is_folder_of_table(path, contract.source.resolved_format, catalog):
         return pin_table(path, catalog, engine=engine)
     file_format = source_format(contract)
     if file_format in _TABLES:
         return pin_table(path, catalog, engine=engine)
     files = list_files(path, file_format=file_format, pattern=contract.source.pattern, base=catalog.base)
-    if contract.source.load_mode in ("incremental", "cdc"):
-        files = tuple(file for file in files if (file.path, file.size, file.mtime_ns) not in seen)
+    _refuse_masked_folders(contract, files)
     return pin_files(files, file_format, path)
+
+
+def _refuse_masked_folders(contract: Contract, files: Sequence[FileInfo]) -> None:
+    """Paths of files are kept in clear wherever a run is remembered: no value that is masked may stand in them."""
+    masked = [one.name for one in contract.model.fields if one.masking]
+    held = next(iter(folder_values([file.path for file in files], masked).values()), {}) if masked else {}
+    if held:
+        name = next(iter(held))
+        raise UsageError(
+            f"`{name}` is masked, and its values stand in the names of folders (`{name}=…`), which are kept in clear.",
+            hint="Nothing was read. Land the files in folders that do not name it, with the value in the files.",
+        )
 
 
 def pin_files(files: tuple[FileInfo, ...], file_format: str, described: str) -> Slice:
@@ -127,7 +160,8 @@ def pin_table(name: str, catalog: LocalCatalog, version: int | None = None, engi
             hint="Run the contract that makes it first, or check the name.",
         )
     pinned = Pinned(state.files, location, state.version, own=state.own)
-    return Slice(pinned, "delta", (), name, landed_columns(state.schema), state.parts)
+    marked = deleted_of(tables, state)
+    return Slice(pinned, "delta", (), name, landed_columns(state.schema), state.parts, deleted=marked, id=state.id)
 
 
 def _folder_of_table(path: str, catalog: LocalCatalog) -> str | None:
@@ -135,6 +169,12 @@ def _folder_of_table(path: str, catalog: LocalCatalog) -> str | None:
         return None
     folder = str(local_path(path, catalog.base))
     return folder if kind_of(folder) is not None else None
+
+
+def _is_folder_of_table(path: str, written: str | None, catalog: LocalCatalog) -> bool:
+    """Whether a path leads to a table. As Parquet it may be a table of ours, whose files alone would mislead."""
+    folder = _folder_of_table(path, catalog)
+    return folder is not None and (written is None or (written == "parquet" and kind_of(folder) == "parquet"))
 
 
 def read_options(contract: Contract) -> dict[str, object]:
@@ -156,27 +196,39 @@ def look(contract: Contract, slice_: Slice, engine: Engine) -> SourceColumns:
     held = next(iter(folders.values()), {})
     # What the files themselves may hold: by place, where they have no header.
     own = [name for name in names if name not in held]
-    found = _look(slice_, engine, options, own, only=only)
+    found = _look(slice_, engine, options, own, only=only, known=unseen.header_names(contract))
     if not folders:
         return found
     columns = [column for column in found.columns if column.name.lower() not in {name.lower() for name in held}]
     added = tuple(Landed(name, STRING) for name in held)
-    return replace(found, columns=(*columns, *added), options={**found.options, "constants": folders})
+    return replace(
+        found,
+        columns=(*columns, *added),
+        options={**found.options, "constants": folders},
+        lacks=found.lacks.but_for(held),
+    )
 
 
 def _look(
-    slice_: Slice, engine: Engine, options: dict[str, object], names: Sequence[str] = (), *, only: bool = False
+    slice_: Slice,
+    engine: Engine,
+    options: dict[str, object],
+    names: Sequence[str] = (),
+    *,
+    only: bool = False,
+    known: frozenset[str] | None = None,
 ) -> SourceColumns:
     """The columns that the files themselves have. `only`: keys of JSON that are not in `names` do not count."""
     if slice_.schema or slice_.format == "delta":
-        return SourceColumns(
-            "delta", slice_.schema, {**options, "constants": slice_.parts} if slice_.parts else options
-        )
+        constants = {**options, "constants": slice_.parts} if slice_.parts else options
+        return SourceColumns("delta", slice_.schema, constants, deleted=slice_.deleted)
     if slice_.format in _TEXT:
-        headers = csv_headers(slice_.pinned.files, options, file_format=slice_.format, names=names)
-        return SourceColumns(slice_.format, text_columns(headers), {**options, "headers": headers})
+        headers = csv_headers(slice_.pinned.files, options, file_format=slice_.format, names=names, known=known)
+        return SourceColumns(slice_.format, text_columns(headers), {**options, "headers": headers}, lacks(headers))
     if slice_.format == "parquet":
-        return SourceColumns("parquet", discover("parquet", slice_.pinned.files, options), options)
+        schemas = parquet_schemas(slice_.pinned.files)
+        own = lacks({path: schema.names for path, schema in schemas.items()})
+        return SourceColumns("parquet", parquet_columns(schemas), options, own)
     if slice_.format in _JSON:
         if names and only:
             return SourceColumns(slice_.format, tuple(Landed(name, STRING) for name in names), options)
@@ -193,7 +245,7 @@ def pin_links(contract: Contract, catalog: LocalCatalog, engine: Engine | None =
         if not place:
             raise UsageError(f"The link `{link.name}` has neither path nor table.", hint="Add path: or table:.")
         file_format = link.resolved_format
-        if link.table or file_format in _TABLES:
+        if link.table or file_format in _TABLES or _is_folder_of_table(place, file_format, catalog):
             found = pin_table(place, catalog, engine=engine)
         elif file_format is None:
             raise UsageError(f"The format of the link `{link.name}` cannot be told.", hint="Add format: csv.")

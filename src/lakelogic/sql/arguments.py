@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from lakelogic.sql.coerce import in_one_column, text, unify
-from lakelogic.sql.expressions import Call, Expression, Literal, convert
+from lakelogic.sql.expressions import Call, Expression, Literal, call, convert, replace_columns
 from lakelogic.sql.patterns import NotPortable, parse
 from lakelogic.sql.problems import BAD_ARGUMENTS, BAD_TYPES, Problem, SqlProblems
-from lakelogic.sql.types import BIGINT, BOOLEAN, INT, STRING, Type
+from lakelogic.sql.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, Type
 
 Args = Sequence[Expression]
 Builder = Callable[[Args], Expression]
@@ -118,6 +118,42 @@ def cast(value: Expression, to: Type) -> Expression:
     if not castable(source, to):
         raise refuse(BAD_TYPES, f"{source} cannot be cast to {to}.")
     return convert(value, to)
+
+
+def cast_computed(value: Expression, to: Type) -> Expression:
+    """CAST of something that was computed: a number that becomes a decimal is rounded half up, never lost."""
+    source = value.type
+    fraction = source.kind in ("float", "double") or (source.kind == "decimal" and source.scale > to.scale)
+    if to.kind != "decimal" or not fraction or isinstance(value, Literal):
+        return cast(value, to)
+    from lakelogic.sql.bind import bind
+
+    rounded = bind(f"round(n, {to.scale})", {"n": source})
+    made = cast(replace_columns(rounded, {"n": value}), to)
+    # A float that is exactly a decimal by its shortest text (764.16) is that decimal; rounding would go by its bits.
+    return Call("coalesce", (cast(value, to), made), to) if source.kind == "float" else made
+
+
+def read(value: Expression, to: Type, *, json: bool = False) -> Expression:
+    """Landed text as a value of a declared type: exactly. Zeros beyond the scale of a decimal lose nothing.
+
+    In JSON a number such as 1.0 or 1e3 is a whole number.
+    """
+    plain = cast(value, to)
+    if not value.type.is_text:
+        return plain
+    if to.kind == "decimal" and to.scale < _WIDE.scale:
+        return Call("coalesce", (plain, convert(convert(value, _WIDE), to)), to)
+    if json and to.is_integer:
+        real = convert(value, DOUBLE)
+        # Below 2^53 a double is exactly the number that was written; a fraction is no whole number.
+        safe = call("lt", Call("abs", (real,), DOUBLE), Literal(float(2**53), DOUBLE))
+        by_exponent = Call("case", (safe, convert(real, to), Literal(None, to)), to)
+        return Call("coalesce", (plain, convert(convert(value, _WIDE), to), by_exponent), to)
+    return plain
+
+
+_WIDE = Type("decimal", precision=38, scale=18)
 
 
 def castable(source: Type, to: Type) -> bool:

@@ -10,7 +10,8 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from lakelogic.sql.arguments import case, cast, one_of, refuse
+from lakelogic.sql import undeclared
+from lakelogic.sql.arguments import case, cast_computed, one_of, refuse
 from lakelogic.sql.catalogue.aggregates import AGGREGATES, REFUSED_AGGREGATES, Settled, result_type, settle
 from lakelogic.sql.catalogue.numbers import arithmetic
 from lakelogic.sql.catalogue.windows import WINDOWS
@@ -80,6 +81,7 @@ class Scope:
     ambiguous: frozenset[str] = frozenset()
     subquery: Callable[[exp.Expression, Binder], Expression] | None = None
     special: Mapping[str, Callable[[list[exp.Expression], Binder], Expression]] = field(default_factory=dict)
+    undeclared: frozenset[str] = frozenset()  # columns of text that nobody declared: they decide no order
     folded: dict[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -142,6 +144,7 @@ class Binder:
         if self.problems:
             raise SqlProblems(self.problems)
         nested.check_comparisons(bound)
+        undeclared.check(bound, self.scope.undeclared)
         return bound
 
     def part(self, tree: exp.Expression) -> Expression:
@@ -232,6 +235,8 @@ class Binder:
             exact = Decimal(written)
             digits, scale = _digits(exact)
             return Literal(exact, decimal(digits, scale))
+        if len(written.lstrip("0")) > 38:
+            raise refuse(BAD_TYPES, f"The number {written[:40]}… has more than 38 digits.")
         return _whole(int(written))
 
     def _negate(self, tree: exp.Expression) -> Expression:
@@ -325,12 +330,14 @@ class Binder:
         except ValueError as error:
             raise refuse(BAD_TYPES, f"{error}.") from error
         value = self._bind(tree.this)
+        if to == STRING and undeclared.named(value, self.scope.undeclared) is not None:
+            return Call("concat", (value, Literal("", STRING)), STRING)  # text on purpose: another column
         known = _literal_cast(value, to)
         # CAST is read as TRY_CAST here, so a plain one is a constant such as DATE'2024-02-29'.
         if known is not None and known.value is None and not isinstance(tree, exp.TryCast):
             hint = "write DATE'2024-02-29', TIMESTAMP'2024-02-29T10:30:00Z' or TIMESTAMP_NTZ'2024-02-29 10:30:00'"
             raise refuse(BAD_ARGUMENTS, f"`{tree.this.name}` is no {to}.", hint)
-        return known or cast(value, to)
+        return known or cast_computed(value, to)
 
     # functions
 
@@ -446,7 +453,11 @@ class Binder:
             raise refuse(
                 NOT_YET, f"ORDER BY inside `{name}` is not portable.", "collected values are in ascending order"
             )
-        return settle(name, [self._bind(argument) for argument in listed], distinct=distinct)
+        values = [self._bind(argument) for argument in listed]
+        decides = undeclared.BY_ORDER.get(AGGREGATES[name])
+        if decides is not None:
+            undeclared.refuse(values[decides : decides + 1], self.scope.undeclared, f"`{name}`")
+        return settle(name, values, distinct=distinct)
 
     def _concat(self, tree: exp.Expression) -> Expression:
         parts = [self._bind(part) for part in chain(tree)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, cast
 
@@ -12,6 +13,7 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
 
 from lakelogic.sql.depth import refuse_too_deep, room
+from lakelogic.sql.dialects import in_our_words
 from lakelogic.sql.problems import FORBIDDEN, NOT_YET, UNREADABLE, Problem, SqlProblems
 
 
@@ -67,23 +69,35 @@ def _parsed(text: str, dialect: str) -> exp.Expression:
         if dialect not in ("spark", "spark2", "databricks"):
             # Written in another grammar: say the same in Spark's, then read that.
             with room():
-                text = sqlglot.transpile(text, read=_null_last(dialect), write=_null_last("spark"))[0]
+                foreign = [tree for tree in sqlglot.parse(text, read=_null_last(dialect)) if tree is not None]
+                _refuse_several(foreign)
+                refuse_too_deep(cast(exp.Expression, foreign[0]))
+                _refuse_dropped(cast(exp.Expression, foreign[0]))
+                text = in_our_words(foreign[0], dialect).sql(dialect=_null_last("spark"))
         with room():
             trees = [tree for tree in sqlglot.parse(text, dialect=ContractSQL) if tree is not None]
     except SqlglotError as error:
         raise SqlProblems([_unreadable(error)]) from error
     except ValueError as error:
         raise SqlProblems([Problem(UNREADABLE, f"The SQL cannot be read: {error}.")]) from error
+    _refuse_several(trees)
+    refuse_too_deep(cast(exp.Expression, trees[0]))
+    _refuse_dropped(cast(exp.Expression, trees[0]))
+    return cast(exp.Expression, trees[0])
+
+
+def _refuse_several(trees: Sequence[object]) -> None:
     if len(trees) != 1:
         raise SqlProblems([Problem(FORBIDDEN, "There is more than one statement.", "write one; remove the `;`")])
-    refuse_too_deep(cast(exp.Expression, trees[0]))
-    return cast(exp.Expression, trees[0])
 
 
 def _unreadable(error: SqlglotError) -> Problem:
     errors = getattr(error, "errors", None)
     if not errors:
-        return Problem(UNREADABLE, f"The SQL cannot be read: {str(error).splitlines()[0]}.")
+        why = str(error).splitlines()[0]
+        if why.startswith("Error tokenizing"):  # what a reader of words stumbles over is a quote without an end
+            return Problem(UNREADABLE, "A quote is opened and never closed.", "close it: 'text', or `name`")
+        return Problem(UNREADABLE, f"The SQL cannot be read: {why}.")
     first = errors[0]
     near = (str(first.get("start_context", ""))[-20:] + str(first.get("highlight", ""))).strip().splitlines()
     place = f" near `{near[-1].strip()}`" if near else ""
@@ -158,7 +172,6 @@ def parse_select(text: str, dialect: str = "spark") -> exp.Query:
     if not isinstance(tree, _READ_ONLY):
         kind = _first_word(text).upper() or "This"
         raise SqlProblems([Problem(FORBIDDEN, f"{kind} is not allowed in a contract.", "only SELECT can stand here")])
-    _refuse_dropped(tree)
     return cast(exp.Query, tree)
 
 
@@ -186,6 +199,8 @@ def _refuse_dropped(tree: exp.Expression) -> None:
 _NOT_PORTABLE = (
     (exp.Pivot, "PIVOT and UNPIVOT in a query", "use a pivot or unpivot step"),
     (exp.Version, "VERSION AS OF and TIMESTAMP AS OF", "a run pins its tables itself"),
+    (exp.HistoricalData, "AT and BEFORE a version or time", "a run pins its tables itself"),
+    (exp.Lock, "FOR UPDATE and FOR SHARE", "leave it out: a run reads pinned tables"),
 )
 
 

@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 
 LAST = 0x10FFFF
 MOST_REPEATS = 1000
+MOST_DEEP = 50
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 Place: TypeAlias = Literal["start", "end", "line_start", "line_end", "word"]
 
@@ -247,6 +248,10 @@ def parse(text: str) -> Pattern:
     found = Pattern(root, parser.groups, parser.names)
     if _weight(root) > MOST_REPEATS:
         raise NotPortable(f"repeats inside repeats come to more than {MOST_REPEATS} times")
+    from lakelogic.sql.backtracking import trouble
+
+    if (why := trouble(root)) is not None:
+        raise NotPortable(why)
     return found
 
 
@@ -266,6 +271,7 @@ class _Parser:
         self.text = text
         self.position = 0
         self.groups = 0
+        self.depth = 0
         self.names: dict[str, int] = {}
 
     def _at(self, *starts: str) -> bool:
@@ -363,7 +369,11 @@ class _Parser:
             self.groups += 1
             number = self.groups
             self.position += 1
+        self.depth += 1
+        if self.depth > MOST_DEEP:
+            raise NotPortable(f"brackets stand inside brackets more than {MOST_DEEP} levels deep")
         inside = self.choice(flags, ")")
+        self.depth -= 1
         if not self._at(")"):
             raise NotPortable("there is a `(` without its `)`")
         self.position += 1

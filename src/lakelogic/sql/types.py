@@ -167,13 +167,25 @@ _NAMES: dict[str, Type] = {
 
 TYPE_NAMES: tuple[str, ...] = tuple(_NAMES)
 
+MOST_DEEP = 50
+
 _DECIMAL = re.compile(r"(?:decimal|numeric)\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)$")
 _SIZED = re.compile(r"(?:varchar|char|string)\(\s*\d+\s*\)$")
+
+
+def _deepest(text: str) -> int:
+    depth = deepest = 0
+    for character in text:
+        depth += (character == "<") - (character == ">")
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def parse_type(text: str) -> Type:
     """Read a type as a contract writes it; raises ValueError with what is wrong."""
     written = text.strip()
+    if written.count("<") > MOST_DEEP and _deepest(written) > MOST_DEEP:
+        raise ValueError(f"types stand inside types more than {MOST_DEEP} levels deep")
     lowered = written.lower()
     if lowered in _NAMES:
         return _NAMES[lowered]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from lakelogic.errors import SourceError, UsageError
 from lakelogic.names import landed_name
-from lakelogic.storage.text_files import Lines, encoding_of, open_text
+from lakelogic.storage.text_files import MOST_RECORD_BYTES, Lines, encoding_of, most_bytes, open_text
 
 # A quoted value that runs on for longer than this is a quote that somebody forgot to close.
 MOST_LINES = 1_000
@@ -30,6 +30,7 @@ class Dialect:
     has_header: bool
     comment: str | None
     encoding: str
+    most_bytes: int = MOST_RECORD_BYTES
 
     @property
     def unreadable(self) -> str:
@@ -68,6 +69,7 @@ def dialect_of(file_format: str, options: Mapping[str, object]) -> Dialect:
         has_header=bool(options.get("has_header", True)),
         comment=str(options.get("comment_prefix") or "") or None,
         encoding=encoding_of(options),
+        most_bytes=most_bytes(options),
     )
 
 
@@ -94,6 +96,8 @@ def header_of(path: str, dialect: Dialect, lines: Lines, names: Sequence[str] = 
         if first.broken is not None:
             hint = "Say source.options.encoding." if first.broken == dialect.unreadable else None
             raise SourceError(f"The header of {path} cannot be read: {first.broken}.", hint=hint)
+        if "\0" in (first.text or ""):
+            raise SourceError(f"The header of {path} cannot be read: a name holds the character NUL.")
         # An unquoted word for NULL is still a name.
         assert first.text is not None
         plain = cut(first.text, dialect, frozenset(), lambda: None)
@@ -122,11 +126,13 @@ def records(dialect: Dialect, lines: Lines, width: int | None) -> Iterator[Recor
             yield Record(here, None, raw.rstrip(b"\r\n").decode("utf-8", "replace"), dialect.unreadable)
             continue
         taken: list[bytes] = []
+        left = [dialect.most_bytes - len(raw)]
 
-        def more(taken: list[bytes] = taken) -> str | None:
-            if len(taken) >= MOST_LINES or not (line := lines.take()):
+        def more(taken: list[bytes] = taken, left: list[int] = left) -> str | None:
+            if len(taken) >= MOST_LINES or left[0] < 0 or not (line := lines.take()):
                 return None
             taken.append(line)
+            left[0] -= len(line)
             try:
                 return _decoded(line)
             except UnicodeDecodeError:

@@ -118,6 +118,12 @@ def changes(files: Sequence[FileInfo]) -> tuple[str, ...]:
     return tuple(said)
 
 
+def digest(path: str) -> str:
+    """What a file holds, in short."""
+    with open(path, "rb") as file:  # noqa: PTH123
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def still_the_same(files: Sequence[FileInfo]) -> bool:
     """Whether every file is as it was listed; asked again right before a commit."""
     return not changes(files)
@@ -150,14 +156,35 @@ def _has_suffix(path: Path, file_format: str) -> bool:
 
 def _listed(root: Path, found: Iterator[Path]) -> tuple[FileInfo, ...]:
     """Measure what was found, without what is never data."""
-    infos = {}
-    for path in found:
+    infos: dict[tuple[int, int], FileInfo] = {}
+    for path in sorted(set(found), key=lambda one: (_is_linked(root, one), str(one))):
         parts = path.relative_to(root).parts
         if any(part.startswith((".", "_")) for part in parts) or path.stem.lower() == "readme":
             continue
         if path.is_file():
-            infos[str(path)] = _info(path)
-    return tuple(infos[name] for name in sorted(infos))
+            status = path.stat()
+            # One file under several names, by links of either kind or a folder that leads back to itself, is one file.
+            infos.setdefault((status.st_dev, status.st_ino), _info(path))
+    return tuple(sorted(infos.values()))
+
+
+def _is_linked(root: Path, path: Path) -> bool:
+    """Whether a symbolic link below the root leads to it."""
+    at = path
+    while at != root:
+        if at.is_symlink():
+            return True
+        at = at.parent
+    return False
+
+
+def known_as(path: str) -> tuple[int, int] | None:
+    """What a file is whatever it is called; None where there is none."""
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _info(path: Path) -> FileInfo:

@@ -27,6 +27,9 @@ ENDINGS: dict[str, str] = {".gz": "gzip", ".bz2": "bz2", ".zip": "zip", ".zst": 
 
 _TROUBLE = (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError, pa.ArrowException)
 _PIECE = 1 << 20
+MOST_RECORD_BYTES = 64 << 20
+MOST_RATIO = 250
+_ANY_RATIO = 64 << 20  # of unpacked bytes, below which a packed file may be anything
 _MARK = b"\xef\xbb\xbf"
 _LONE_RETURN = re.compile(rb"(?<=\r)(?!\n)")
 _HALF = re.compile("[\ud800-\udfff]")
@@ -82,8 +85,15 @@ def is_plain(path: str, options: Mapping[str, object]) -> bool:
     return packing_of(path, options) == "none" and encoding_of(options) == "UTF-8"
 
 
-def open_text(path: str, options: Mapping[str, object], start: int = 0, end: int | None = None) -> BinaryIO:
-    """The text of a file as UTF-8 bytes. Of a plain file, `start` and `end` may choose a part.
+def most_bytes(options: Mapping[str, object]) -> int:
+    """How long a record may be."""
+    return int(str(options.get("max_record_bytes") or MOST_RECORD_BYTES))
+
+
+def open_text(
+    path: str, options: Mapping[str, object], start: int = 0, end: int | None = None, line: int = 1
+) -> BinaryIO:
+    """The text of a file as UTF-8 bytes. Of a plain file, `start` and `end` may choose a part, which begins at a line.
 
     A file that cannot be opened or unpacked is a SourceError that names it, now or while it is read.
     """
@@ -92,13 +102,16 @@ def open_text(path: str, options: Mapping[str, object], start: int = 0, end: int
         opened = _unpacked(path, packing)
     except _TROUBLE as error:
         raise SourceError(f"{path} cannot be read: {_said(error)}.") from error
-    stream: io.BufferedReader[Any] = io.BufferedReader(_Guarded(path, opened), _PIECE)
+    bound = None if packing == "none" else int(str(options.get("max_unpacked_ratio") or MOST_RATIO))
+    stream: io.BufferedReader[Any] = io.BufferedReader(_Guarded(path, opened, bound), _PIECE)
     if encoding != "UTF-8":
         stream = io.BufferedReader(_AsUtf8(stream, encoding), _PIECE)
     if start or end is not None:
         opened.seek(start)
         if end is not None:
             stream = io.BufferedReader(_Part(stream, end - start), _PIECE)
+    # Last of all: what is counted are lines of UTF-8, as they are read.
+    stream = io.BufferedReader(_Lined(path, stream, most_bytes(options), line), _PIECE)
     while not start and stream.peek(len(_MARK))[: len(_MARK)] == _MARK:  # files put together may have several
         stream.read(len(_MARK))
     return stream
@@ -163,15 +176,56 @@ class _Raw(io.RawIOBase):
 class _Guarded(_Raw):
     """Trouble on the way names the file."""
 
-    def __init__(self, path: str, inner: BinaryIO) -> None:
+    def __init__(self, path: str, inner: BinaryIO, ratio: int | None) -> None:
         super().__init__(inner)
-        self._path = path
+        self._path, self._ratio = path, ratio
+        self._most = None if ratio is None else max(_ANY_RATIO, Path(path).stat().st_size * ratio)
+        self._given = 0
 
     def piece(self, size: int) -> bytes:
         try:
-            return bytes(self._inner.read(size))
+            data = bytes(self._inner.read(size))
         except _TROUBLE as error:
             raise SourceError(f"{self._path} cannot be read to its end: {_said(error)}.") from error
+        self._given += len(data)
+        if self._most is not None and self._given > self._most:
+            raise SourceError(
+                f"{self._path} cannot be read to its end: unpacked it is more than {self._ratio} times as large.",
+                hint="If that is right, say so: source.options.max_unpacked_ratio.",
+            )
+        return data
+
+
+class _Lined(_Raw):
+    """Lines that never end would take all memory before anybody could say what is wrong with them."""
+
+    def __init__(self, path: str, inner: BinaryIO, most: int, line: int) -> None:
+        super().__init__(inner)
+        self._path, self._most, self._line = path, most, line
+        self._length = 0  # of the line that is not ended yet
+
+    def piece(self, size: int) -> bytes:
+        data = self._inner.read(min(size, _PIECE))
+        first = data.find(b"\n")
+        if first < 0:
+            self._check(self._length + len(data))
+            self._length += len(data)
+            return data
+        self._check(self._length + first)
+        if self._most < len(data):
+            for at, part in enumerate(data.split(b"\n")[1:], 1):
+                self._check(len(part), at)
+        self._line += data.count(b"\n")
+        self._length = len(data) - data.rfind(b"\n") - 1
+        return data
+
+    def _check(self, length: int, further: int = 0) -> None:
+        if length > self._most:
+            raise SourceError(
+                f"{self._path} cannot be read to its end: line {self._line + further} has more than "
+                f"{self._most:,} bytes.",
+                hint="If that is right, say so: source.options.max_record_bytes.",
+            )
 
 
 class _Part(_Raw):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
@@ -48,6 +48,19 @@ class TableState:
     parts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # file → its partition values, typed
     partition_by: tuple[str, ...] = ()
     own: bool = False  # its rows are read and changed by the engine's own library of the format, never file by file
+    id: str | None = None  # the table's own: a table that is dropped and made again at the same place has another
+
+
+@dataclass(frozen=True, slots=True)
+class TableChanges:
+    """What commits did to the rows of a table since a version. Rows that were only laid out anew are no change.
+
+    `added` are data files with rows that came, as they were written; `removed` how many data files lost rows, or went.
+    """
+
+    added: tuple[str, ...] = ()
+    removed: int = 0
+    parts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # added file → its partition values, typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +94,16 @@ class Committed:
     skipped: bool = False
 
 
+def up_to(commits: Iterable[Mapping[str, str]], batch_id: str | None) -> list[Mapping[str, str]]:
+    """Commits, newest first, up to the one of a batch."""
+    found = []
+    for commit in commits:
+        found.append(commit)
+        if batch_id is not None and commit.get("batch_id") == batch_id:
+            break
+    return found
+
+
 @runtime_checkable
 class TableFormat(Protocol):
     """Reading the state of a table and committing to it, each commit once."""
@@ -97,8 +120,15 @@ class TableFormat(Protocol):
         """The metadata of our commit (`app_id`, `n`), or None when the table has not seen it."""
         ...
 
-    def commits(self, location: str, app_id: str) -> Sequence[Mapping[str, str]]:
-        """The metadata of all our commits under `app_id` that the log still holds, newest first."""
+    def commits(self, location: str, *app_ids: str, until: str | None = None) -> Sequence[Mapping[str, str]]:
+        """The metadata of our commits under these names that the log still holds, newest first.
+
+        The commit of the batch `until` is the last that is read: whoever knows it knows what was before.
+        """
+        ...
+
+    def is_whole(self, location: str) -> bool:
+        """Whether the log still holds every commit since the table was made."""
         ...
 
     def preview(self, location: str, limit: int = 20) -> pa.Table:
@@ -107,6 +137,10 @@ class TableFormat(Protocol):
 
     def state(self, location: str, version: int | None = None) -> TableState | None:
         """The table at a version (newest without one); None where there is no table."""
+        ...
+
+    def changes(self, location: str, since: int) -> TableChanges | None:
+        """What happened after a version; None where the table's history does not reach back so far any more."""
         ...
 
     def append(

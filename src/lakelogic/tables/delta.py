@@ -20,8 +20,8 @@ from deltalake.transaction import AddAction, CommitProperties, RemoveAction, cre
 from lakelogic import clock
 from lakelogic.errors import CommitConflict, TableError, UnsupportedError
 from lakelogic.sql.types import from_arrow, to_arrow
-from lakelogic.tables import columns, delta_upkeep, partitions, rows, upkeep
-from lakelogic.tables.base import PLAIN, CommitInfo, Committed, Layout, StagedFile, TableState
+from lakelogic.tables import columns, delta_changes, delta_upkeep, dropping, partitions, rows
+from lakelogic.tables.base import PLAIN, CommitInfo, Committed, Layout, StagedFile, TableChanges, TableState, up_to
 from lakelogic.tables.delta_features import refuse_properties, refuse_reading, refuse_writing
 from lakelogic.tables.delta_files import DeltaFile, read_footers
 from lakelogic.tables.delta_log import USER_METADATA, Transactions, commit_text, entries, newest_metadata
@@ -72,7 +72,16 @@ class DeltaTables:
                 absolute(root, add["path"]): {name: add[key] for key, name in parted.items()} for add in adds if parted
             },
             partition_by=tuple(parted.values()),
+            id=str(table.metadata().id),
         )
+
+    def changes(self, location: str, since: int) -> TableChanges | None:
+        """What happened after a version, from the commits in the log."""
+        root = root_of(location)
+        table = open_table(root)
+        if table is None or table.version() < since:
+            return None
+        return delta_changes.changes(root, since, table.version(), schema_of(table))
 
     def append(
         self,
@@ -162,10 +171,8 @@ class DeltaTables:
         return delta_upkeep.vacuum(table, root, before, dry_run=dry_run)
 
     def drop(self, location: str) -> None:
-        """Remove the table's folder."""
-        root = root_of(location)
-        if open_table(root) is not None:
-            upkeep.drop_folder(root)
+        """Remove the table: its log, and the files that any commit of it names."""
+        dropping.drop_logged(root_of(location), "_delta_log", delta_upkeep.named)
 
     def widen(self, location: str, types: Mapping[str, pa.DataType], metadata: Mapping[str, str]) -> int:
         """Rewrite the table with wider types, in a commit of its own: it changes no value."""
@@ -199,14 +206,20 @@ class DeltaTables:
                 return entry.metadata or {}
         return None
 
-    def commits(self, location: str, app_id: str) -> list[Mapping[str, str]]:
-        """The metadata of our commits under `app_id`, newest first, as far back as the log reaches."""
+    def commits(self, location: str, *app_ids: str, until: str | None = None) -> list[Mapping[str, str]]:
+        """The metadata of our commits under these names, newest first, as far back as the log reaches."""
         root = root_of(location)
         table = open_table(root)
         if table is None:
             return []
-        found = (e for e in entries(root, table.version()) if app_id in e.transactions and e.metadata)
-        return [entry.metadata for entry in found if entry.metadata]
+        ours = (e for e in entries(root, table.version()) if not e.transactions.keys().isdisjoint(app_ids))
+        return up_to((entry.metadata for entry in ours if entry.metadata), until)
+
+    def is_whole(self, location: str) -> bool:
+        """Whether the log still holds every commit since the table was made."""
+        root = root_of(location)
+        table = open_table(root)
+        return table is None or any(entry.version == 0 for entry in entries(root, table.version()))
 
     def preview(self, location: str, limit: int = 20) -> pa.Table:
         """Some rows of the table, read without an engine."""

@@ -94,6 +94,7 @@ class DeltaBothWays(DeltaTables):
             metadata=newest_metadata(root, at),
             partition_by=tuple(table.metadata().partition_columns),
             own=True,
+            id=str(table.metadata().id),
         )
 
     def append(

@@ -2,24 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import Any
+
+import pyarrow.parquet as pq
 
 from lakelogic import clock
 from lakelogic.tables import upkeep
 from lakelogic.tables.delta_open import absolute, trouble
 
+_VECTOR = re.compile(r"deletion_vector_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.bin")
+
+
+def named(root: Path, log: Path) -> Iterator[str]:
+    """Every file that the commits and checkpoints of a Delta log name."""
+    for path in log.glob("*.json"):
+        with path.open(encoding="utf-8") as lines:
+            for line in lines:
+                try:
+                    said = json.loads(line)
+                    found = [said[kind]["path"] for kind in ("add", "remove", "cdc") if kind in said]
+                except (ValueError, KeyError, TypeError):  # a broken line names nothing, and nothing is removed by it
+                    continue
+                yield from (absolute(str(root), path) for path in found)
+    for path in log.rglob("*.parquet"):  # checkpoints, and what they hold aside
+        with pq.ParquetFile(path) as file:
+            for kind in ("add", "remove"):
+                if kind in file.schema_arrow.names:
+                    for batch in file.iter_batches(columns=[f"{kind}.path"]):
+                        rows: list[Any] = batch.column(0).to_pylist()
+                        yield from (absolute(str(root), row["path"]) for row in rows if row and row.get("path"))
+    yield from (str(path) for path in root.iterdir() if _VECTOR.fullmatch(path.name))
+
 
 def vacuum(table: Any, root: str, before: datetime, *, dry_run: bool) -> list[str]:
     """Delete files that no version since an instant needs: removed ones by the log, staged ones by their age."""
-    # Rounded down: a moment has passed since somebody asked for whole hours.
-    hours = int(max((clock.now() - before).total_seconds(), 0) // 3600)
+    # The library counts whole hours: never fewer than were asked for, less the moment that has passed since.
+    hours = max(math.ceil(((clock.now() - before).total_seconds() - 60) / 3600), 0)
     with trouble(root):
-        found = table.vacuum(hours, dry_run=dry_run, enforce_retention_duration=False, full=True)
+        unneeded = table.vacuum(hours, dry_run=True, enforce_retention_duration=False, full=True)
+    # delta-rs takes everything in the folder for a leftover; what neither the log names nor we staged is somebody's.
+    ours = set(named(Path(root), Path(root) / "_delta_log"))
+    places = (absolute(root, path) for path in unneeded)
+    found = sorted(place for place in places if place in ours or upkeep.is_staged(root, place))
     if not dry_run:
+        for path in found:
+            Path(path).unlink(missing_ok=True)
         upkeep.remove_empty(root)
-    return sorted(absolute(root, path) for path in found)
+    return found
 
 
 def set_properties(table: Any, root: str, properties: Mapping[str, str]) -> None:

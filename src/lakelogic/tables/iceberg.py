@@ -7,6 +7,7 @@ table remembers the last n of every application, also when snapshots have expire
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -16,13 +17,13 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.manifest import DataFile
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table, Transaction
-from pyiceberg.table.snapshots import Snapshot
+from pyiceberg.table.snapshots import Operation, Snapshot
 from pyiceberg.table.update import AddSchemaUpdate, AssertCurrentSchemaId, SetCurrentSchemaUpdate
 from pyiceberg.transforms import IdentityTransform
 
 from lakelogic.errors import CommitConflict, FeatureRefused, TableError, UnsupportedError
-from lakelogic.tables import columns, iceberg_files, iceberg_upkeep, partitions, rows, upkeep
-from lakelogic.tables.base import PLAIN, CommitInfo, Committed, Layout, StagedFile, TableState
+from lakelogic.tables import columns, dropping, iceberg_files, iceberg_upkeep, partitions, rows
+from lakelogic.tables.base import PLAIN, CommitInfo, Committed, Layout, StagedFile, TableChanges, TableState, up_to
 from lakelogic.tables.iceberg_catalog import catalog_for, local, new_table, open_foreign, open_table, trouble
 from lakelogic.tables.iceberg_schema import declared, evolved, new_schema, new_spec, promotes, to_pyarrow
 from lakelogic.tables.kinds import refuse_other_kinds
@@ -30,6 +31,7 @@ from lakelogic.tables.staged import null_counts, read_footer
 
 APP, N, SAID = "lakelogic.app-id", "lakelogic.n", "lakelogic.metadata"
 SEEN = "lakelogic.seen."
+SAME_ROWS = "same_rows"  # in what a commit says: its rows were there before
 NAMES = "schema.name-mapping.default"
 _ATTEMPTS = 20
 
@@ -81,7 +83,25 @@ class IcebergTables:
             metadata=newest,
             parts=parts if any(parts.values()) else {},
             partition_by=_partition_by(table),
+            id=str(table.metadata.table_uuid),
         )
+
+    def changes(self, location: str, since: int) -> TableChanges | None:
+        """What happened after a version, snapshot by snapshot."""
+        root = local(location)
+        table = open_table(root) or open_foreign(root)
+        if table is None:
+            return None
+        later: list[Snapshot] = []
+        for snapshot in _history(table):
+            if _number(table, snapshot) == since:
+                break
+            later.append(snapshot)
+        else:
+            if since > 0 or (later and later[-1].parent_snapshot_id is not None):
+                return None
+        with trouble(root):
+            return iceberg_files.changes(table, [one for one in reversed(later) if not _lays_out(one)], root)
 
     def append(
         self,
@@ -120,7 +140,7 @@ class IcebergTables:
         *,
         based_on: int | None,
         layout: Layout = PLAIN,
-        same_rows: bool = False,  # noqa: ARG002 (pyiceberg writes one kind of snapshot for both)
+        same_rows: bool = False,
     ) -> Committed:
         """Take data files out and put staged ones in, in one commit on top of `based_on`."""
         gone = set(removed)
@@ -131,6 +151,8 @@ class IcebergTables:
                 raise CommitConflict("A file to replace is not in the table any more.", where=location)
             return found
 
+        if same_rows:  # pyiceberg writes one kind of snapshot for both
+            commit = dataclasses.replace(commit, metadata={**commit.metadata, SAME_ROWS: "true"})
         return self._commit(local(location), files, schema, commit, layout, out, based_on=(based_on,))
 
     def set_properties(self, location: str, properties: Mapping[str, str]) -> None:
@@ -149,13 +171,15 @@ class IcebergTables:
         return iceberg_upkeep.vacuum(self._opened(root), root, before, dry_run=dry_run)
 
     def drop(self, location: str) -> None:
-        """Take the table out of its catalog, then remove its folder."""
+        """Take the table out of its catalog, then remove the files that its metadata names."""
         root = local(location)
-        if open_table(root) is not None:
-            catalog, name = catalog_for(root)
-            with trouble(root):
-                catalog.drop_table(name)
-            upkeep.drop_folder(root)
+        table = open_table(root)
+        if table is None:
+            dropping.drop_listed(root, tuple, None)
+            return
+        catalog, name = catalog_for(root)
+        with trouble(root):
+            dropping.drop_listed(root, lambda: iceberg_upkeep.named(table), lambda: catalog.drop_table(name))
 
     @staticmethod
     def _opened(root: str) -> Table:
@@ -197,10 +221,18 @@ class IcebergTables:
         found = (one for one in _history(table) if _is_ours(one, app_id, n)) if table else iter(())
         return next((_said(one) or {} for one in found), None)
 
-    def commits(self, location: str, app_id: str) -> list[Mapping[str, str]]:
-        """The metadata of our commits under `app_id`, newest first, as far back as snapshots reach."""
+    def commits(self, location: str, *app_ids: str, until: str | None = None) -> list[Mapping[str, str]]:
+        """The metadata of our commits under these names, newest first, as far back as snapshots reach."""
         table = open_table(local(location))
-        return [_said(one) or {} for one in _history(table) if _is_ours(one, app_id)] if table else []
+        ours = (one for one in _history(table) if any(_is_ours(one, name) for name in app_ids)) if table else iter(())
+        return up_to((_said(one) or {} for one in ours), until)
+
+    def is_whole(self, location: str) -> bool:
+        """Whether every snapshot since the table was made is still there."""
+        table = open_table(local(location))
+        oldest = list(_history(table))[-1:] if table is not None else []
+        # Expiry takes the link to its parent from the oldest that is left; its place in the order stays.
+        return all(one.parent_snapshot_id is None and (one.sequence_number or 0) <= 1 for one in oldest)
 
     def preview(self, location: str, limit: int = 20) -> pa.Table:
         """Some rows of the table, read without an engine."""
@@ -397,6 +429,17 @@ def _history(table: Table) -> Iterator[Snapshot]:
         yield snapshot
         parent = snapshot.parent_snapshot_id
         snapshot = table.snapshot_by_id(parent) if parent is not None else None
+
+
+def _lays_out(snapshot: Snapshot) -> bool:
+    """Whether a snapshot only lays rows out anew, or gives their columns wider types."""
+    summary = snapshot.summary
+    if summary is None or summary.operation == Operation.REPLACE:
+        return True
+    said = summary.additional_properties
+    if said.get(APP) is None and said.get(SAID) is not None:
+        return True  # wider types: nobody else of ours commits without a name
+    return bool((_said(snapshot) or {}).get(SAME_ROWS))
 
 
 def _current(table: Table) -> Snapshot | None:

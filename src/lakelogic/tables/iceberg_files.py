@@ -7,7 +7,14 @@ from typing import Any
 
 import pyarrow as pa
 from pyiceberg.conversions import to_bytes
-from pyiceberg.manifest import DataFile, DataFileContent, FileFormat, ManifestContent, ManifestEntry
+from pyiceberg.manifest import (
+    DataFile,
+    DataFileContent,
+    FileFormat,
+    ManifestContent,
+    ManifestEntry,
+    ManifestEntryStatus,
+)
 from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
@@ -26,7 +33,7 @@ from pyiceberg.types import (
 )
 
 from lakelogic.errors import FeatureRefused
-from lakelogic.tables.base import StagedFile
+from lakelogic.tables.base import StagedFile, TableChanges
 from lakelogic.tables.iceberg_catalog import local
 from lakelogic.tables.staged import Footer, column_places, null_counts
 
@@ -51,6 +58,27 @@ def entries(table: Table, snapshot: Snapshot | None, root: str) -> list[Manifest
     if renamed := _renamed(table, found):
         raise _refused(root, f"columns were renamed or made again ({', '.join(sorted(renamed))})")
     return found
+
+
+def changes(table: Table, snapshots: Sequence[Snapshot], root: str) -> TableChanges:
+    """The files that snapshots added, in order, and how many that were there before they took out."""
+    added: dict[str, DataFile] = {}
+    removed: set[str] = set()
+    for snapshot in snapshots:
+        for manifest in snapshot.manifests(table.io):
+            if manifest.content == ManifestContent.DELETES and _is_live(manifest):
+                raise _refused(root, "rows are deleted by delete files")
+            if manifest.added_snapshot_id != snapshot.snapshot_id:
+                continue  # of an earlier one
+            for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=False):
+                if entry.snapshot_id != snapshot.snapshot_id:
+                    continue
+                if entry.status == ManifestEntryStatus.ADDED:
+                    added[path_of(entry.data_file)] = entry.data_file
+                elif entry.status == ManifestEntryStatus.DELETED:
+                    removed.add(path_of(entry.data_file))
+    kept = {path: partition_of(table, file) for path, file in added.items() if path not in removed}
+    return TableChanges(tuple(kept), len(removed - added.keys()), kept if any(kept.values()) else {})
 
 
 def _is_live(manifest: Any) -> bool:

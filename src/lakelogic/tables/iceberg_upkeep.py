@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 
 from pyiceberg.table import Table
 
 from lakelogic.tables import upkeep
 from lakelogic.tables.iceberg_catalog import local, trouble
+
+_ID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_OWN = re.compile(rf"(?:[0-9]{{5}}-{_ID}\.metadata\.json|(?:snap-[0-9]+-[0-9]+-)?{_ID}(?:-m[0-9]+)?\.avro)")
+
+
+def named(table: Table) -> Iterator[str]:
+    """Every file that the metadata of a table names: of all snapshots that it knows, and itself."""
+    metadata = table.metadata
+    yield local(table.metadata_location)
+    yield from (local(entry.metadata_file) for entry in metadata.metadata_log)
+    yield from (local(one.statistics_path) for one in metadata.statistics)
+    for snapshot in metadata.snapshots:
+        yield local(snapshot.manifest_list)
+        for manifest in snapshot.manifests(table.io):
+            yield local(manifest.manifest_path)
+            for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=False):
+                yield local(entry.data_file.file_path)
+    # What commits that lost or were expired left of their own: only a table's metadata is called so.
+    folder = Path(local(table.location())) / "metadata"
+    yield from (str(path) for path in folder.glob("*") if _OWN.fullmatch(path.name))
 
 
 def vacuum(table: Table, root: str, before: datetime, *, dry_run: bool) -> list[str]:

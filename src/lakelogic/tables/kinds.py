@@ -55,3 +55,8 @@ def commit_mark(location: str) -> str | None:
             return f"{newest.name} {stat.st_ino} {stat.st_mtime_ns} {stat.st_size}"
     except OSError:
         return None
+
+
+def table_around(path: Path) -> Path | None:
+    """The table inside which a place lies; None where it lies in none."""
+    return next((folder for folder in path.parents if kind_of(str(folder)) is not None), None)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -17,8 +18,8 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 
 from lakelogic.errors import CommitConflict, TableError, UnsupportedError
-from lakelogic.tables import columns, parquet_log, parquet_upkeep, partitions, rows, upkeep
-from lakelogic.tables.base import PLAIN, CommitInfo, Committed, Layout, StagedFile, TableState
+from lakelogic.tables import columns, dropping, parquet_log, parquet_upkeep, partitions, rows
+from lakelogic.tables.base import PLAIN, CommitInfo, Committed, Layout, StagedFile, TableChanges, TableState, up_to
 from lakelogic.tables.kinds import refuse_loose_files, refuse_other_kinds
 from lakelogic.tables.parquet_log import Entry, Head, Version
 from lakelogic.tables.staged import null_counts, read_footer
@@ -67,7 +68,14 @@ class ParquetTables:
             metadata=next((head.metadata for head in parquet_log.heads(root, found.head.number) if head.app_id), {}),
             parts={path: entry.partition for path, entry in files.items()} if found.partition_by else {},
             partition_by=found.partition_by,
+            id=parquet_log.table_id(root, found.head.number),
         )
+
+    def changes(self, location: str, since: int) -> TableChanges | None:
+        """What happened after a version, version by version."""
+        root = _root(location)
+        newest = parquet_log.newest(root)
+        return None if newest is None or newest < since else parquet_log.changes(root, since, newest)
 
     def append(
         self,
@@ -121,7 +129,7 @@ class ParquetTables:
         *,
         based_on: int | None,
         layout: Layout = PLAIN,
-        same_rows: bool = False,  # noqa: ARG002 (a version says nothing about changes)
+        same_rows: bool = False,
     ) -> Committed:
         """Take data files out and put staged ones in, in one commit on top of `based_on`."""
         root = _root(location)
@@ -130,6 +138,8 @@ class ParquetTables:
             if (there.head.number if there else None) != based_on:
                 raise CommitConflict("The table has changed since it was looked at.", where=root, hint="Run again.")
             version = _next(root, there, schema, commit, layout)
+            if same_rows:
+                version = replace(version, head=replace(version.head, same_rows=True))
             new = _entries(root, files, schema, version)
             kept = {str(Path(root) / entry.path): entry for entry in (there.files if there else ())}
             gone = [kept.pop(path) for path in removed]
@@ -151,10 +161,8 @@ class ParquetTables:
         return parquet_upkeep.vacuum(_root(location), before, dry_run=dry_run)
 
     def drop(self, location: str) -> None:
-        """Remove the table's folder."""
-        root = _root(location)
-        if parquet_log.newest(root) is not None:
-            upkeep.drop_folder(root)
+        """Remove the table: its log, the files that any version of it names, and the links to them."""
+        dropping.drop_logged(_root(location), parquet_log.LOG, parquet_log.named)
 
     def widen(self, location: str, types: Mapping[str, pa.DataType], metadata: Mapping[str, str]) -> int:
         """Write the rows again in wider types, in a version of their own: it changes no value."""
@@ -171,7 +179,8 @@ class ParquetTables:
             Entry(str(Path(file.path).relative_to(root)), file.rows, file.size, dict(file.partition)) for file in staged
         ]
         number = there.head.number + 1
-        head = Head(number, parquet_log.new_folder(number), there.head.transactions, metadata=dict(metadata))
+        folder = parquet_log.new_folder(number)
+        head = Head(number, folder, there.head.transactions, metadata=dict(metadata), same_rows=True)
         if not parquet_log.put(root, Version(head, schema, tuple(files), there.partition_by, there.properties)):
             raise CommitConflict("Somebody else committed first.", where=root, hint="Try again.")
         return number
@@ -182,9 +191,13 @@ class ParquetTables:
         found = (head for head in _heads(root) if head.app_id == app_id and head.n == n)
         return next((head.metadata for head in found), None)
 
-    def commits(self, location: str, app_id: str) -> list[Mapping[str, str]]:
-        """The metadata of our commits under `app_id`, newest first, as far back as the log reaches."""
-        return [head.metadata for head in _heads(_root(location)) if head.app_id == app_id]
+    def commits(self, location: str, *app_ids: str, until: str | None = None) -> list[Mapping[str, str]]:
+        """The metadata of our commits under these names, newest first, as far back as the log reaches."""
+        return up_to((head.metadata for head in _heads(_root(location)) if head.app_id in app_ids), until)
+
+    def is_whole(self, location: str) -> bool:
+        """Whether the log still holds every version since the table was made."""
+        return any(head.number == 1 for head in _heads(_root(location))) or parquet_log.newest(_root(location)) is None
 
     def preview(self, location: str, limit: int = 20) -> pa.Table:
         """Some rows of the table, read without an engine."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import shutil
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,10 +25,12 @@ import pyarrow as pa
 
 from lakelogic.errors import TableError
 from lakelogic.sql.types import from_arrow, parse_type, to_arrow
+from lakelogic.tables.base import TableChanges
 from lakelogic.tables.partitions import folders, text_of, value_of
 
 LOG, VERSIONS, CURRENT = "_lakelogic", "versions", "current"
 _DIGITS = 20
+_FOLDER = re.compile(r"[0-9]+-[0-9a-f]{8}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,7 @@ class Head:
     app_id: str | None = None
     n: int | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
+    same_rows: bool = False  # the rows are those of the version before, only laid out anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +100,36 @@ def heads(root: str, number: int) -> Iterator[Head]:
             return
 
 
+def table_id(root: str, number: int) -> str:
+    """What tells a table from another that lay there before: the folder of its first version, which is drawn by lot."""
+    first = Head(number, "")
+    try:
+        with log_file(root, 1).open(encoding="utf-8") as lines:
+            first = _head(json.loads(next(lines)))
+    except FileNotFoundError:  # somebody has trimmed the log, which we never do
+        first = list(heads(root, number))[-1]
+    return f"{first.number}-{first.folder.rpartition('-')[2]}"
+
+
+def changes(root: str, since: int, number: int) -> TableChanges | None:
+    """What became of rows after a version: files that came and files that went, without those only laid out anew."""
+    before = {entry.path: entry for entry in read(root, since).files} if since > 0 else {}
+    added: dict[str, Entry] = {}
+    removed: set[str] = set()
+    for at in range(since + 1, number + 1):
+        if not log_file(root, at).exists():
+            return None
+        version = read(root, at)
+        now = {entry.path: entry for entry in version.files}
+        if not version.head.same_rows:
+            removed |= before.keys() - now.keys()
+            added |= {path: entry for path, entry in now.items() if path not in before}
+        before = now
+    kept = {str(Path(root) / path): entry for path, entry in added.items() if path not in removed}
+    gone = len(removed - added.keys())
+    return TableChanges(tuple(kept), gone, {path: entry.partition for path, entry in kept.items() if entry.partition})
+
+
 def put(root: str, version: Version) -> bool:
     """Make a version, whole or not at all; False when somebody else made one of that number first."""
     log = Path(root) / LOG
@@ -103,7 +137,7 @@ def put(root: str, version: Version) -> bool:
     _link_files(root, version)
     draft = log / f".{uuid.uuid4().hex}"
     try:
-        with draft.open("w", encoding="utf-8") as out:
+        with draft.open("x", encoding="utf-8") as out:
             out.write(json.dumps(_said(version), sort_keys=True) + "\n")
             out.writelines(json.dumps(_line(entry), sort_keys=True) + "\n" for entry in version.files)
         # A link fails where a name is taken; a rename would not.
@@ -121,7 +155,7 @@ def follow(root: str) -> None:
     """Let `current` point to the newest version, by one rename. Never goes back: one at a time, newest read inside."""
     if not _is_behind(root):
         return
-    with (Path(root) / LOG / "pointer.lock").open("w") as lock:
+    with (Path(root) / LOG / "pointer.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if (folder := _is_behind(root)) is not None:
             draft = Path(root) / f".{CURRENT}-{uuid.uuid4().hex}"
@@ -177,6 +211,24 @@ def log_file(root: str, number: int) -> Path:
     return Path(root) / LOG / f"{number:0{_DIGITS}d}.json"
 
 
+def named(root: Path, log: Path) -> Iterator[str]:
+    """Every file that the versions of a log name, and the links to them."""
+    folders = set()
+    for path in log.iterdir():
+        if _is_version(path.name):
+            with path.open(encoding="utf-8") as lines:
+                folders.add(json.loads(next(lines))["folder"])
+                yield from (str(root / json.loads(line)["path"]) for line in lines)
+    pointer = root / CURRENT
+    if pointer.is_symlink() and str(pointer.readlink()).startswith(f"{VERSIONS}/"):
+        yield str(pointer)
+    # Links of a writer that lost its number or died are in no version, and are called like those of one.
+    made = [path for path in (root / VERSIONS).glob("*") if _FOLDER.fullmatch(path.name)]
+    folders |= {f"{VERSIONS}/{path.name}" for path in made}
+    for folder in sorted(folders):
+        yield from (str(path) for path in (root / folder).rglob("*") if path.is_file())
+
+
 def _is_version(name: str) -> bool:
     return len(name) == _DIGITS + 5 and name.endswith(".json") and name[:_DIGITS].isdigit()
 
@@ -193,11 +245,17 @@ def _said(version: Version) -> dict[str, Any]:
         "columns": [[f.name, str(from_arrow(f.type)), f.nullable] for f in version.schema],
         "partition_by": list(version.partition_by),
         "properties": dict(version.properties),
+        **({"same_rows": True} if head.same_rows else {}),
     }
 
 
 def _head(said: Mapping[str, Any]) -> Head:
-    return Head(said["version"], said["folder"], said["transactions"], said["app_id"], said["n"], said["metadata"])
+    same_rows = bool(said.get("same_rows"))
+    if "same_rows" not in said and said["app_id"] is None:
+        same_rows = True  # of a time when versions did not say so: nobody commits without a name but to widen types
+    return Head(
+        said["version"], said["folder"], said["transactions"], said["app_id"], said["n"], said["metadata"], same_rows
+    )
 
 
 def _schema(columns: Sequence[Sequence[Any]]) -> pa.Schema:

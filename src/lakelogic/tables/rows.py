@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from lakelogic.storage import parquet
+from lakelogic.storage import fresh, parquet
 from lakelogic.tables.base import StagedFile, TableState
 
 
@@ -33,12 +31,11 @@ def _filled(batch: pa.RecordBatch, known: dict[str, object]) -> pa.RecordBatch:
 
 def rewritten(state: TableState, schema: pa.Schema) -> list[StagedFile]:
     """Every file of the table written again in the types of `schema`, under the table's root."""
-    folder = Path(state.location) / f"rewrite-{uuid.uuid4().hex[:16]}"
-    folder.mkdir()
+    folder = fresh.folder(Path(state.location) / f"rewrite-{fresh.name()}")
     staged = []
     for at, path in enumerate(state.files):
         target, number = folder / f"part-{at:05d}.parquet", 0
-        with pq.ParquetWriter(target, schema, compression="zstd", coerce_timestamps="us") as writer:
+        with fresh.parquet_writer(target, schema, compression="zstd", coerce_timestamps="us") as writer:
             for batch in batches(replace(state, files=(path,)), schema):
                 writer.write_batch(batch)
                 number += batch.num_rows

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
@@ -22,6 +21,12 @@ def unneeded(root: str, needed: Iterable[str], before: datetime) -> list[str]:
     )
 
 
+def is_staged(root: str, path: str) -> bool:
+    """Whether a file lies in a folder that runs or upkeep made under a table's root."""
+    place = Path(path)
+    return place.is_relative_to(root) and place.relative_to(root).parts[0].startswith(STAGED)
+
+
 def remove(root: str, paths: Iterable[str]) -> None:
     """Delete files, and the folders of ours that held nothing else."""
     for path in paths:
@@ -35,15 +40,6 @@ def remove_empty(root: str) -> None:
         for inner in sorted((path for path in folder.rglob("*") if path.is_dir()), reverse=True):
             _remove_if_empty(inner)
         _remove_if_empty(folder)
-
-
-def drop_folder(root: str) -> None:
-    """Take a table's folder away: out of its place in one step, then piece by piece."""
-    place = Path(root)
-    if place.exists():
-        aside = place.with_name(f".dropped-{place.name}-{place.stat().st_ino}")
-        place.rename(aside)
-        shutil.rmtree(aside)
 
 
 def _folders(root: str) -> list[Path]:

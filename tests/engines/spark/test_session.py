@@ -44,6 +44,20 @@ def test_a_session_that_is_handed_in_is_never_changed(theirs: Any) -> None:
     assert theirs.range(1).count() == 1
 
 
+def test_a_frame_of_theirs_becomes_ours_without_python_workers(theirs: Any) -> None:
+    frame = theirs.sql(
+        "SELECT id, named_struct('a b', id) AS `s:1`, array(CAST(1.5 AS DECIMAL(4,2))) AS d FROM range(3)"
+    )
+    engine = SparkEngine(spark=theirs)
+    adopted, landed = engine.adopt(frame)
+    plan = adopted._jdf.queryExecution().executedPlan().toString()
+    assert "RDD" not in plan
+    assert "Union" not in plan
+    assert adopted.sparkSession is engine.session
+    assert [column.name for column in landed] == ["id", "s:1", "d"]
+    assert [row["s:1"]["a b"] for row in engine.collect(adopted).to_pylist()] == [0, 1, 2]
+
+
 def test_a_frame_of_theirs_is_written_as_we_write(theirs: Any, tmp_path: Path) -> None:
     frame = theirs.sql("SELECT TIMESTAMP'2024-07-01 12:00:00' AS t, 'x' AS `T 2`")
     engine = SparkEngine(spark=theirs)
@@ -148,3 +162,61 @@ assert process.poll() is not None
 def test_things_that_are_no_rows_are_refused(spark_engine: SparkEngine) -> None:
     with pytest.raises(UsageError):
         spark_engine.adopt(object())
+
+
+SECRET = "c0rrect-h0rse"
+WITH_SECRETS = """
+import os, sys
+from pathlib import Path
+from pyspark import SparkContext
+from lakelogic.engines.spark import SparkEngine
+engine = SparkEngine(master="local[1]", fast_start={fast}, settings={{
+    "spark.hadoop.fs.s3a.secret.key": {secret!r},
+    "spark.driver.extraJavaOptions": "-Dof.theirs='{secret} two'",
+}})
+session = engine.session
+java = session._jvm.java.lang
+# They arrive.
+assert session._jsc.hadoopConfiguration().get("fs.s3a.secret.key") == {secret!r}
+assert java.System.getProperty("of.theirs") == "{secret} two"
+# Nobody else sees them.
+process = SparkContext._gateway.proc.pid
+assert "{secret}" not in Path(f"/proc/{{process}}/cmdline").read_text()
+private = [java.System.getProperty("java.io.tmpdir"), session._sc._jsc.sc().env().blockManager().diskBlockManager().localDirs()[0].getPath()]
+rooms = [path for path in Path(os.environ["TMPDIR"]).iterdir()]
+assert len(rooms) == 1 and rooms[0].stat().st_mode & 0o777 == 0o700, rooms
+assert all(Path(path).is_relative_to(rooms[0]) for path in private), private
+for file in Path(os.environ["TMPDIR"]).rglob("*.properties"):
+    assert file.stat().st_mode & 0o777 == 0o600
+{end}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("fast", "end"), [(True, "engine.close()"), (False, "")], ids=["fast and closed", "asked and never closed"]
+)
+def test_secrets_stay_off_the_command_line_and_folders_are_private(
+    fast: bool, end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary, cache = tmp_path / "tmp", tmp_path / "cache"
+    temporary.mkdir()
+    (cache / "spark" / "commands").mkdir(parents=True)
+    (cache / "spark" / "commands" / "old.json").write_text(f'["--conf", "x={SECRET}"]')
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setenv("LAKELOGIC_CACHE", str(cache))
+    for name in [name for name in os.environ if name.startswith("SPARK_")]:
+        monkeypatch.delenv(name)
+    code = WITH_SECRETS.format(fast=fast, secret=SECRET, end=end)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    kept = [file.read_text() for file in cache.rglob("*.json")]
+    assert len(kept) == 1 if fast else not [text for text in kept if SECRET not in text]
+    assert not fast or SECRET not in kept[0]
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_folder_for_sparks_own_files_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", "/not/there")
+    with pytest.raises(EngineError, match="cannot put its own files under /not/there"):
+        sessions._make_rooms({})

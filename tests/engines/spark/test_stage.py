@@ -19,6 +19,7 @@ from lakelogic.engines.base import Engine, Pinned, Staged
 from lakelogic.engines.spark import SparkEngine
 from lakelogic.engines.spark import session as sessions
 from lakelogic.engines.spark.masks import masked
+from lakelogic.errors import TableError
 from lakelogic.plan.nodes import (
     Account,
     Aggregate,
@@ -149,12 +150,11 @@ def test_rows_are_counted_again_where_the_counter_answers_with_nothing(
     assert staged.scanned is None
 
 
-def test_leftovers_of_a_crashed_attempt_are_not_taken_for_rows(spark_engine: SparkEngine, tmp_path: Path) -> None:
-    stage_rows(spark_engine, ROWS, tmp_path / "b")
-    staged = stage_rows(spark_engine, ROWS[:1], tmp_path / "b")
-    assert len(content(staged.good)) == 1
-    assert staged.bad == ()
-    assert not (tmp_path / "b" / "ll_side=bad").exists()
+def test_a_folder_that_is_there_is_refused_and_stays_as_it_is(spark_engine: SparkEngine, tmp_path: Path) -> None:
+    there = stage_rows(spark_engine, ROWS, tmp_path / "b")
+    with pytest.raises(TableError, match="is there already"):
+        stage_rows(spark_engine, ROWS[:1], tmp_path / "b")
+    assert len(content(there.good)) == sum(file.rows for file in there.good)
 
 
 def test_no_rows_are_no_files(spark_engine: SparkEngine, tmp_path: Path) -> None:

@@ -81,6 +81,17 @@ function Shown_({ run }: { run: Run }) {
       {run.status === "failed" && (
         <div className="banner bad">
           <Mark role="bad" /> {run.error_message ?? run.reason ?? "It failed."} {run.error_code && <code>{run.error_code}</code>}
+          {run.error?.hint && <p className="muted">{run.error.hint}</p>}
+          {(run.error?.diagnostics ?? []).map((one, number) => (
+            <p key={number}>
+              <code>
+                {one.file ?? run.contract}
+                {one.line ? `:${one.line}` : ""}
+              </code>{" "}
+              {one.message} <code>{one.code}</code>
+              {one.hint && <span className="muted"> {one.hint}</span>}
+            </p>
+          ))}
         </div>
       )}
       {run.status === "held_back" && (
@@ -311,7 +322,7 @@ function LogTab({ run }: { run: Run }) {
           <LogLines lines={told.lines} />
         ) : (
           <Empty title="No log here">
-            <p>{told.note ?? "It said nothing."} Runs that are asked for on this page keep theirs.</p>
+            <p>{told.note ?? "It said nothing."}</p>
           </Empty>
         )
       }

@@ -6,8 +6,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from lakelogic.actions import contracts as action
-from lakelogic.actions.diff import difference
-from lakelogic.actions.posted import document_of, explain_posted, own_words, read_posted, validate_posted
+from lakelogic.actions.posted import differences_of_posted, document_of, explain_posted, validate_posted
 from lakelogic.api.answers import Word, answer, document
 from lakelogic.api.auth import Asking
 from lakelogic.api.models import Diff, Plan, PostedContract, Row, Validated
@@ -63,5 +62,5 @@ def explain(request: Request, caller: Asking, dataset: Word) -> Response:
 def diff(request: Request, caller: Asking, dataset: Word, body: PostedContract) -> Response:
     """What a posted version of the contract would change: breaking, needs care or safe, the gravest first."""
     member = service_of(request).member(dataset, caller)
-    found = difference(own_words(member), read_posted(body.text))
+    found = differences_of_posted(member, body.text)
     return answer({"verdict": found.verdict, "changes": [one.as_dict() for one in found.changes]})

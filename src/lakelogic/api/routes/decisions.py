@@ -9,6 +9,7 @@ from fastapi.responses import Response
 
 from lakelogic.actions import approve, work
 from lakelogic.actions import ledger as action
+from lakelogic.actions.veil import veiled_facts
 from lakelogic.api.answers import Word, answer, document, read_cursor
 from lakelogic.api.asking import Cursor, Limit, Since, pages_of
 from lakelogic.api.auth import Asking, Caller
@@ -26,7 +27,7 @@ def approvals(request: Request, caller: Asking) -> Response:
     """Batches behind a closed gate that wait for a decision, newest first."""
     served = service_of(request).served
     found = [one for one in approve.waiting() if caller.can("viewer", served.domain_of(one["dataset"]))]
-    return document(request, {"items": found, "next": None})
+    return document(request, {"items": [veiled_facts(served, one["dataset"], one) for one in found], "next": None})
 
 
 @router.post("/approvals/{run_id}/release", response_model=Job, status_code=202, responses=trouble(400, 404, 409))

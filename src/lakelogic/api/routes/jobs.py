@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request
@@ -15,7 +16,7 @@ from starlette.concurrency import run_in_threadpool
 from lakelogic.actions import ledger as action
 from lakelogic.actions import work
 from lakelogic.actions.served import Served
-from lakelogic.actions.veil import veiled_preview
+from lakelogic.actions.veil import veiled_facts, veiled_preview, veiled_text
 from lakelogic.api.answers import Word, answer, here, plain, read_cursor
 from lakelogic.api.asking import LOG_LINES, Cursor, Limit, log_data, pages_of
 from lakelogic.api.auth import Asking, Caller
@@ -78,10 +79,11 @@ def cancel(caller: Asking, job_id: Word, body: Reason) -> Response:
 
 
 @router.get("/jobs/{job_id}/log", response_model=Log, responses=trouble(404))
-def log(caller: Asking, job_id: Word, after: After = 0) -> Response:
+def log(request: Request, caller: Asking, job_id: Word, after: After = 0) -> Response:
     """What a job said, from a line on."""
-    _seen(caller, job_id)
-    return answer(log_data(job_id, action.happenings(after, job_id, LOG_LINES)))
+    dataset = _seen(caller, job_id).dataset
+    told = log_data(job_id, action.happenings(after, job_id, LOG_LINES))
+    return answer(veiled_facts(service_of(request).served, dataset, told))
 
 
 @router.get("/jobs/{job_id}/events", response_class=StreamingResponse, responses={**trouble(404), **_SSE})
@@ -112,6 +114,8 @@ def _told(served: Served, work_: Work | dict[str, Any]) -> dict[str, Any]:
     outcome = told["outcome"]
     if told["kind"] == "preview" and outcome and outcome.get("rows"):
         told["outcome"] = veiled_preview(served, told["dataset"], outcome)
+    elif outcome:
+        told["outcome"] = veiled_facts(served, told["dataset"], outcome)
     return told
 
 
@@ -123,13 +127,15 @@ def _position(last_event_id: str | None, after: int) -> int:
 
 def _streamed(request: Request, caller: Caller, after: int, job_id: str | None) -> StreamingResponse:
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    told = _stream(service_of(request), caller, request.headers.get("authorization"), after, job_id)
+    is_ending = getattr(request.app.state, "is_ending", lambda: False)
+    told = _stream(service_of(request), caller, request.headers.get("authorization"), after, job_id, is_ending)
     return StreamingResponse(told, headers=headers, media_type="text/event-stream")
 
 
 async def _stream(
-    service: Service, caller: Caller, authorization: str | None, after: int, job_id: str | None
-) -> AsyncIterator[str]:
+    service: Service, caller: Caller, authorization: str | None, after: int, job_id: str | None,
+    is_ending: Callable[[], bool] = lambda: False,
+) -> AsyncIterator[str]:  # fmt: skip
     ends = time.monotonic() + service.settings.stream_seconds
     beat = time.monotonic()
     yield "retry: 2000\n\n"
@@ -144,7 +150,8 @@ async def _stream(
         for one in found:
             after = one.seq
             if job_id is not None or caller.can("viewer", service.served.domain_of(one.dataset)):
-                yield _event(one, whole=job_id is not None)
+                body = await run_in_threadpool(veiled_text, service.served, one.dataset or "", one.body or "")
+                yield _event(replace(one, body=body or one.body), whole=job_id is not None)
                 beat = time.monotonic()
         if job_id is not None and any(one.topic == "work" and one.kind in ENDED for one in found):
             return
@@ -153,7 +160,10 @@ async def _stream(
         if time.monotonic() - beat > _HEARTBEAT_SECONDS:
             yield ": still here\n\n"
             beat = time.monotonic()
-        await asyncio.sleep(1.0)
+        for _ in range(4):  # a service that shall end does not wait for those who listen
+            if is_ending():
+                return
+            await asyncio.sleep(0.25)
 
 
 def _event(one: Happening, *, whole: bool) -> str:

@@ -10,6 +10,7 @@ from fastapi.responses import Response
 from lakelogic.actions import ledger as action
 from lakelogic.actions import work
 from lakelogic.actions.contracts import explain
+from lakelogic.actions.veil import veiled_facts, veiled_run
 from lakelogic.api.answers import Word, answer, document, read_cursor
 from lakelogic.api.asking import Cursor, Limit, Since, log_data, pages_of
 from lakelogic.api.auth import Asking, Caller
@@ -30,7 +31,7 @@ IdempotencyKey = Annotated[Word | None, Header(alias="Idempotency-Key", descript
 
 @router.get("", response_model=Page, responses=trouble(400))
 def runs(
-    caller: Asking, status: Several, dataset: Word | None = None, pipeline: Word | None = None,
+    request: Request, caller: Asking, status: Several, dataset: Word | None = None, pipeline: Word | None = None,
     layer: Word | None = None, domain: Word | None = None, system: Word | None = None, engine: Word | None = None,
     since: Since = None, until: Since = None, sort: Sort = "started_at", descending: bool = True,
     after: Cursor = None, limit: Limit = 50,
@@ -43,7 +44,9 @@ def runs(
     question = Question(
         sort, descending, filters, since, until, position, limit, _among(caller),
     )  # fmt: skip
-    return answer(pages_of(action.ask("runs", question), limit, sort, RUNS.identity))
+    page = pages_of(action.ask("runs", question), limit, sort, RUNS.identity)
+    served = service_of(request).served
+    return answer({**page, "items": [veiled_run(served, one) for one in page["items"]]})
 
 
 @router.get("/facets", response_model=FacetCounts, responses=trouble())
@@ -82,23 +85,31 @@ def dry_run(request: Request, caller: Asking, body: PlanRun) -> Response:
 @router.get("/{run_id}", response_model=Row, responses=trouble(400, 404))
 def run(request: Request, caller: Asking, run_id: Word) -> Response:
     """One run with everything the ledger knows of it."""
-    return document(request, _seen(caller, run_id))
+    return document(request, veiled_run(service_of(request).served, _seen(caller, run_id)))
 
 
 @router.get("/{run_id}/account", response_model=Row, responses=trouble(400, 404))
 def account(request: Request, caller: Asking, run_id: Word) -> Response:
     """What was read and what became of every row; `unaccounted` is 0, or somebody must look."""
-    return document(request, action.account_of(_seen(caller, run_id)))
+    return document(request, veiled_run(service_of(request).served, action.account_of(_seen(caller, run_id))))
 
 
 @router.get("/{run_id}/log", response_model=Log, responses=trouble(400, 404))
-def log(caller: Asking, run_id: Word) -> Response:
-    """What its job said, where a worker of this service ran it."""
+def log(request: Request, caller: Asking, run_id: Word) -> Response:
+    """What it said, wherever it ran: on the command line, in a pass of the driver, by a worker."""
     found = _seen(caller, run_id)
     job = action.job_of_run(found["run_id"], found["dataset"])
-    if job is None:
-        return answer({"job_id": None, "lines": [], "next": None, "note": "No worker of this service ran it."})
-    return answer(log_data(job.work_id, action.happenings(0, job.work_id)))
+    if job is not None:  # which also tells when it was asked for
+        told = log_data(job.work_id, action.happenings(0, job.work_id))
+    else:
+        kept = action.log_of(found["run_id"])
+        lines = [
+            {"seq": seq, "at": one.at, "topic": "run", "kind": one.kind, "text": one.body}
+            for seq, one in enumerate(kept, 1)
+        ]
+        old = "It is older than the keeping of logs, or its process ended before it could write one."
+        told = {"job_id": None, "lines": lines, "next": None, "note": None if lines else old}
+    return answer(veiled_facts(service_of(request).served, found["dataset"], told))
 
 
 def _seen(caller: Caller, run_id: str) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from lakelogic.engines.duckdb.query import Query, fresh, listed, select
 from lakelogic.plan.nodes import Expand, Join, Pairs, Stack
 from lakelogic.sql.expressions import Expression
 
+EXPLODES = '"~unnested.element"'  # stands in every statement that makes several rows of one
+
 
 def join(frame: Query, node: Join, links: Mapping[str, Query]) -> Query:
     """Columns of a link by equality of keys; a NULL key matches nothing."""
@@ -49,7 +51,7 @@ def expand(frame: Query, node: Expand, _links: Mapping[str, Query]) -> Query:
         "~unnested.position": f"unnest(CASE WHEN {filled} THEN range(len({items})) ELSE [NULL] END)",
         "~unnested.element": f"unnest(CASE WHEN {filled} THEN {items} ELSE [NULL] END)",
     }
-    element = '"~unnested.element"'
+    element = EXPLODES
     added = {
         identifiers[node.position]: cast('"~unnested.position"', "INTEGER"),
         identifiers[node.item]: element if node.key is None else f'{element}."value"',

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache
@@ -25,6 +22,7 @@ from lakelogic.engines.duckdb.query import Query
 from lakelogic.plan.nodes import Account, Landed, Link, Mask, Measure, Published, Read
 from lakelogic.privacy.keys import Keys
 from lakelogic.sql.types import from_arrow
+from lakelogic.storage.scratch import Scratch, scratch
 
 _SETTINGS = {
     "autoinstall_known_extensions": "false",
@@ -36,11 +34,9 @@ _SETTINGS = {
 
 
 @lru_cache(maxsize=1)
-def _private_folder() -> str:
+def _private_folder() -> Scratch:
     """Where rows go that memory cannot hold. By itself DuckDB takes the working folder, for everybody to read."""
-    folder = tempfile.mkdtemp(prefix="lakelogic-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
+    return scratch()
 
 
 class DuckDBEngine:
@@ -56,7 +52,7 @@ class DuckDBEngine:
     )
 
     def __init__(self, *, threads: int | None = None, memory_limit: str | None = None) -> None:
-        settings: dict[str, Any] = {**_SETTINGS, "temp_directory": _private_folder()}
+        settings: dict[str, Any] = {**_SETTINGS, "temp_directory": _private_folder().path}
         if threads is not None:
             settings["threads"] = threads
         if memory_limit is not None:

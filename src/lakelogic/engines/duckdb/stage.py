@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -17,6 +17,7 @@ from lakelogic.engines.duckdb.aggregates import summary
 from lakelogic.engines.duckdb.expressions import LONG, expression_sql, size
 from lakelogic.engines.duckdb.literals import quoted
 from lakelogic.engines.duckdb.query import Query, fresh
+from lakelogic.engines.duckdb.relations import EXPLODES
 from lakelogic.engines.duckdb.scan import parquet_sql
 from lakelogic.engines.parts import Pieces
 from lakelogic.engines.text_reader import source_error
@@ -27,6 +28,9 @@ from lakelogic.sql.bind import aggregate_type
 from lakelogic.sql.types import from_arrow
 
 BATCH = 100_000
+# Of rows that were exploded: each may hold all elements of the one it was made of.
+BATCH_OF_EXPLODED = 256
+BYTES_OF_EXPLODED = 32 << 20
 KEYS_AT_ONCE = 3_000_000
 
 
@@ -36,9 +40,26 @@ def stream(connection: Any, query: Query) -> pa.RecordBatchReader:
     try:
         for name, data in query.inputs.items():
             cursor.register(name, data)
-        return cursor.sql(query.sql).to_arrow_reader(BATCH)
+        if EXPLODES not in query.sql:
+            return cursor.sql(query.sql).to_arrow_reader(BATCH)
+        reader = cursor.sql(query.sql).to_arrow_reader(BATCH_OF_EXPLODED)
+        return pa.RecordBatchReader.from_batches(reader.schema, _gathered(reader))
     except duckdb.Error as error:
         raise failure(error) from error
+
+
+def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Small batches together, as long as they are small."""
+    held: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        if held and (rows + batch.num_rows > BATCH or size + batch.nbytes > BYTES_OF_EXPLODED):
+            yield from pa.Table.from_batches(held).combine_chunks().to_batches()
+            held, rows, size = [], 0, 0
+        held.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+    if held:
+        yield from pa.Table.from_batches(held).combine_chunks().to_batches()
 
 
 def failure(error: Exception) -> LakeLogicError:

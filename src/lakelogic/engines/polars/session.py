@@ -29,6 +29,7 @@ class PolarsEngine:
         formats=frozenset({"csv", "tsv", "json", "ndjson", "parquet", "delta"}),
         masks=frozenset({"nullify", "hash", "redact", "partial", "encrypt", "encrypt_deterministic"}),
         nodes=frozenset(kind.__name__ for kind in nodes.LOWER),
+        reads_later=False,
     )
 
     @property

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from lakelogic.engines.base import AS_IT_COMES, Capabilities, Frame, Order, Pinned, Staged
-from lakelogic.engines.spark import aggregates, installation, nodes, scan, stage, windows
+from lakelogic.engines.spark import aggregates, death, installation, nodes, scan, stage, windows
 from lakelogic.engines.spark import session as sessions
 from lakelogic.engines.spark.counting import noted, notes_of
 from lakelogic.engines.spark.delta_own import SparkDelta, has_delta
@@ -30,7 +30,7 @@ from lakelogic.engines.spark.frames import (
 )
 from lakelogic.engines.spark.text import name
 from lakelogic.engines.spark.work import Work
-from lakelogic.errors import FeatureRefused, MissingExtra
+from lakelogic.errors import FeatureRefused, LakeLogicError, MissingExtra
 from lakelogic.plan.nodes import Account, Landed, Link, Mask, Measure, Published, Read
 from lakelogic.privacy.keys import Keys
 from lakelogic.sql.expressions import Call, Literal
@@ -121,6 +121,10 @@ class SparkEngine:
         finally:
             self._work.reset(token)
             work.end()
+
+    def explained(self, error: Exception) -> LakeLogicError | None:
+        """A Java process that has ended, told as that; whatever else is wrong stays what it is."""
+        return death.ended(self._session, error) if self._session is not None else None
 
     def own_delta(self) -> SparkDelta:
         """The session's own Delta; raises where it has none. From then on all frames are made where Delta is."""

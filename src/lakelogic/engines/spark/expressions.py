@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from lakelogic.engines.patterns import Stretch, like_escaped, like_parts, like_stretches
 from lakelogic.engines.spark import documents, nested, numbers, strings, times
 from lakelogic.engines.spark.conversions import conversion
+from lakelogic.engines.spark.patterns import java_like
 from lakelogic.engines.spark.text import constant, name, quoted, type_name
 from lakelogic.errors import UnsupportedError
 from lakelogic.sql.expressions import Call, Column, Expression, Lambda, Literal
@@ -160,6 +161,8 @@ def _like(symbol: str) -> Builder:
         # One text anywhere is what Spark itself looks for without a regular expression.
         if stretches and 1 < len(stretches) + any(kind == "one" for kind, _ in parts) <= MOST_STRETCHES + 1:
             return _found_in_turn(sql(subject), stretches)
+        if symbol == "LIKE" and (found := java_like(parts)) is not None:
+            return f"({sql(subject)} RLIKE {quoted(found)})"
         return f"({sql(subject)} {symbol} {quoted(like_escaped(parts))})"
 
     return build

@@ -167,6 +167,10 @@ def _spark_frame(session: Callable[[], Any], data: Frame) -> tuple[Frame, Any]:
 def moved(session: Any, frame: Frame) -> Frame:
     """A classic frame as one of another session of the same Spark.
 
-    An empty frame in front makes the whole a frame of that session; Spark plans it away.
+    An empty frame in front makes the whole a frame of that session. Spark plans one away that a condition empties; one
+    that is made of no rows would be an RDD of Python, with tasks of its own.
     """
-    return session.createDataFrame([], frame.schema).union(frame)
+    from pyspark.sql import functions
+
+    nothing = [functions.lit(None).cast(field.dataType).alias(field.name) for field in frame.schema.fields]
+    return session.range(0).select(*nothing).where(functions.lit(False)).union(frame)

@@ -15,6 +15,20 @@ from lakelogic.errors import EngineError
 
 CACHE_VARIABLE = "LAKELOGIC_CACHE"
 DELTA_PACKAGE = "io.delta:delta-spark_4.1_2.13:4.4.0"
+# What the package comes to beside Spark 4.1's own JARs, as the registry serves it: each file by its SHA-256.
+CHECKSUMS = {
+    "commons-logging-1.3.0.jar": "66d3c980470b99b0c511dad3dfc0ae7b265ec1fb144e96bc0253a8a175fd34d9",
+    "delta-kernel-api-4.4.0.jar": "ee9b5a14ac3b7efdff4d61a58478fe8eb0e5a3fbca43889dca7290795fe79a11",
+    "delta-kernel-defaults-4.4.0.jar": "225c975199e4718b38ee5b7e6da7f19e9585024262b2cec2656b32151a856b0b",
+    "delta-kernel-unitycatalog-4.4.0.jar": "cea22dfb4ac562b3cd27bf652697750e8336009d73fb06631363aaaad5345ffa",
+    "delta-spark_4.1_2.13-4.4.0.jar": "75a9400986853c061f5109f012547de2545a5759e5e752e5ef633dabe16a4f10",
+    "delta-storage-4.4.0.jar": "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc",
+    "jackson-datatype-jdk8-2.13.5.jar": "e58761751fea8a00dc626aae1c5f1be38c5cfd487aeb333d933a4ab5f5a73c55",
+    "javax.annotation-api-1.3.2.jar": "e04ba5195bcd555dc95650f7cc614d151e4bcd52d29a10b8aa2197f3ab89ab9b",
+    "shims-0.9.25.jar": "0b82ed6cb1caf0706304b42358d568eb6faf190eadea7f2b2d365cb63156b40d",
+    "unitycatalog-client-0.6.0.jar": "48257499a86b801a3e2372cec55ac226ca1c1c7eabe5c118e7302f29a1fdbc19",
+    "unitycatalog-hadoop-0.6.0.jar": "c47b63c961c87102b9e1d63809a0915ba4c86b7652f57c8d39ca3a05b441a150",
+}
 OLDEST_JAVA = 17
 JAVA_HINT = "On Debian or Ubuntu: apt-get install -y openjdk-17-jre-headless; or set JAVA_HOME to a Java 17."
 
@@ -89,6 +103,18 @@ def jars_folder() -> Path:
 def jars() -> list[Path]:
     """The Delta JARs in the cache; none before `lakelogic setup spark`."""
     return sorted(jars_folder().glob("*.jar"))
+
+
+def strange_jars(folder: Path) -> list[str]:
+    """What is wrong with the JARs of a folder: another content than was pinned, or a file that nobody knows."""
+    told = []
+    for jar in sorted(folder.glob("*.jar")):
+        expected = CHECKSUMS.get(jar.name)
+        if expected is None:
+            told.append(f"{jar.name} is not known")
+        elif hashlib.sha256(jar.read_bytes()).hexdigest() != expected:
+            told.append(f"{jar.name} has another content than was pinned")
+    return told
 
 
 def spark_home() -> Path:

@@ -140,7 +140,12 @@ def discover(session: Callable[[], Any], read: Read, pinned: Pinned) -> tuple[La
         yield pa.RecordBatch.from_arrays([strings(sorted(keys_of(read, part)))], names=["k"])
 
     found = in_workers(session(), read, pinned.files, keys, "k STRING").distinct()
-    return text_reader.columns_of(row[0] for row in found.collect())
+    try:
+        return text_reader.columns_of(row[0] for row in found.collect())
+    except Exception as error:
+        if (told := text_reader.source_error(error)) is None:
+            raise
+        raise told from error
 
 
 # parquet and delta

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -14,8 +16,10 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
+from lakelogic import signals
 from lakelogic.engines.spark import installation, launcher
 from lakelogic.errors import EngineError
+from lakelogic.storage.scratch import Scratch, scratch
 
 MASTER_VARIABLE = "LAKELOGIC_SPARK_MASTER"
 CONNECT_PORT = 15002
@@ -74,6 +78,7 @@ _lock = threading.RLock()
 _holders: set[int] = set()  # engines that use the session this process started
 _started: Any = None
 _started_local = False
+_rooms: list[Scratch] = []  # where its own files lie: what it shuffles, what memory cannot hold
 
 
 def is_connect(thing: Any) -> bool:
@@ -225,6 +230,7 @@ def start(holder: object, master: str | None, fast_start: bool, settings: Mappin
             return beside(SparkSession.builder.getOrCreate(), settings)
         where = master or os.environ.get(MASTER_VARIABLE) or "local[*]"
         _started = _launch(where, fast_start, settings, delta)
+        signals.listen_again()  # Spark's Python takes SIGINT for itself
         _started_local = where.startswith("local")
         _holders.add(id(holder))
         return _started
@@ -257,6 +263,26 @@ def stop(session: Any) -> None:
     if process is not None and process.stdin is not None:
         process.stdin.close()
         process.wait(timeout=60)
+    _leave_rooms()
+
+
+def _make_rooms(settings: Mapping[str, str]) -> list[str]:
+    """A private folder in every folder that somebody has chosen, or in the temporary one."""
+    for base in launcher.local_folders(settings):
+        try:
+            _rooms.append(scratch(base))
+        except OSError as error:
+            raise EngineError(
+                f"Spark cannot put its own files under {base or tempfile.gettempdir()}: {error.strerror}.",
+                hint="Set SPARK_LOCAL_DIRS or spark.local.dir to a folder that is there and can be written.",
+            ) from error
+    return [room.path for room in _rooms]
+
+
+def _leave_rooms() -> None:
+    for room in _rooms:
+        room.remove()
+    _rooms.clear()
 
 
 def _launch(master: str, fast_start: bool, settings: Mapping[str, str], delta: bool) -> Any:
@@ -273,9 +299,13 @@ def _launch(master: str, fast_start: bool, settings: Mapping[str, str], delta: b
     # A JVM writes to these for as long as it lives: warnings about modules, errors of tasks.
     log = tempfile.TemporaryFile("a+b")  # noqa: SIM115
     try:
-        gateway = launcher.launch(wanted, log, quick=fast)
+        said = settings.get(launcher.JAVA_OPTIONS)
+        gateway = launcher.launch(wanted, log, quick=fast, folders=_make_rooms(settings), java_options=said)
         context = SparkContext(conf=conf, gateway=gateway)
     except Exception as error:
+        _leave_rooms()
+        if isinstance(error, EngineError):
+            raise
         raise EngineError(
             f"Spark could not be started on {master}.",
             hint="\n".join(_last_lines(log)) or "`lakelogic doctor` looks at what is installed.",
@@ -347,9 +377,9 @@ def _settings(master: str, *, local: bool, fast: bool, settings: Mapping[str, st
             wanted["spark.jars"] = ",".join(jar.as_uri() for jar in jars)
         if delta:
             wanted |= DELTA
-    extra = settings.get("spark.driver.extraJavaOptions")
     wanted |= settings
-    wanted["spark.driver.extraJavaOptions"] = " ".join([*options, *([extra] if extra else [])])
+    # What somebody adds goes another way: it may hold a secret.
+    wanted[launcher.JAVA_OPTIONS] = " ".join(options)
     return wanted
 
 
@@ -365,7 +395,7 @@ def _memory() -> str:
 def _last_lines(log: IO[bytes], count: int = 12) -> list[str]:
     log.seek(0)
     lines = log.read().decode("utf-8", "replace").splitlines()
-    return [line for line in lines if line.strip()][-count:]
+    return [line for line in lines if line.strip() and not line.startswith("NOTE: Picked up")][-count:]
 
 
 def _quiet_exit(gateway: Any) -> None:
@@ -377,5 +407,7 @@ def _quiet_exit(gateway: Any) -> None:
     def end() -> None:
         if process.poll() is None and process.stdin is not None and not process.stdin.closed:
             process.stdin.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=10)
 
     atexit.register(end)

@@ -15,6 +15,7 @@ from typing import TypedDict
 from lakelogic.engines.spark import installation
 from lakelogic.engines.spark.installation import DELTA_PACKAGE, archive, jars, jars_folder, require_java
 from lakelogic.errors import EngineError
+from lakelogic.storage.scratch import scratch
 
 KEPT = 4  # archives, one for each environment that was set up lately
 PATIENCE = 900  # seconds for a download, and for the making of the archive
@@ -41,7 +42,10 @@ class Status:
 def setup(progress: Callable[[str], None]) -> Report:
     """Fetch and make what is missing; quick when nothing is. An interrupted set-up leaves nothing half done."""
     java = require_java()
-    if not jars():
+    if strange := installation.strange_jars(jars_folder()):
+        progress(f"Fetching Delta for Spark again: {'; '.join(strange)}")
+        _fetch()
+    elif not jars():
         progress(f"Fetching Delta for Spark ({DELTA_PACKAGE})")
         _fetch()
     place = archive()
@@ -101,6 +105,11 @@ def _fetch() -> None:
                 shutil.move(jar, wanted / own)
         if not any(wanted.iterdir()):
             raise EngineError("The Delta JARs could not be fetched.", hint=_last(told))
+        if strange := installation.strange_jars(wanted):
+            raise EngineError(
+                f"The Delta JARs that were fetched are not the pinned ones: {'; '.join(strange)}.",
+                hint="Nothing of them is kept. Look at the registry that they come from.",
+            )
         shutil.rmtree(folder, ignore_errors=True)
         wanted.rename(folder)
 
@@ -113,7 +122,7 @@ def _artifact(file: str) -> str:
 def _train(place: Path) -> None:
     """Run a small contract in a JVM that writes down its classes when it ends."""
     place.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="lakelogic-") as room:
+    with scratch() as room:
         # A JVM that dies late finds its folder gone, and leaves nothing behind.
         made = Path(room) / "archive.jsa"
         command = [sys.executable, "-m", "lakelogic.engines.spark.training", str(made), room]

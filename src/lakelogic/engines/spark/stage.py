@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from lakelogic.engines.text_reader import source_error
 from lakelogic.errors import EngineError, UnsupportedError
 from lakelogic.plan.nodes import Mask, Published
 from lakelogic.privacy.keys import Keys
+from lakelogic.storage import fresh
 
 _SIDE, _FATE, _COPY = name(names.SIDE), name(names.FATE), name(names.COPY)
 _OTHER = "other"
@@ -35,7 +35,7 @@ def stage(
     order: Order = AS_IT_COMES,
 ) -> Staged:
     """Write both sides under `place`, and tell what was written and counted."""
-    root = _emptied(place)
+    root = _made(place)
     notes = counting.notes_of(frame)
     observed, counter = _observed(frame, notes)
     kept = _as_staged(masked(observed, columns, masks, keys).where(f"{_SIDE} IS NOT NULL"), columns)
@@ -125,16 +125,12 @@ def _marks(frame: Frame, notes: counting.Notes, counter: Any) -> tuple[Mapping[i
     return fates, copies
 
 
-def _emptied(place: str) -> Path:
-    """The folder, without what a crashed attempt left there."""
+def _made(place: str) -> Path:
+    """The folder, which is not there yet: Spark would put its files beside others."""
     path = place.removeprefix("file://")
     if "://" in path:
         raise UnsupportedError(f"Staging under {place} is not available yet; a local or mounted folder is.")
-    root = Path(path).absolute()
-    if root.exists():
-        shutil.rmtree(root)
-    root.mkdir(parents=True)
-    return root
+    return fresh.folder(Path(path).absolute())
 
 
 def _tidy(root: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from lakelogic.engines.patterns import like_escaped, like_parts
-from lakelogic.engines.spark.patterns import java_pattern, java_replacement
+from lakelogic.engines.spark.patterns import java_like, java_pattern, java_replacement
 from lakelogic.engines.spark.text import quoted
 from lakelogic.sql.expressions import Call
 from lakelogic.sql.patterns import parse, plain_text, replacement
@@ -38,8 +38,10 @@ def _lower(value: str) -> str:
 
 
 def _ilike(call: Call, args: Sequence[str]) -> str:
-    pattern = like_escaped(like_parts(str(call.constant(1)).lower()))
-    return f"({_lower(args[0])} LIKE {quoted(pattern)})"
+    parts = like_parts(str(call.constant(1)).lower())
+    if (pattern := java_like(parts)) is not None:
+        return f"({_lower(args[0])} RLIKE {quoted(pattern)})"
+    return f"({_lower(args[0])} LIKE {quoted(like_escaped(parts))})"
 
 
 def _near(number: str) -> str:

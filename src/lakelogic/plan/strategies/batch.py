@@ -109,7 +109,8 @@ def settle_duplicates(state: State, contract: Contract) -> None:
     order = None
     if strategy.order:
         order = state.column(strategy.order, order_path(contract))
-        if order is None:
+        decides = "which row is newer"
+        if order is None or (strategy.kind != "scd2" and not state.may_decide([order], order_path(contract), decides)):
             return
     name = "scd2" if strategy.kind == "scd2" else "merge"
     if order is not None and strategy.kind == "scd2":

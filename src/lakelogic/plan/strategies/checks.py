@@ -24,7 +24,7 @@ Found = Iterator[tuple[str, str, str, str | None]]  # code, message, path, hint
 def check(contract: Contract, trouble: Trouble) -> None:
     """What is wrong with the settings alone."""
     strategy = strategy_of(contract)
-    for problems in (_key, _changes, _deletions, _history, _facts, _marks, _members):
+    for problems in (_key, _changes, _everything_again, _deletions, _history, _facts, _marks, _members):
         for code, message, path, hint in problems(contract, strategy):
             trouble.add(code, message, path, hint)
 
@@ -80,6 +80,19 @@ def _changes(contract: Contract, strategy: Strategy) -> Found:
     if contract.source.load_mode == "cdc" and strategy.is_keyed and contract.source.cdc_op_field is None:
         hint = "Name the field that says insert, update or delete: `cdc_op_field: op`."
         yield codes.ONE_NEEDED, "`load_mode: cdc` needs `cdc_op_field`.", "source.load_mode", hint
+
+
+def _everything_again(contract: Contract, strategy: Strategy) -> Found:
+    source = contract.source
+    if contract.materialization.target_path is None:
+        return  # its rows are only judged
+    if strategy.kind == "append" and source.load_mode == "full" and "load_mode" in source.model_fields_set:
+        message = "`load_mode: full` beside `append` would add everything again with every run."
+        hint = (
+            "Leave it out or write `load_mode: incremental` to add what is new; or replace the table with "
+            "`strategy: overwrite`; or let rows find theirs with `strategy: merge` and a `primary_key`."
+        )
+        yield codes.CONTRADICTION, message, "source.load_mode", hint
 
 
 def _deletions(contract: Contract, strategy: Strategy) -> Found:

@@ -57,6 +57,7 @@ class Meeting:
     newer: frozenset[str] = frozenset()  # runs whose rows came later than these, where no column tells
     run_column: str | None = None  # of the table: the run that wrote a row
     time_column: str | None = None  # of the table: when it did
+    absent: tuple[str, ...] = ()  # columns that some rows of the batch do not have: staged rows say which
 
     def spelled(self, name: str) -> str | None:
         """A column of the batch, matched without case."""

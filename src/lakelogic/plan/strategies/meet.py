@@ -8,7 +8,7 @@ from datetime import datetime
 from lakelogic import names
 from lakelogic.contract.document import Contract
 from lakelogic.plan.nodes import Plan
-from lakelogic.plan.strategies import days, merge, periodic, scd2
+from lakelogic.plan.strategies import merge, part, periodic, scd2
 from lakelogic.plan.strategies.frames import Meeting, Settlement
 from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.sql.types import Type, from_arrow, to_arrow
@@ -50,9 +50,17 @@ def meet(
         newer,
         _stored(stored, lineage.run_id_column_name),
         _stored(stored, lineage.timestamp_column_name),
+        absent_columns(plan, incoming),
     )
-    settle = {"scd2": scd2.settle, "periodic": periodic.settle, "days": days.settle}.get(strategy.kind, merge.settle)
+    settle = {"scd2": scd2.settle, "periodic": periodic.settle, "part": part.settle}.get(strategy.kind, merge.settle)
     return settle(strategy, meeting)
+
+
+def absent_columns(plan: Plan, incoming: Mapping[str, Type]) -> tuple[str, ...]:
+    """The columns of which staged rows say whether they landed."""
+    marks = [column.name for column in plan.columns if column.name.startswith(names.ABSENT)]
+    told = {mark.removeprefix(names.ABSENT).lower() for mark in marks}
+    return tuple(name for name in incoming if name.lower() in told)
 
 
 def _stored(columns: Mapping[str, Type], wanted: str) -> str | None:

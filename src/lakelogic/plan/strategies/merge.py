@@ -7,6 +7,7 @@ from typing import Any
 
 from lakelogic import names
 from lakelogic.plan.nodes import Join, Pairs
+from lakelogic.plan.sources import Sources
 from lakelogic.plan.state import both, either, holds, present
 from lakelogic.plan.strategies.frames import (
     BROKEN,
@@ -34,6 +35,7 @@ from lakelogic.sql.expressions import FALSE, TRUE, Call, Column, Expression, Lit
 from lakelogic.sql.types import BIGINT, BOOLEAN, DOUBLE, STRING, TIMESTAMP, Type
 
 THERE, COME = "~there", "~come"  # the table has a row, the batch has one
+TOMB = "~tomb"  # a deletion of a key that the table does not have, kept so that whoever comes late must find out
 OLDER = "~older"  # both have, and the table's is the newer one
 
 
@@ -44,7 +46,7 @@ def own_columns(strategy: Strategy, incoming: Mapping[str, Type]) -> dict[str, T
     if strategy.surrogate is not None:
         found[strategy.surrogate.column] = STRING
     if strategy.may_delete and strategy.deletes.column is not None:
-        found[strategy.deletes.column] = _mark_type(strategy.deletes.value)
+        found[strategy.deletes.column] = mark_type(strategy.deletes.value)
         if strategy.deletes.time_column:
             found[strategy.deletes.time_column] = TIMESTAMP
         if strategy.deletes.reason_column:
@@ -52,7 +54,8 @@ def own_columns(strategy: Strategy, incoming: Mapping[str, Type]) -> dict[str, T
     return {name: type_ for name, type_ in found.items() if name.lower() not in known}
 
 
-def _mark_type(value: Any) -> Type:
+def mark_type(value: Any) -> Type:
+    """The type of a column that holds a mark."""
     if isinstance(value, bool):
         return BOOLEAN
     if isinstance(value, int):
@@ -67,6 +70,7 @@ def settle(strategy: Strategy, meeting: Meeting) -> Settlement:
     for name, type_ in {**meeting.incoming, **own}.items():
         columns.setdefault(name, type_)
     read = {**meeting.incoming, **({DELETE: BOOLEAN} if meeting.has_deletes else {})}
+    read |= {names.ABSENT + name: BOOLEAN for name in meeting.absent}
     bench = Bench({**columns, names.FILE: STRING})
     opening = Pairs(
         "merge",
@@ -88,7 +92,7 @@ def settle(strategy: Strategy, meeting: Meeting) -> Settlement:
         tuple(bench.nodes),
         {name: merging.value(name) for name in columns},
         read,
-        () if strategy.reconcile is not None or strategy.days is not None else meeting.keys,
+        () if strategy.reconcile is not None or strategy.part is not None else meeting.keys,
         beside=_beside(strategy, meeting),
         own=frozenset(own),
         identity=meeting.keys,
@@ -97,9 +101,14 @@ def settle(strategy: Strategy, meeting: Meeting) -> Settlement:
 
 def _beside(strategy: Strategy, meeting: Meeting) -> dict[str, tuple[str, ...]]:
     if strategy.reconcile is None:
-        return {}
+        return {HELD: meeting.keys} if _lacks_rows(strategy) else {}
     scope = tuple(meeting.spelled(name) or name for name in strategy.reconcile.scope)
     return {HELD: meeting.keys, **({SCOPE: scope} if scope else {})}
+
+
+def _lacks_rows(strategy: Strategy) -> bool:
+    """Whether rows go because all that their source has was read, and they were not in it."""
+    return strategy.part is not None and isinstance(strategy.part[1], Sources)
 
 
 class _Merging:
@@ -114,6 +123,7 @@ class _Merging:
         self.milestones = {name.lower() for name in strategy.milestones}
         self.may_be_older = self.order is not None or bool(meeting.newer and meeting.run_column)
         self.soft = strategy.deletes.column if strategy.may_delete else None
+        self.keeps_tombs = self.soft is not None and self.order is not None and meeting.has_deletes
 
     def judge(self) -> None:
         """Adds `~effect`, `~change`, `~written`."""
@@ -132,11 +142,12 @@ class _Merging:
         if was_deleted == FALSE:
             again = text("deleted")
         older = both(matched, self._is_older()) if self.may_be_older else FALSE
-        bench.add("older", {OLDER: older})
+        bench.add("older", {OLDER: older, **({TOMB: both(negated(there), deletes)} if self.keeps_tombs else {})})
         fills = both(bench[OLDER], self._fills()) if self.may_be_older else FALSE
         live = choose(either([changed, was_deleted]), text("updated"), text("unchanged"))
         effect = choose(
             negated(come), nothing(STRING),
+            bench[TOMB] if self.keeps_tombs else FALSE, text("deleted"),
             both(negated(there), deletes) if deletes != FALSE else FALSE, text("ignored"),
             negated(there), text("inserted"),
             fills, text("updated"),
@@ -149,7 +160,11 @@ class _Merging:
         gone = both(compared, negated(come), negated(bench["~held"])) if compared != FALSE else FALSE
         now = bench[EFFECT]
         changes = Call("in", (now, text("updated"), text("deleted")), BOOLEAN)
-        replaced = both(there, negated(come), self._falls_on_days()) if self.strategy.days is not None else FALSE
+        replaced = both(there, negated(come), self._belongs_to_part()) if self.strategy.part is not None else FALSE
+        if _lacks_rows(self.strategy):
+            if self.strategy.reconcile is None:
+                self._find_held()
+            replaced = both(replaced, negated(bench["~held"]))  # its newer form waits in quarantine
         change = choose(
             replaced, text("replaced"), gone, text("deleted"), both(there, holds(changes)), now, nothing(STRING)
         )
@@ -161,11 +176,11 @@ class _Merging:
             lost = either([lost, call("same", bench[CHANGE], text("deleted"))])
         bench.add("written", {WRITTEN: negated(lost)})
 
-    def _falls_on_days(self) -> Expression:
-        """The table's row is one of the days that the batch takes the place of."""
-        assert self.strategy.days is not None
-        name, days = self.strategy.days
-        return days.hold(self.bench[next(known for known in self.bench.columns if known.lower() == name.lower())])
+    def _belongs_to_part(self) -> Expression:
+        """The table's row belongs to the part that the batch takes the place of."""
+        assert self.strategy.part is not None
+        name, part = self.strategy.part
+        return part.hold(self.bench[next(known for known in self.bench.columns if known.lower() == name.lower())])
 
     def _is_older(self) -> Expression:
         """The row of the batch is older than the table's; a row that does not tell is older than one that does."""
@@ -198,16 +213,20 @@ class _Merging:
 
     def _mark(self, type_: Type) -> Expression:
         value = self.strategy.deletes.value
-        return convert(Literal(value, _mark_type(value)), type_)
+        return convert(Literal(value, mark_type(value)), type_)
+
+    def _find_held(self) -> None:
+        """Adds `~held`: a row of the same key is in quarantine."""
+        on = tuple((self.bench[key], key) for key in self.meeting.keys)
+        self.bench.nodes.append(Join("held", HELD, on, (), "~held"))
+        self.bench.columns["~held"] = BOOLEAN
 
     def _compared(self, was_deleted: Expression) -> Expression:
         """Live rows of the table that a full snapshot is compared with; what it has in quarantine, it does not lack."""
         assert self.strategy.reconcile is not None
         bench = self.bench
         take: tuple[tuple[str, str], ...] = ()
-        on = tuple((bench[key], key) for key in self.meeting.keys)
-        bench.nodes.append(Join("held", HELD, on, take, "~held"))
-        bench.columns["~held"] = BOOLEAN
+        self._find_held()
         compared = [bench[THERE], negated(was_deleted)]
         if self.strategy.reconcile.scope:
             scope = [self.meeting.spelled(name) or name for name in self.strategy.reconcile.scope]
@@ -217,8 +236,12 @@ class _Merging:
         return both(*compared)
 
     def _merged(self, name: str) -> Expression:
-        """The value of a live row of the batch; a milestone that was reached stays reached."""
+        """The value of a live row of the batch; a milestone that was reached stays reached, what did not land stays."""
         new = self.bench[NEW + name]
+        if name in self.meeting.absent:
+            kept = Call("coalesce", (self.bench[name], convert(new, self.bench[name].type)), self.bench[name].type)
+            lacking = holds(self.bench[NEW + names.ABSENT + name])
+            return choose(lacking, convert(kept, new.type), new)
         if name.lower() in self.milestones:
             return Call("coalesce", (new, self.bench[name]), new.type)
         return new
@@ -232,7 +255,10 @@ class _Merging:
             written = both(written, negated(bench[OLDER]))
         if self.meeting.has_deletes:
             written = both(written, negated(holds(bench[NEW + DELETE])))
-        deleted = call("same", bench[CHANGE], text("deleted")) if strategy.may_delete else FALSE
+        deleted: Expression = call("same", bench[CHANGE], text("deleted")) if strategy.may_delete else FALSE
+        inserted: Expression = call("same", now, text("inserted"))
+        if self.keeps_tombs:
+            written, deleted, inserted = (either([one, bench[TOMB]]) for one in (written, deleted, inserted))
         if self._is_mark(name):
             return self._marking(name, written, deleted)
         if strategy.surrogate is not None and name == strategy.surrogate.column and name.lower() in self.own:
@@ -241,7 +267,7 @@ class _Merging:
         if name not in self.meeting.incoming:
             return old
         if name.lower() in self.meeting.created:
-            return choose(call("same", now, text("inserted")), bench[NEW + name], old)
+            return choose(inserted, bench[NEW + name], old)
         touched = written
         if self.meeting.has_deletes and (name == self.order or name.lower() in self.meeting.stamps):
             # Whoever comes later than the deletion, but is older, must find out.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lakelogic.plan.nodes import Join
-from lakelogic.plan.strategies.days import replacing, stacked
 from lakelogic.plan.strategies.frames import SCOPE, Meeting, Settlement
+from lakelogic.plan.strategies.part import replacing, stacked
 from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.sql.types import BOOLEAN
 

@@ -41,7 +41,8 @@ NEW, GONE, TIME, PLACE = "~incoming", "~gone", "~time", "~place"
 KEYS, BYSTANDERS = "keys", "bystanders"  # links: the keys of the batch; versions of other keys
 MET = "~met"  # a version of the table whose key the batch has
 AFTER = "~after."  # before the name of a column: its value in the table afterwards
-_BEFORE, _LAST = "~before.", "~last."
+RAW = "~raw."  # before the name of a column that rows of the batch may lack: as they brought it
+_BEFORE, _LAST, _KEPT = "~before.", "~last.", "~kept."
 _ALL, _SO_FAR, _EARLIER = Bounds(True, None, None), Bounds(True, None, 0), Bounds(True, None, -1)
 
 
@@ -93,6 +94,7 @@ def settle(strategy: Strategy, meeting: Meeting) -> Settlement:
         columns.setdefault(name, type_)
     order = meeting.spelled(strategy.order) if strategy.order else None
     bench = Bench({**columns, names.FILE: STRING, NEW: BOOLEAN, GONE: BOOLEAN, TIME: TIMESTAMP, PLACE: INT})
+    bench.columns |= _lacking(columns, meeting)
     versions = _Versions(strategy, strategy.history, meeting, bench, order)
     values = versions.work_out(columns)
     on = tuple((Column(key, columns[key]), key) for key in meeting.keys)
@@ -106,7 +108,11 @@ def settle(strategy: Strategy, meeting: Meeting) -> Settlement:
             *_joined_by_bystanders(columns, values),
         ),
         {name: Column(AFTER + name, value.type) for name, value in values.items()},
-        {**meeting.incoming, **({DELETE: BOOLEAN} if meeting.has_deletes else {})},
+        {
+            **meeting.incoming,
+            **({DELETE: BOOLEAN} if meeting.has_deletes else {}),
+            **{names.ABSENT + name: BOOLEAN for name in meeting.absent},
+        },
         meeting.keys,
         beside={KEYS: meeting.keys},
         own=frozenset(own),
@@ -138,8 +144,18 @@ def _lined_up(columns: Mapping[str, Type], history: Scd2, meeting: Meeting, orde
         *(convert(Column(n, landed[n]), t) if n in landed else nothing(t) for n, t in columns.items()),
         nothing(STRING), TRUE, gone, new_time, Literal(1, INT),
     ]  # fmt: skip
-    made = (*columns, names.FILE, NEW, GONE, TIME, PLACE)
-    return Stack("line up", Column(MET, BOOLEAN), made, tuple(stored), ((INCOMING, tuple(come)),))
+    made = [*(RAW + name if name in meeting.absent else name for name in columns), names.FILE, NEW, GONE, TIME, PLACE]
+    for name in meeting.absent:
+        made.append(names.ABSENT + name)
+        stored.append(FALSE)
+        come.append(holds(Column(names.ABSENT + name, BOOLEAN)))
+    return Stack("line up", Column(MET, BOOLEAN), tuple(made), tuple(stored), ((INCOMING, tuple(come)),))
+
+
+def _lacking(columns: Mapping[str, Type], meeting: Meeting) -> dict[str, Type]:
+    """Beside columns that some rows of the batch lack: what these rows brought, and whether they lack it."""
+    found = {RAW + name: columns[name] for name in meeting.absent}
+    return found | {names.ABSENT + name: BOOLEAN for name in meeting.absent}
 
 
 def _joined_by_bystanders(columns: Mapping[str, Type], values: Mapping[str, Expression]) -> Iterable[Node]:
@@ -173,6 +189,7 @@ class _Versions:
 
     def work_out(self, columns: Mapping[str, Type]) -> dict[str, Expression]:
         """Adds what settlements tell of a row; the table's values afterwards."""
+        self._fill_in()
         self._look_back()
         self._look_ahead()
         self._number()
@@ -184,6 +201,29 @@ class _Versions:
         self.bench.window(
             (self.bench[key] for key in self.meeting.keys), (self.bench[TIME], self.bench[PLACE]), functions
         )
+
+    def _fill_in(self) -> None:
+        """A column that did not land holds on: each row has what the row before it in time had."""
+        bench = self.bench
+        # A list of one value is there, even where the value is NULL.
+        lists = {name: Type("array", element=bench.columns[RAW + name]) for name in self.meeting.absent}
+        unsaid = {name: either([bench[names.ABSENT + name], bench[GONE]]) for name in lists}
+        said = {
+            name: choose(unsaid[name], nothing(type_), Call("array", (bench[RAW + name],), type_))
+            for name, type_ in lists.items()
+        }
+        self._window(
+            WindowFunction(_KEPT + name, "last_value_present", (said[name],), type_, _SO_FAR)
+            for name, type_ in lists.items()
+        )
+        if lists:
+            bench.add("fill in", {name: self._filled(name, unsaid[name]) for name in lists})
+
+    def _filled(self, name: str, unsaid: Expression) -> Expression:
+        kept = Call("item", (self.bench[_KEPT + name], Literal(0, INT)), self.bench.columns[RAW + name])
+        # A default stands for a value only where none was known.
+        raw = self.bench[RAW + name]
+        return choose(unsaid, Call("coalesce", (kept, raw), raw.type), raw)
 
     def _look_back(self) -> None:
         """What held before each row, and whether a row of the batch opens a version or ends one."""
@@ -231,17 +271,60 @@ class _Versions:
         corrected = both(
             negated(bench[NEW]), holds(bench["~next~speaks"]), call("same", bench["~next~time"], bench[TIME])
         )
-        is_version = either([both(negated(bench[NEW]), negated(corrected)), bench["~opens"]])
+        stays = both(negated(bench[NEW]), negated(corrected))
+        self._carry_back(stays)
+        is_version = either([stays, both(bench["~opens"], negated(bench["~absorbed"]))])
         ends_before = both(
             holds(call("gt", bench["~until"], bench[TIME])), holds(call("lt", bench["~until"], self.open_end))
         )
         bench.add("version", {"~version": is_version, "~bounded": ends_before})
-        event = choose(either([bench["~version"], bench["~ends"]]), bench[TIME], nothing(TIMESTAMP))
+        event = choose(either([bench["~version"], bench["~ends"]]), bench["~begins"], nothing(TIMESTAMP))
         # A row that opens nothing can still bring news in columns that are not tracked.
         news = both(bench[NEW], negated(bench[GONE]), negated(bench["~opens"]), negated(bench["~bounded"]))
         pairs = [part for c in self._news() for part in (text(c), convert(bench[c], STRING))]
         rest = Call("row_json", tuple(pairs), STRING) if pairs else text("")
         bench.add("event", {"~event": event, "~news": news, "~rest": rest})
+
+    def _carry_back(self, stays: Expression) -> None:
+        """A late row that is like the version after it makes none of its own: that version began earlier.
+
+        The version keeps its surrogate key, because facts point to it; it takes over the time of the row. A row that
+        corrects a version stays, for the same reason.
+        """
+        bench = self.bench
+        speaks = either([stays, bench["~opens"], bench["~ends"]])
+        adds = both(bench["~opens"], negated(self._corrects()))
+        opened: list[WindowFunction] = [
+            WindowFunction("~spoke~before", "lag_present", (choose(speaks, adds, nothing(BOOLEAN)),), BOOLEAN),
+            self._opener("~opener~time", TIME),
+            *([self._opener("~opener~order", self.order)] if self.order is not None else ()),
+        ]
+        self._window(opened)
+        other = any_of(differs(bench[c], bench[_BEFORE + c]) for c in self.tracked)
+        before, ended = bench["~before"], bench["~until~before"]
+        gap = both(holds(call("lt", before, ended)), holds(call("lt", ended, bench[TIME])))
+        unbroken = negated(either([call("is_null", before), holds(bench["~before~gone"]), gap]))
+        continues = both(stays, unbroken, negated(other), holds(bench["~spoke~before"]))
+        bench.add("continues", {"~continues": continues})
+        told = choose(speaks, bench["~continues"], nothing(BOOLEAN))
+        self._window([WindowFunction("~next~continues", "lead_present", (told,), BOOLEAN)])
+        bench.add(
+            "begins",
+            {
+                "~absorbed": both(adds, holds(bench["~next~continues"])),
+                "~begins": choose(bench["~continues"], bench["~opener~time"], bench[TIME]),
+            },
+        )
+
+    def _corrects(self) -> Expression:
+        """The row before is a version of the table, of the same instant."""
+        bench = self.bench
+        return both(call("same", bench["~before~new"], FALSE), call("same", bench["~before"], bench[TIME]))
+
+    def _opener(self, name: str, column: str) -> WindowFunction:
+        """A column of the last row before that opens a version."""
+        value, type_ = self.bench[column], self.bench.columns[column]
+        return WindowFunction(name, "lag_present", (choose(self.bench["~opens"], value, nothing(type_)),), type_)
 
     def _news(self) -> list[str]:
         return [name for name in self.others if name.lower() not in self.meeting.stamps]
@@ -249,7 +332,9 @@ class _Versions:
     def _number(self) -> None:
         """Number, start and end of every version."""
         bench = self.bench
-        one = choose(bench["~version"], Literal(1, INT), nothing(INT))
+        # From where a version begins, which may be before the row that carries it.
+        begins = either([bench["~absorbed"], both(bench["~version"], negated(bench["~continues"]))])
+        one = choose(begins, Literal(1, INT), nothing(INT))
         rest = choose(bench["~version"], bench["~rest"], nothing(STRING))
         self._window(
             [
@@ -258,22 +343,46 @@ class _Versions:
                 WindowFunction("~held~rest", "last_value_present", (rest,), STRING, _SO_FAR),
             ]
         )
+        self._give_keys()
         self._gather_news()
         bench.add("touched", {"~touched": holds(call("gt", bench["~come"], Literal(0, BIGINT)))})
         is_open = both(negated(bench["~bounded"]), call("is_null", bench["~next"]))
         end = Call("coalesce", (bench["~next"], self.open_end), TIMESTAMP)
         earlier = both(bench["~bounded"], holds(call("lt", bench["~until"], end)))
         is_first = call("same", bench["~number"], Literal(1, BIGINT))
-        early = holds(call("lt", bench[TIME], self.first_start))
+        early = holds(call("lt", bench["~begins"], self.first_start))
         bench.add(
             "hold",
             {
-                "~from": choose(both(is_first, negated(early)), self.first_start, bench[TIME]),
+                "~from": choose(both(is_first, negated(early)), self.first_start, bench["~begins"]),
                 "~to": choose(earlier, bench["~until"], end),
                 "~open": is_open,
                 "~renewed": both(bench["~touched"], bench["~version"], holds(bench["~last~news"])),
             },
         )
+
+    def _give_keys(self) -> None:
+        """The surrogate key that a version has, and the one it would get: of the key and the time of the change.
+
+        A version that began earlier than was known keeps the key of its first time; another one of that time is told
+        apart from it by what is different: when that version begins now, and how many versions there are.
+        """
+        bench, surrogate = self.bench, self.strategy.surrogate
+        assert surrogate is not None
+        parts: list[Expression] = [*(bench[key] for key in self.meeting.keys), bench[TIME]]
+        known = bench[self.history.surrogate_key]
+        self._window([WindowFunction("~key~before", "lag", (known,), STRING)])
+        own = choose(negated(bench[NEW]), known, self._corrects(), bench["~key~before"], nothing(STRING))
+        bench.add("keys", {"~own~key": own, "~first~key": Call("coalesce", (own, made_of(surrogate, parts)), STRING)})
+        held = choose(call("is_null", bench["~own~key"]), nothing(TIMESTAMP), bench[TIME])
+        bench.window(
+            (*(bench[key] for key in self.meeting.keys), bench["~first~key"]),
+            (),
+            [WindowFunction("~holder", "max", (held,), TIMESTAMP, _ALL)],
+        )
+        apart = made_of(surrogate, [*parts, bench["~holder"], bench["~number"]])
+        fresh = choose(call("is_null", bench["~holder"]), bench["~first~key"], apart)
+        bench.add("new keys", {"~new~key": fresh})
 
     def _gather_news(self) -> None:
         """The last news of every version, while it held: also of one that the same batch ends."""
@@ -295,9 +404,8 @@ class _Versions:
         made: Expression | None = None
         if name == history.surrogate_key:
             assert self.strategy.surrogate is not None
-            parts = [*(bench[key] for key in self.meeting.keys), bench[TIME]]
-            # A key that facts point to stays, whatever comes in before its version.
-            made = Call("coalesce", (old, made_of(self.strategy.surrogate, parts)), STRING)
+            # A key that facts point to stays, whatever comes in before its version, or corrects it.
+            made = Call("coalesce", (bench["~own~key"], bench["~new~key"]), STRING)
         elif name == history.effective_from_field:
             made = bench["~from"]
         elif name == history.effective_to_field:
@@ -308,6 +416,8 @@ class _Versions:
             made = convert(bench["~number"], old.type)
         elif name == history.change_reason_column:
             made = self._reason()
+        elif name == self.order:
+            return choose(bench["~continues"], bench["~opener~order"], old)
         elif name in self.others:
             return choose(bench["~renewed"], bench[_LAST + name], old)
         return old if made is None else choose(bench["~touched"], made, old)
@@ -324,20 +434,21 @@ class _Versions:
             ]
         )
         is_first = call("same", bench["~number"], Literal(1, BIGINT))
-        return choose(is_first, text("initial"), after_gap, text("reinserted"), text("changed"))
+        known = bench[self.history.change_reason_column or ""]
+        stays = both(bench["~continues"], negated(call("is_null", known)))
+        return choose(is_first, text("initial"), stays, known, after_gap, text("reinserted"), text("changed"))
 
     def _tell(self, values: Mapping[str, Expression]) -> None:
         """The effect of every row of the batch, the change of every version, and whether they fit together."""
         bench, history = self.bench, self.history
-        # The row before is a version of the table, of the same instant.
-        corrects = both(call("same", bench["~before~new"], FALSE), call("same", bench["~before"], bench[TIME]))
+        corrects = self._corrects()
         is_last = call("is_null", bench["~later~news"])
         renews = both(bench["~news"], is_last, differs(bench["~rest"], bench["~held~rest"]))
         effect = choose(
             negated(bench[NEW]), nothing(STRING),
             bench["~ends"], text("deleted"),
             bench[GONE], text("ignored"),
-            both(bench["~opens"], corrects), text("updated"),
+            either([both(bench["~opens"], corrects), bench["~absorbed"]]), text("updated"),
             bench["~opens"], text("inserted"),
             renews, text("updated"),
             text("unchanged"),

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from lakelogic.contract.document import Contract
 from lakelogic.contract.materialization import Deletion, Scd2
-from lakelogic.plan.days import Days
+from lakelogic.plan.sources import Replaced
 
-Kind = Literal["append", "overwrite", "merge", "scd2", "periodic", "days"]
+Kind = Literal["append", "overwrite", "merge", "scd2", "periodic", "part"]
 
 IS_DELETED = "_lakelogic_is_deleted"
 DELETE_VALUES = ("D", "d", "DELETE", "delete")
@@ -59,7 +59,7 @@ class Strategy:
     history: Scd2 | None = None
     milestones: tuple[str, ...] = ()
     scope: tuple[str, ...] = ()  # periodic: the columns that tell a snapshot from others
-    days: tuple[str, Days] | None = None  # what the batch takes the place of: a column of the table, and its days
+    part: Replaced | None = None  # what the batch takes the place of: a column of the table, and values of it
 
     @property
     def is_keyed(self) -> bool:
@@ -69,7 +69,7 @@ class Strategy:
     @property
     def looks_at_the_table(self) -> bool:
         """Whether what is written depends on what the table holds."""
-        return self.kind in ("merge", "scd2", "periodic", "days")
+        return self.kind in ("merge", "scd2", "periodic", "part")
 
     @property
     def may_delete(self) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from lakelogic.sql import undeclared
 from lakelogic.sql.arguments import refuse
 from lakelogic.sql.catalogue.aggregates import AGGREGATES
 from lakelogic.sql.catalogue.windows import WINDOWS
@@ -75,6 +76,7 @@ def _order(binder: Binder, order: exp.Expression | None) -> tuple[tuple[Expressi
         first = bool(ordered.args.get("nulls_first"))
         key = binder.part(ordered.this)
         check_comparison("lt", key.type)
+        undeclared.refuse([key], binder.scope.undeclared, "`ORDER BY`")
         keys.append((key, bool(ordered.args.get("desc")), first))
     return tuple(keys)
 

@@ -1,4 +1,4 @@
-"""A window of days: the rows of the batch take the place of the table's rows of these days; others stay."""
+"""A part of the table: the rows of the batch take the place of its rows of some days or sources; others stay."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ def replacing(bench: Bench, inside: Expression) -> None:
 
 
 def settle(strategy: Strategy, meeting: Meeting) -> Settlement:
-    """Rows of the table that fall on the days go; those of the batch come."""
-    assert strategy.days is not None
-    name, days = strategy.days
-    values, opening, bench = stacked(meeting, "days")
+    """Rows of the table that belong to the part go; those of the batch come."""
+    assert strategy.part is not None
+    name, part = strategy.part
+    values, opening, bench = stacked(meeting, "part")
     column = next(known for known in values if known.lower() == name.lower())
-    bench.add("day", {"~inside": days.hold(bench[column])})
+    bench.add("inside", {"~inside": part.hold(bench[column])})
     replacing(bench, bench["~inside"])
     kinds = {known: bench.columns[known] for known in values}
     return Settlement(

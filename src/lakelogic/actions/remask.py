@@ -1,0 +1,58 @@
+"""Mask a table, its history and its quarantine anew, after a mask, a key or a salt has changed."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from lakelogic import clock, names
+from lakelogic.actions.quarantine import person
+from lakelogic.catalogs.local import LocalCatalog
+
+
+@dataclass(frozen=True, slots=True)
+class RemaskReport:
+    """What was masked anew; None: there is no such table."""
+
+    dataset: str
+    target: str
+    rows: int | None
+    quarantine: str
+    quarantined: int | None
+    columns: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "dataset": self.dataset, "target": self.target, "rows": self.rows, "quarantine": self.quarantine,
+            "quarantined": self.quarantined, "columns": list(self.columns),
+        }  # fmt: skip
+
+
+def remask(
+    contract: str, env: str | None = None, overrides: tuple[str, ...] = (), why: str | None = None
+) -> RemaskReport:
+    """Mask what is stored as the contract and the keys at hand say now; the ledger hears of it first."""
+    from lakelogic.ledger.records import Act
+    from lakelogic.ledger.store import open_ledger
+    from lakelogic.plan.compile import load_checked
+    from lakelogic.privacy.keys import load_keys
+    from lakelogic.run import leases, masking
+    from lakelogic.run.places import places
+    from lakelogic.run.progress import progress_of
+
+    loaded = load_checked(contract, env=env, overrides=overrides)
+    document, catalog = loaded.contract, LocalCatalog()
+    where = places(document, catalog)
+    keys = load_keys({one.masking for one in document.model.fields if one.masking}, os.environ)
+    with open_ledger(catalog.ledger_url()) as ledger:
+        lease = leases.acquire(ledger, where.target_location, f"remask-{names.new_run_id(clock.now())}")
+        try:
+            ledger.tell(Act("remask", document.dataset_name, person(), why, {"contract": contract}))
+            done = masking.remask(document, where, progress_of(document.dataset_name, where), keys)
+        finally:
+            leases.release(ledger, lease)
+    return RemaskReport(
+        document.dataset_name, where.target, done.rows, where.quarantine, done.quarantined, done.columns
+    )

@@ -1,0 +1,127 @@
+"""Which part of what lies there a run takes, given what its table holds already."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from lakelogic.ledger.records import InputFile
+from lakelogic.plan.compile import compile_contract
+from lakelogic.plan.crossing import crossing
+from lakelogic.plan.nodes import Plan
+from lakelogic.plan.sources import INSTEAD, Sources
+from lakelogic.run import cuts, tables_read, tracked, window
+from lakelogic.run.formats import tables_of
+from lakelogic.run.job import Run
+from lakelogic.run.progress import good_commits
+from lakelogic.run.queue import facts_of
+from lakelogic.run.recover import Known
+from lakelogic.run.window import Slice
+
+
+def choose(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any]]:
+    """What is read of a pinned source, and what makes the batch another one than its files tell."""
+    contract, cut = run_.job.loaded.contract, run_.cut
+    if source.files and contract.source.identity == "content":
+        source = replace(source, contents=tracked.content_of(source.files, known.files))
+    if cut is not None and cut.by == "rows":
+        return source, tracked.in_part(source, known.files) if source.files else {}
+    if cut is not None and (cut.again or cut.column is not None):
+        # Days that are replaced are replaced by all of their files, by a column of the table or else by the stamps.
+        if cut.column is not None or not source.files or not known.table_exists or not cuts.takes_back(contract):
+            return source, {}
+        told = f"the table has no column for days: rows of the {len(source.files)} files of {cut.days} are replaced"
+        files = Sources(tuple(file.path for file in source.files))
+        return source, _in_place(run_, tracked.Taken(source, files, told=(told,)))
+    if source.pinned.table is not None:
+        return _table(run_, source, known) if _follows(run_) else (source, {})
+    if not tracked.tracks(contract):
+        if contract.source.load_mode == "full":
+            return source, {}
+        found = tracked.news(source, known.files, by_content=contract.source.identity == "content")
+        return tracked.replace_files(source, found.files), {}
+    return _append(run_, source, known)
+
+
+def _follows(run_: Run) -> bool:
+    """Whether a table is read from the last version on; to append its rows once more is never asked for."""
+    contract = run_.job.loaded.contract
+    return tables_read.follows(contract) and (not run_.job.again or tracked.tracks(contract))
+
+
+def _append(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any]]:
+    contract, where = run_.job.loaded.contract, run_.places
+    before = known.files
+    if run_.cut is not None:
+        before = {path: file for path, file in before.items() if path in {one.path for one in source.files}}
+    found = tracked.news(source, before, by_content=contract.source.identity == "content")
+    plan = _plan(run_, tracked.replace_files(source, found.files)) if before and where and found.files else None
+    taken = tracked.take_files(contract, source, found, before, plan)
+    if taken.source.files != found.files:
+        run_.looked = None
+    for line in taken.told if taken.source.files else ():
+        run_.events.tell("note", line)
+    return taken.source, _in_place(run_, taken)
+
+
+def _table(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any]]:
+    """A table from the last version on, where it was read before."""
+    contract, where = run_.job.loaded.contract, run_.places
+    if where is None or not known.table_exists:
+        return source, {}
+    before, stamps = _read_before(run_, source, known)
+    if before is None:
+        return source, {}
+    across = crossing(_plan(run_, source)) if tracked.tracks(contract) else None
+    run_.looked = None  # its partitions are those of other files
+    taken = tables_read.take_table(contract, source, before, stamps, run_.job.engine, across)
+    for line in taken.told:
+        run_.events.tell("note", line)
+    return taken.source, _in_place(run_, taken)
+
+
+def _read_before(run_: Run, source: Slice, known: Known) -> tuple[InputFile | None, tuple[str, ...]]:
+    """Up to where the table was read, and under which names its rows stand in the target.
+
+    The commits of the target tell both. The ledger is asked first: it has the last word where a commit is not there
+    any more.
+    """
+    assert run_.places is not None
+    location = str(source.pinned.table)
+    tables = tables_of(run_.job.loaded.contract.materialization.format, run_.job.engine)
+    found, stamps = known.inputs.get(location), set[str]()
+    for commit in good_commits(tables, run_.progress):
+        facts = facts_of(commit)
+        told = facts.get("input") or {}
+        if told.get("table") != location:
+            continue
+        is_newest = not stamps
+        stamps.add(str(facts.get("source")))
+        batch = str(commit.get("batch_id"))
+        if (told.get("days") or {}).get("field"):  # after some days of it, nobody can tell which rows are left
+            found = InputFile(location, -1, -1, InputFile.TABLE, batch) if is_newest else found
+        else:
+            found = found or replace(tracked.inputs_told(told)[0], batch_id=batch)
+    return found, tuple(sorted(stamps))
+
+
+def _in_place(run_: Run, taken: tracked.Taken) -> dict[str, Any]:
+    """What the batch says of the rows that it takes the place of."""
+    contract, where = run_.job.loaded.contract, run_.places
+    if taken.instead is None or where is None:
+        return {}
+    state = tables_of(contract.materialization.format, run_.job.engine).state(where.target_location)
+    if state is None:
+        return {}
+    why = taken.told[0]
+    tracked.refuse_secondary(where.others, why)
+    column = tracked.stamp_column(contract, state, where.target, why)
+    tracked.refuse_unstamped(run_.job.engine, state, column, where.target, why)
+    return {INSTEAD: {"column": column, **taken.instead.as_dict(), "after": list(taken.after)}}
+
+
+def _plan(run_: Run, source: Slice) -> Plan:
+    """The plan over what is new: whether its steps bring rows of several files together."""
+    job = run_.job
+    run_.looked = window.look(job.loaded.contract, source, job.engine)
+    return compile_contract(job.loaded, run_.looked, window.look_at_links(run_.links, job.engine)).plan

@@ -1,0 +1,77 @@
+"""Whose progress it is: that of a dataset towards one target. Another target of the same dataset has its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lakelogic.run.places import Places
+from lakelogic.tables.base import TableFormat
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A dataset and the table that it is published to.
+
+    What was read, numbers, intents and batches belong to both: the same contract towards another place (`--env`,
+    `--set materialization.target_path=…`, a result that is sent elsewhere) has read nothing yet.
+    """
+
+    dataset: str
+    target: str  # the location of the table
+    quarantine: str  # the location of its bad rows, which other targets may share
+    written: str  # what the target is called by whoever wrote it down
+    label: str  # what people call the dataset's runs towards this target
+
+    @property
+    def key(self) -> str:
+        """The name under which the ledger keeps it."""
+        return f"{self.dataset}@{self.target}"
+
+    @property
+    def identity(self) -> str:
+        """What tells it from every other that shares its quarantine; the same when a whole warehouse is moved."""
+        return f"{self.dataset}@{_way(self.target, self.quarantine)}"
+
+    @property
+    def before(self) -> tuple[str, ...]:
+        """The names under which ledgers and tables knew it while a dataset had one progress for all of its targets."""
+        return (self.dataset, f"{self.dataset}@{self.written}")
+
+    def __str__(self) -> str:
+        return self.label
+
+
+def progress_of(dataset: str, where: Places, sent_to: str | None = None) -> Progress:
+    """The progress of a dataset towards its places; `sent_to` is a target that the contract does not name."""
+    label = f"{dataset}@{sent_to}" if sent_to else dataset
+    return Progress(dataset, where.target_location, where.quarantine_location, where.target, label)
+
+
+def application(progress: Progress, side: str) -> str:
+    """The name under which a table remembers our commits. A quarantine, which targets may share, knows the target too.
+
+    The target itself needs no such mark: its commits are its own wherever it lies.
+    """
+    return f"lakelogic:{progress.dataset if side == 'good' else progress.identity}:{side}"
+
+
+def applications(progress: Progress, side: str) -> tuple[str, ...]:
+    """All names under which our commits may stand in a table, newest first: earlier versions wrote other ones."""
+    older = (f"lakelogic:{name}:{side}" for name in progress.before)
+    return tuple(dict.fromkeys((application(progress, side), *older)))
+
+
+def elsewhere(progress: Progress, location: str) -> str:
+    """The name under which a secondary target, which others may write to as well, remembers our commits."""
+    return f"lakelogic:{progress.dataset}@{_way(progress.target, location)}:secondary"
+
+
+def good_commits(tables: TableFormat, progress: Progress, until: str | None = None) -> list[Mapping[str, str]]:
+    """What the commits of good rows say that the target's log still holds, newest first; `until` a batch is met."""
+    return list(tables.commits(progress.target, *applications(progress, "good"), until=until))
+
+
+def _way(target: str, other: str) -> str:
+    return os.path.relpath(target, other)

@@ -1,0 +1,83 @@
+"""What is read of a table that is a source: the rows that came since, all of it, or nothing; and what that replaces."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from lakelogic.contract.document import Contract
+from lakelogic.engines.base import Engine
+from lakelogic.errors import DataError
+from lakelogic.ledger.records import InputFile
+from lakelogic.plan.sources import Sources
+from lakelogic.plan.strategies.settings import strategy_of
+from lakelogic.run.formats import tables_of
+from lakelogic.run.tracked import HOW_TO_BEGIN_AGAIN, Taken
+from lakelogic.run.window import Slice
+from lakelogic.tables.kinds import kind_of
+
+Way = Literal["nothing", "added", "all"]
+
+
+def follows(contract: Contract) -> bool:
+    """Whether a table is read from the last version on: to add to a table, or because the contract says so."""
+    return strategy_of(contract).kind == "append" or contract.source.load_mode == "incremental"
+
+
+def take_table(
+    contract: Contract, source: Slice, before: InputFile, stamps: tuple[str, ...], engine: Engine, across: str | None
+) -> Taken:
+    """The part of a table to read that was read before; `stamps` are the names under which its rows were written.
+
+    `across` is a step that brings rows together: where batches are not asked for, all of the table is read for it.
+    """
+    assert source.pinned.version is not None
+    since = before.size
+    what = f"`{source.described}`"
+    former = (before.content or "").removeprefix(InputFile.TABLE)
+    if since < 0:
+        return _all(contract, source, stamps, before, f"only some days of {what} were read the last time")
+    if former and source.id and former != source.id:
+        return _all(contract, source, stamps, before, f"{what} was made anew since it was read")
+    if not former and source.pinned.version < since:  # of a time when ids were not remembered
+        return _all(contract, source, stamps, before, f"{what} was made anew since it was read")
+    if source.pinned.version == since:
+        return Taken(replace(source, pinned=replace(source.pinned, files=()), since=since))
+    location = str(source.pinned.table)
+    changes = tables_of(kind_of(location) or "delta", engine, reads=True).changes(location, since)
+    if changes is None:
+        return _all(contract, source, stamps, before, f"the history of {what} does not reach back to version {since}")
+    if changes.removed:
+        told = f"rows of {what} were changed or deleted since version {since}"
+        return _all(contract, source, stamps, before, told)
+    missing = [path for path in changes.added if not Path(path).is_file()]
+    if missing or (source.pinned.own and not set(changes.added) <= set(source.pinned.files)):
+        told = f"data files that {what} got since version {since} are not there any more"
+        return _all(contract, source, stamps, before, told)
+    if across is not None and changes.added and contract.source.load_mode == "full":
+        return _all(contract, source, stamps, before, f"`{across}` makes rows of several rows of {what}")
+    pinned = replace(source.pinned, files=changes.added, part=source.pinned.own)
+    parts = {path: changes.parts[path] for path in changes.added if path in changes.parts}
+    return Taken(replace(source, pinned=pinned, parts=parts, since=since))
+
+
+def _all(contract: Contract, source: Slice, stamps: tuple[str, ...], before: InputFile, why: str) -> Taken:
+    """All of the table, in place of what it gave before; where each batch stands for itself, that is not asked for."""
+    kind, written = strategy_of(contract).kind, contract.source.load_mode == "incremental"
+    if kind == "append" and written:
+        raise DataError(
+            f"{why[0].upper()}{why[1:]}, and a target that rows are appended to cannot take that.",
+            where="source.load_mode",
+            hint=f"Nothing was read. {HOW_TO_BEGIN_AGAIN}; or leave `load_mode: incremental` out, and such rows are "
+            "read again in place of what they gave; or use `strategy: merge` with a `primary_key`.",
+        )
+    if kind == "scd2":
+        raise DataError(
+            f"{why[0].upper()}{why[1:]}, and a history cannot tell from that which rows were deleted.",
+            where="source.load_mode",
+            hint="Nothing was read. Leave `load_mode: incremental` out: changed rows become versions, deleted ones "
+            "stay; or land the changes and read them with `load_mode: cdc`.",
+        )
+    told = f"{why}: all of it is read, in place of the rows it gave before"
+    return Taken(source, Sources(tuple(sorted({source.described, *stamps}))), (before.batch_id or "",), (told,))

@@ -1,0 +1,75 @@
+"""Keep a batch whose gate is closed: the staged record, with the digests of what a person will decide about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lakelogic import clock
+from lakelogic.contract.document import Contract
+from lakelogic.ledger.records import Held, RunRecord
+from lakelogic.ledger.store import Ledger
+from lakelogic.plan.sources import INSTEAD
+from lakelogic.plan.strategies.settings import strategy_of
+from lakelogic.run.events import Events
+from lakelogic.run.staged import Manifest, is_handed_in, with_digests
+
+
+def hold(ledger: Ledger, batch: Manifest, events: Events) -> None:
+    """Keep the batch until somebody decides. Waiting batches whose input this one has read again are given up."""
+    if not (batch.good or _acts_on_nothing(Contract.model_validate(batch.contract))):
+        return
+    target = batch.places.target_location
+    before = [held for held in waiting(ledger, batch.progress.label, target) if held.run_id != batch.run_id]
+    followed = [held.run_id for held in before if _is_followed(_input(held), batch)]
+    facts = with_digests(batch).as_dict()
+    ledger.hold(Held(batch.run_id, batch.progress.label, batch.batch_id, target, clock.now(), facts), followed)
+    events.tell("note", f"{batch.good_rows} good rows wait for a decision: lakelogic approve {batch.run_id}")
+
+
+def waiting(ledger: Ledger, label: str, target: str) -> list[Held]:
+    """The batches of a dataset and target that wait for a decision, newest first."""
+    return [held for held in ledger.waiting() if held.dataset == label and held.target == target]
+
+
+def of_run(ledger: Ledger, record: RunRecord) -> Held | None:
+    """The batch that a run left behind a closed gate, or found waiting there."""
+    held = ledger.held(record.run_id)
+    if held is not None or record.batch_id is None:
+        return held
+    return next((one for one in ledger.waiting() if one.batch_id == record.batch_id), None)
+
+
+def overlaps(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two inputs have something in common that was read twice."""
+    if "table" in one:
+        return bool(one["table"] == other.get("table"))
+    return bool(_paths(one) & _paths(other))
+
+
+def _is_followed(before: Mapping[str, Any], batch: Manifest) -> bool:
+    """Whether nothing is lost with a waiting batch because a newer one holds all that it was made of."""
+    now: Mapping[str, Any] = batch.facts["input"]
+    if batch.facts.get("replaces") and not now.get("days") and not now.get(INSTEAD):
+        return not is_handed_in(before) or is_handed_in(now)
+    if is_handed_in(before) or (now.get("days") and now.get("days") != before.get("days")):
+        return False
+    if "table" in before:
+        return bool(before["table"] == now.get("table"))
+    return bool(_paths(before)) and _paths(before) <= _paths(now)
+
+
+def _paths(read: Mapping[str, Any]) -> set[str]:
+    return {path for path, _, _ in read.get("files", ())}
+
+
+def _input(held: Held) -> Mapping[str, Any]:
+    facts: Any = held.facts
+    found: Mapping[str, Any] = facts["commit"]["input"]
+    return found
+
+
+def _acts_on_nothing(contract: Contract) -> bool:
+    """Whether a batch without good rows still changes the table: it is emptied, or what it lacks is deleted."""
+    strategy = strategy_of(contract)
+    return strategy.kind == "overwrite" or strategy.reconcile is not None

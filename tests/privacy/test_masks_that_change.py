@@ -1,0 +1,171 @@
+"""A changed mask, key or salt is a change of the table: the run is refused, and `remask` hides what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakelogic import DataProcessor
+from lakelogic.actions.quarantine import Request, export_rows, list_rows, show_rows
+from lakelogic.actions.remask import remask
+from lakelogic.actions.stories import explain_row
+from lakelogic.errors import UsageError
+from lakelogic.run import sequence
+from lakelogic.tables.registry import load
+
+KEYS = [
+    "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
+    "ISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0+P0A=",
+]
+SALTS = ["a long salt of one's own, number 1", "another long salt of one's own, no 2"]
+TARGET = "lakelogic_warehouse/shop/silver/people"
+CANARY = "quetzal.canary@example.org"
+
+
+def write(masking: str | None, *, key: str = "id", strategy: str = "merge", kind: str = "delta") -> None:
+    mask = f", pii: true, masking: {masking}" if masking else ""
+    Path("people.yaml").write_text(
+        "dataset: people\nsource: {path: in/*.csv}\n"
+        f"model: {{fields: [{{name: id, type: int, max: 90}}, {{name: email{mask}}}]}}\n"
+        f"materialization: {{strategy: {strategy}, primary_key: [{key}], target_path: shop.silver.people,"
+        f" format: {kind}}}\n"
+    )
+
+
+def run(engine: Any) -> Any:
+    return DataProcessor("people.yaml", engine).run()
+
+
+def stored(kind: str = "delta") -> list[Any]:
+    return sorted(load(kind).preview(TARGET, 99).column("email").to_pylist(), key=str)
+
+
+@pytest.fixture
+def people(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    Path("in").mkdir()
+    monkeypatch.setenv("LAKELOGIC_PII_KEY", KEYS[0])
+    monkeypatch.setenv("LAKELOGIC_PII_SALT", SALTS[0])
+
+    def land(name: str) -> None:
+        Path(f"in/{name}.csv").write_text(f"id,email\n1,{CANARY}\n2,bob@example.org\n99,{CANARY}\n")
+
+    land("a")
+    return land
+
+
+@pytest.mark.parametrize("kind", ["delta", "iceberg", "parquet"])
+@pytest.mark.parametrize("mask", ["redact", "hash", "encrypt", "partial", "nullify"])
+@pytest.mark.parametrize("tells", [True, False], ids=["commits tell", "from before"])
+def test_a_mask_that_is_added_stops_the_run_until_what_is_stored_is_masked(
+    people: Any, duckdb_engine: Any, monkeypatch: pytest.MonkeyPatch, kind: str, mask: str, tells: bool
+) -> None:
+    write(None, kind=kind)
+    with monkeypatch.context() as before:
+        if not tells:
+            before.setattr(sequence, "remembered", lambda contract, keys: None)
+            before.setattr(sequence, "MASKS", "nothing")
+        run(duckdb_engine)
+    write(mask, kind=kind)
+    people("b")
+    with pytest.raises(UsageError, match="lakelogic remask") as refused:
+        run(duckdb_engine)
+    assert CANARY not in str(refused.value)
+    done = remask("people.yaml")
+    assert (done.rows, done.quarantined, done.columns) == (2, 1, ("email",))
+    quarantined = load("delta").preview("lakelogic_warehouse/shop/quarantine/silver_people", 99)
+    for shown in (str(load(kind).preview(TARGET, 99).to_pylist()), str(quarantined.to_pylist())):
+        assert CANARY not in shown
+    run(duckdb_engine)
+    assert len(stored(kind)) == 2
+
+
+def test_masking_the_key_of_a_merge_inserts_nobody_again(people: Any, duckdb_engine: Any) -> None:
+    write(None, key="email")
+    run(duckdb_engine)
+    write("hash", key="email")
+    people("b")
+    with pytest.raises(UsageError, match="was written in clear"):
+        run(duckdb_engine)
+    remask("people.yaml")
+    run(duckdb_engine)
+    assert len(stored()) == 2
+    assert all(len(one) == 64 for one in stored())
+
+
+def test_another_salt_is_refused_and_the_same_one_goes_on(
+    people: Any, duckdb_engine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("hash", key="email")
+    run(duckdb_engine)
+    people("b")
+    run(duckdb_engine)
+    people("c")
+    monkeypatch.setenv("LAKELOGIC_PII_SALT", SALTS[1])
+    with pytest.raises(UsageError, match="another salt"):
+        run(duckdb_engine)
+    assert len(stored()) == 2
+
+
+def test_a_rotated_key_of_a_merge_key_is_refused_and_masked_anew(
+    people: Any, duckdb_engine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("encrypt_deterministic", key="email")
+    run(duckdb_engine)
+    before = stored()
+    people("b")
+    monkeypatch.setenv("LAKELOGIC_PII_KEY", f"{KEYS[1]},{KEYS[0]}")
+    with pytest.raises(UsageError, match="another key"):
+        run(duckdb_engine)
+    remask("people.yaml")
+    assert not set(before) & set(stored())
+    run(duckdb_engine)
+    assert len(stored()) == 2
+
+
+def test_a_key_rotates_freely_where_nonces_are_random(
+    people: Any, duckdb_engine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("encrypt")
+    run(duckdb_engine)
+    people("b")
+    monkeypatch.setenv("LAKELOGIC_PII_KEY", f"{KEYS[1]},{KEYS[0]}")
+    assert run(duckdb_engine).status == "succeeded"
+    assert len(stored()) == 2
+
+
+def test_the_command_tells_what_it_did(people: Any, duckdb_engine: Any) -> None:
+    from click.testing import CliRunner
+
+    from lakelogic.cli.tables import remask as command
+
+    write(None)
+    run(duckdb_engine)
+    write("redact")
+    done = CliRunner().invoke(command, ["people.yaml"])
+    assert done.exit_code == 0, done.output
+    assert "shop.silver.people: 2 rows" in done.output
+    assert "Masked anew: email" in done.output
+
+
+def test_bad_rows_from_before_a_mask_are_not_shown(people: Callable[[str], None], duckdb_engine: Any) -> None:
+    write(None)
+    run(duckdb_engine)
+    [row] = list_rows(Request("people.yaml")).rows
+    write("hash")
+    for act in (
+        lambda: show_rows(Request("people.yaml")),
+        lambda: export_rows(Request("people.yaml"), "bad.csv"),
+        lambda: explain_row(row["row_id"], Request("people.yaml"), "duckdb"),
+        lambda: explain_row(row["row_id"], None, "duckdb"),
+    ):
+        with pytest.raises(UsageError, match="Nothing is shown") as refused:
+            act()
+        assert CANARY not in str(refused.value)
+    assert not Path("bad.csv").exists()
+    remask("people.yaml")
+    [shown] = show_rows(Request("people.yaml")).rows
+    assert CANARY not in str(shown)
+    assert len(shown["email"]) == 64

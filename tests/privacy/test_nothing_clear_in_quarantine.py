@@ -1,0 +1,64 @@
+"""What a contract hides stands nowhere in clear: not beside the masked field, not in folders, files or logs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakelogic import DataProcessor
+from lakelogic.errors import UsageError
+
+CANARY = "Quetzal.Canary@example.org"
+KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+
+
+def contract(**parts: Any) -> dict[str, Any]:
+    base: dict[str, Any] = {
+        "dataset": "people",
+        "source": {"path": "in/*.csv"},
+        "model": {
+            "fields": [
+                {"name": "id", "type": "int", "required": True},
+                {"name": "born", "type": "date"},
+                {"name": "email", "pii": True, "masking": "redact"},
+            ]
+        },
+        "transformations": [{"sql": "SELECT id, born, lower(raw_mail) AS email FROM source"}],
+        "materialization": {"strategy": "append", "target_path": "shop.silver.people"},
+    }
+    return {**base, **parts}
+
+
+def land(text: str, name: str = "in/a.csv") -> None:
+    Path(name).parent.mkdir(parents=True, exist_ok=True)
+    Path(name).write_text(text)
+
+
+def rows_of(frame: Any) -> list[dict[str, Any]]:
+    if hasattr(frame, "collect") and hasattr(frame, "sparkSession"):
+        return [row.asDict() for row in frame.collect()]
+    table = frame.to_arrow() if hasattr(frame, "to_arrow") else frame.arrow() if hasattr(frame, "arrow") else frame
+    return list((table.read_all() if hasattr(table, "read_all") else table).to_pylist())
+
+
+def test_the_landed_column_beside_a_masked_field_is_hidden_everywhere(
+    engine: Any, workspace: Path, leaks: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAKELOGIC_PII_KEY", KEY)
+    land(f"id,born,raw_mail\n1,2000-01-01,{CANARY}\nx,2000-01-01,{CANARY}\n2,never,{CANARY}\n")
+    result = DataProcessor(contract(), engine).run()
+    assert (result.counts.good, result.counts.quarantined) == (1, 2)
+    assert {row["raw_mail"] for row in rows_of(result.bad)} == {"***"}
+    assert leaks("quetzal") == []
+
+
+def test_a_masked_value_in_the_name_of_a_folder_is_refused_before_anything_is_written(
+    duckdb_engine: Any, workspace: Path, leaks: Callable[..., list[str]], caplog: pytest.LogCaptureFixture
+) -> None:
+    land("id,born\n1,2000-01-01\nx,2000-01-01\n", f"in/email={CANARY}/a.csv")
+    with pytest.raises(UsageError, match="names of folders") as refused:
+        DataProcessor(contract(source={"path": "in", "format": "csv"}, transformations=[]), duckdb_engine).run()
+    assert leaks("quetzal", besides=f"{refused.value} {caplog.text}") == []
