@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import runpy
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,12 @@ import pytest
 ROOT = Path(__file__).parents[1]
 KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 ENGINES = ("duckdb", "polars", "spark")
+LOOPBACK = str(ROOT / "tests" / "loopback")
+
+if LOOPBACK not in os.environ.get("PYTHONPATH", "").split(os.pathsep):
+    # Here at once, and in all Python processes that tests start; workers of a test run have it from their start.
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (LOOPBACK, os.environ.get("PYTHONPATH"))))
+    runpy.run_path(str(ROOT / "tests" / "loopback" / "sitecustomize.py"))
 
 
 def pytest_sessionfinish() -> None:
