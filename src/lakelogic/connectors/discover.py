@@ -126,7 +126,24 @@ def _wider(one: Type, other: Type) -> Type | None:
         scale = max(one.scale, other.scale)
         whole_digits = max(_digits(one), _digits(other))
         return decimal(whole_digits + scale, scale) if whole_digits + scale <= 38 else None
-    return None
+    return _wider_nested(one, other) if one.is_nested and one.kind == other.kind else None
+
+
+def _wider_nested(one: Type, other: Type) -> Type | None:
+    """Part by part; a struct has the fields of both, and a value that lacks one has NULL there."""
+    fields: list[tuple[str, Type]] = []
+    for name, kind in one.fields:
+        known = other.field(name)
+        wider = kind if known is None else _wider(kind, known[1])
+        if wider is None:
+            return None
+        fields.append((name, wider))
+    fields += [(name, kind) for name, kind in other.fields if one.field(name) is None]
+    key = None if one.key is None or other.key is None else _wider(one.key, other.key)
+    element = None if one.element is None or other.element is None else _wider(one.element, other.element)
+    if (one.key is not None and key is None) or (one.element is not None and element is None):
+        return None
+    return Type(one.kind, key=key, element=element, fields=tuple(fields))
 
 
 def _digits(kind: Type) -> int:

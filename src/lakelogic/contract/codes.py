@@ -28,6 +28,7 @@ BAD_BOUNDS = "LL-C124"
 BAD_FORMAT = "LL-C125"
 NO_EFFECT = "LL-C126"
 NO_KEY = "LL-C127"
+ERASES = "LL-C129"
 UNKNOWN_LINK = "LL-C128"
 UNKNOWN_ENVIRONMENT = "LL-C130"
 NO_ENVIRONMENTS = "LL-C131"
@@ -83,6 +84,7 @@ MEANINGS: dict[str, str] = {
     NO_EFFECT: "A setting that has no effect as the contract stands.",
     NO_KEY: "A strategy that needs a primary key.",
     UNKNOWN_LINK: "A reference to a link that is not declared.",
+    ERASES: "Settings by which every run erases the rows of those before it.",
     UNKNOWN_ENVIRONMENT: "An environment that the contract does not have.",
     NO_ENVIRONMENTS: "An environment was chosen, and the contract has none.",
     BAD_SET_PATH: "An override whose path leads nowhere.",

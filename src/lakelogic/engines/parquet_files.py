@@ -168,8 +168,18 @@ def landed(values: Any, wanted: pa.DataType) -> Any:
     if pa.types.is_list(kind) and pa.types.is_list(wanted):
         inner = landed(values.values, wanted.value_type)
         return pa.ListArray.from_arrays(values.offsets, inner, mask=values.is_null() if values.null_count else None)
+    if pa.types.is_map(kind) and pa.types.is_map(wanted):
+        keys, items = landed(values.keys, wanted.key_type), landed(values.items, wanted.item_type)
+        mask = values.is_null() if values.null_count else None
+        return pa.MapArray.from_arrays(values.offsets, keys, items, mask=mask)
     if pa.types.is_struct(kind) and pa.types.is_struct(wanted):
-        parts = [landed(values.field(at), wanted.field(at).type) for at in range(wanted.num_fields)]
+        places = {kind.field(at).name.lower(): at for at in range(kind.num_fields)}
+        parts = [
+            landed(values.field(places[part.name.lower()]), part.type)
+            if part.name.lower() in places
+            else pa.nulls(len(values), part.type)
+            for part in wanted
+        ]
         mask = values.is_null() if values.null_count else None
         return pa.StructArray.from_arrays(parts, fields=list(wanted), mask=mask)
     return values.cast(wanted)

@@ -8,8 +8,8 @@ from difflib import get_close_matches
 from typing import Any, Literal
 
 from lakelogic.contract.materialization import Evolution, Strategy
-from lakelogic.sql.coerce import as_decimal
-from lakelogic.sql.types import INTEGER_BITS, Type
+from lakelogic.plan.growth import added_fields, only_adds_fields, widens
+from lakelogic.sql.types import Type
 
 OURS = "_lakelogic_"  # stamps come and go with settings of the contract; no policy is about them
 
@@ -26,6 +26,20 @@ class Changed:
     def is_wider(self) -> bool:
         """Whether every stored value is a value of the new type too."""
         return widens(self.old, self.new)
+
+    @property
+    def only_adds_fields(self) -> bool:
+        """Whether structs have gained fields, and nothing else is different."""
+        return only_adds_fields(self.old, self.new)
+
+    @property
+    def difference(self) -> tuple[str, ...]:
+        """What is different, in words; fields inside structs are called by their paths."""
+        if self.only_adds_fields:
+            return tuple(f"`{path}` ({kind}) is new" for path, kind in added_fields(self.old, self.new, self.name))
+        if only_adds_fields(self.new, self.old):
+            return tuple(f"`{path}` ({kind}) is gone" for path, kind in added_fields(self.new, self.old, self.name))
+        return (f"`{self.name}` is {self.old} there and {self.new} in the contract",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,19 +115,6 @@ def changes(declared: Mapping[str, Type], stored: Mapping[str, Type]) -> Changes
     )
 
 
-def widens(old: Type, new: Type) -> bool:
-    """Whether a type holds every value of another exactly: bigger integers, double for float, longer decimals."""
-    if old.is_integer and new.is_integer:
-        return INTEGER_BITS[new.kind] > INTEGER_BITS[old.kind]
-    if new.kind == "double":
-        return old.kind == "float" or (old.is_integer and old.kind != "bigint")
-    if new.kind == "decimal" and (old.is_integer or old.kind == "decimal"):
-        narrow = as_decimal(old)
-        whole_digits = new.precision - new.scale >= narrow.precision - narrow.scale
-        return whole_digits and new.scale >= narrow.scale
-    return False
-
-
 Action = Literal["keep", "widen", "replace"]
 
 
@@ -139,17 +140,25 @@ def decide(policy: Evolution, strategy: Strategy, found: Changes, *, required: S
             f"`{name}` is new and required, and rows that are there have none" for name in added if name in required
         ]
     for change in found.changed:
-        told = f"`{change.name}` is {change.old} there and {change.new} in the contract"
-        if policy in ("strict", "append", "merge"):
-            refused.append(told)
-        elif policy == "compatible":
-            refused += [] if change.is_wider else [told]
-        elif not change.is_wider and not rewrites:
-            refused.append(told)
+        if not _may_change(policy, change, rewrites=rewrites):
+            refused += change.difference
     if refused:
         return Decision(refused=tuple(refused))
     if policy == "overwrite" and rewrites:
         return Decision("replace")
     if not found.changed:
         return Decision()
-    return Decision("replace" if rewrites else "widen")
+    # To replace the columns would take away those that a policy keeps.
+    keeps = policy in ("append", "merge", "compatible") and bool(missing)
+    return Decision("replace" if rewrites and not keeps else "widen")
+
+
+def _may_change(policy: Evolution, change: Changed, *, rewrites: bool) -> bool:
+    """Whether a policy lets the type of a column change like this; a new field of a struct is like a new column."""
+    if policy == "strict":
+        return False
+    if change.only_adds_fields:
+        return True
+    if policy in ("append", "merge"):
+        return False
+    return change.is_wider or (rewrites and policy != "compatible")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from lakelogic import names
-from lakelogic.plan.evolve import widens
+from lakelogic.plan.growth import fitted
 from lakelogic.plan.nodes import Assignment, Published
 from lakelogic.plan.publish import BAD_PREFIX, Columns
 from lakelogic.sql.expressions import convert
@@ -17,7 +17,8 @@ def as_stored(made: Columns, stored: Mapping[str, Type | None]) -> Columns:
     """The staged columns, masks and projections, called and typed as in the table.
 
     A name that comes in another case is the same column. A type of `stored` that holds every value of the published one
-    takes its place; None leaves the type as it is, for the policy to judge.
+    takes its place, and a struct keeps the fields that it has there; None leaves the type as it is, for the policy to
+    judge.
     """
     known = {name.lower(): name for name in stored}
 
@@ -26,12 +27,12 @@ def as_stored(made: Columns, stored: Mapping[str, Type | None]) -> Columns:
         own = name.removeprefix(prefix)
         return prefix + known.get(own.lower(), own)
 
-    def fitted(column: Published) -> Published:
+    def fitting(column: Published) -> Published:
         name = spelled(column.name)
         wide = stored.get(name) if column.on_good else None
-        return replace(column, name=name, type=wide if wide and widens(column.type, wide) else column.type)
+        return replace(column, name=name, type=fitted(column.type, wide) if wide else column.type)
 
-    columns = tuple(fitted(column) for column in made.columns)
+    columns = tuple(fitting(column) for column in made.columns)
     if columns == made.columns:
         return made
     types = {column.name: column.type for column in columns}

@@ -344,8 +344,15 @@ def stored_names(
     state = tables_of(settings.format, engine).state(where.target_location)
     if state is None:
         return {}
-    open_ = not replaces and contract.schema_policy.evolution != "strict"
-    return {field.name: from_arrow(field.type) if open_ else None for field in state.schema}
+    policy = contract.schema_policy.evolution
+    stored = {field.name: from_arrow(field.type) for field in state.schema}
+    if policy == "strict":
+        return dict.fromkeys(stored)
+    if not replaces:
+        return {**stored}
+    # Fields of structs that are gone stay there like columns that are gone.
+    keeps = policy in ("append", "merge", "compatible")
+    return {name: kind if keeps and kind.is_nested else None for name, kind in stored.items()}
 
 
 def good_schema(plan: Plan) -> pa.Schema:

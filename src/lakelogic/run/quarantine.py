@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,13 +13,14 @@ import pyarrow as pa
 
 from lakelogic import names
 from lakelogic.engines.base import DataFile
+from lakelogic.plan import growth
 from lakelogic.plan.nodes import Plan, Published, Reason, RowWise
 from lakelogic.plan.publish import BAD_PREFIX
 from lakelogic.privacy.keys import Keys
 from lakelogic.run.identities import FEW, Identities, Landed, row_id, staged_rows, texts
 from lakelogic.run.queue import ROWS_TOGETHER
 from lakelogic.sql.arrays import Constant, flags, integers, lists, strings, whole_numbers
-from lakelogic.sql.types import to_arrow
+from lakelogic.sql.types import STRING, from_arrow, to_arrow
 from lakelogic.storage import fresh, parquet
 from lakelogic.tables.base import StagedFile
 
@@ -57,7 +59,8 @@ def quarantine_schema(plan: Plan, stored: pa.Schema | None = None) -> pa.Schema:
     """The columns of the quarantine table for this plan, in the order in which people read them.
 
     The quarantine never refuses a row for its schema: a column that the table spells in another case goes into that
-    one, and a column that it keeps in another type goes, as text, into a column beside it.
+    one, one whose type has grown makes the table's grow, and a column that it keeps in a type that does not go together
+    with the new one goes, as text, into a column beside it.
     """
     schema = _schema(plan)
     if stored is None:
@@ -66,10 +69,12 @@ def quarantine_schema(plan: Plan, stored: pa.Schema | None = None) -> pa.Schema:
     fitting: list[pa.Field] = []
     for field_ in schema:
         known = kept.get(field_.name.lower(), field_)
-        if known.type != field_.type:
+        together = growth.union(from_arrow(known.type), from_arrow(field_.type))
+        if together is None:
             beside = field_.name + AS_TEXT
             known = kept.get(beside.lower(), pa.field(beside, pa.string()))
-        fitting.append(pa.field(known.name, known.type))
+            together = STRING
+        fitting.append(pa.field(known.name, to_arrow(together)))
     return pa.schema(fitting)
 
 
@@ -285,9 +290,27 @@ class _Rows:
             name = name.removesuffix(AS_TEXT) if name not in here else name
             staged = given[here[(BAD_PREFIX + name if BAD_PREFIX + name in here else name)]]
             if wanted.name.lower() != name:
-                staged = strings([None if value is None else str(value) for value in staged.to_pylist()])
+                staged = strings([_as_text(value) for value in staged.to_pylist()])
             arrays.append(parquet.typed(staged, wanted.type))
         return arrays
+
+
+def _as_text(value: Any) -> str | None:
+    """A value in a column beside the one that it does not fit into; nested values are their JSON."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict | list):
+        return json.dumps(_as_document(value), ensure_ascii=False, separators=(",", ":"), default=str)
+    return None if value is None else str(value)
+
+
+def _as_document(value: Any) -> Any:
+    """A nested value with maps as objects: Arrow gives them as pairs."""
+    if isinstance(value, dict):
+        return {name: _as_document(part) for name, part in value.items()}
+    if isinstance(value, list) and value and all(isinstance(part, tuple) for part in value):
+        return {str(name): _as_document(part) for name, part in value}
+    return [_as_document(part) for part in value] if isinstance(value, list) else value
 
 
 def _combinations(columns: Sequence[pa.Array]) -> tuple[list[tuple[Any, ...]], pa.Array]:

@@ -16,8 +16,10 @@ import pyarrow.parquet as pq
 from lakelogic import names
 from lakelogic.contract.document import Contract
 from lakelogic.errors import CommitConflict
+from lakelogic.plan import growth
 from lakelogic.run import folding
 from lakelogic.sql.arrays import flags
+from lakelogic.sql.types import from_arrow, to_arrow
 from lakelogic.storage import fresh, parquet
 from lakelogic.tables.base import CommitInfo, Committed, StagedFile, TableFormat, TableState
 
@@ -212,15 +214,17 @@ class Queue:
                     return None, 0
                 assert schema is not None
                 return self.tables.append(self.location, added, schema, info), 0
-            whole = _united(_united(_united(state.schema, schema or pa.schema([])), SETTLED), folding.SEEN)
             folder = f"{place}/{fresh.name()}"
-            rewritten = self._rewritten(state, folder, meant, edit, whole, looks_at, only, besides)
             try:
+                state = self._widened(state, schema, info)
+                whole = _united(_united(_united(state.schema, schema or pa.schema([])), SETTLED), folding.SEEN)
+                rewritten = self._rewritten(state, folder, meant, edit, whole, looks_at, only, besides)
                 if not rewritten.removed:
                     if not added:
                         return None, 0
                     assert schema is not None
-                    return self.tables.append(self.location, added, schema, info), 0
+                    files, fitting = _fitting(added, schema, whole, folder)
+                    return self.tables.append(self.location, files, fitting, info), 0
                 self.tables.check(self.location, removes=True)
                 if added:
                     beside = parquet.reader([file.path for file in added], whole).read_all()
@@ -240,6 +244,24 @@ class Queue:
             return done, rewritten.rows
         assert conflict is not None
         raise conflict
+
+    def _widened(self, state: TableState, schema: pa.Schema | None, info: CommitInfo) -> TableState:
+        """The table with types that hold the values of new rows too; a commit that it has seen changes nothing."""
+        if schema is None or state.transactions.get(info.app_id, 0) >= info.n:
+            return state
+        there = {one.name: from_arrow(one.type) for one in state.schema}
+        wider = {
+            one.name: to_arrow(held)
+            for one in schema
+            if (kind := there.get(one.name)) is not None
+            and (held := growth.union(kind, from_arrow(one.type))) not in (None, kind)
+        }
+        if not wider:
+            return state
+        self.tables.widen(self.location, wider, {"lakelogic": f"wider types for batch {info.metadata.get('batch_id')}"})
+        found = self.state()
+        assert found is not None
+        return found
 
     def _rewritten(
         self,
@@ -305,6 +327,19 @@ def _bounds(path: str, column: str) -> tuple[tuple[str, str] | None, ...]:
                 known = leaf.statistics
                 found.append((known.min, known.max) if known is not None and known.has_min_max else None)
     return tuple(found)
+
+
+def _fitting(
+    added: Sequence[StagedFile], schema: pa.Schema, whole: pa.Schema, folder: str
+) -> tuple[Sequence[StagedFile], pa.Schema]:
+    """Staged files in the types of the table, which somebody may have given wider ones since they were staged."""
+    kinds = {one.name: one.type for one in whole}
+    fitting = pa.schema([pa.field(one.name, kinds[one.name]) for one in schema])
+    if fitting == schema or not added:
+        return added, schema
+    again = _Rewritten()
+    again.put(parquet.reader([file.path for file in added], fitting).read_all(), Path(folder) / "added.parquet")
+    return again.files, fitting
 
 
 def _united(kept: pa.Schema, new: pa.Schema) -> pa.Schema:

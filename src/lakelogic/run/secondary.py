@@ -15,11 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lakelogic.errors import TableError
+from lakelogic.plan import growth
 from lakelogic.run.places import Other
 from lakelogic.run.progress import Progress, elsewhere
 from lakelogic.sql.types import from_arrow, parse_type, to_arrow
 from lakelogic.storage import fresh
-from lakelogic.tables.base import CommitInfo, StagedFile, TableState
+from lakelogic.tables.base import CommitInfo, StagedFile, TableFormat, TableState
 from lakelogic.tables.registry import load as load_tables
 
 FACTS = "secondary"
@@ -64,6 +65,7 @@ def publish(
         if _seen(state, progress, other) >= n:
             continue
         files = _brought(told["staged"], other)
+        _grow(tables, other, state, schema)
         info = CommitInfo(elsewhere(progress, other.location), n, metadata)
         if other.strategy == "overwrite":
             tables.overwrite(other.location, files, schema, info)
@@ -71,6 +73,18 @@ def publish(
             tables.append(other.location, files, schema, info)
         given.append(other.name)
     return given
+
+
+def _grow(tables: TableFormat, other: Other, state: TableState | None, schema: pa.Schema) -> None:
+    """Types that have grown in the first target grow here too."""
+    there = {one.name: from_arrow(one.type) for one in state.schema} if state is not None else {}
+    wider = {
+        one.name: one.type
+        for one in schema
+        if one.name in there and growth.widens(there[one.name], from_arrow(one.type))
+    }
+    if wider:
+        tables.widen(other.location, wider, {"lakelogic": f"wider types for {other.name}"})
 
 
 def _brought(staging: str, other: Other) -> list[StagedFile]:

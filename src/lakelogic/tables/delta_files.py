@@ -45,7 +45,7 @@ def _delta_file(root: str, footer: Footer, schema: pa.Schema, partition: Mapping
         raise TableError(
             "A Delta table cannot keep an empty text as the value of a partition: readers take it for NULL.",
             where=root,
-            hint="Make it NULL or a word with a step, or use format: iceberg or parquet.",
+            hint="Say partition_by in the contract, and such rows go to quarantine; or make it a word with a step.",
         )
     nulls = null_counts(footer.metadata, schema)
     held = pa.schema([column for column in schema if column.name not in partition])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date
+from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
 
@@ -15,6 +16,7 @@ from lakelogic.tables.base import Layout, StagedFile
 
 # What folders and other engines call a partition without a value.
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+_LONGEST_NAME = 255  # bytes that file systems let a name have
 _KINDS = ("string", "boolean", "tinyint", "smallint", "int", "bigint", "date")
 
 
@@ -79,9 +81,16 @@ def value_of(text: str | None, kind: pa.DataType) -> Any:
 
 
 def folders(partition: Mapping[str, Any], partition_by: Sequence[str]) -> str:
-    """`day=2026-01-31/country=NL`; nothing for a table without partitions."""
+    """`day=2026-01-31/country=NL`; nothing for a table without partitions.
+
+    Where a value is too long for a name, the folder is called by a digest and tells no value: a shortened one would be
+    taken for the value by readers who go by folders, while the files hold it in full.
+    """
     parts = []
     for name in partition_by:
         text = text_of(partition[name])
         parts.append(f"{quote(name, safe='')}={NO_VALUE if text is None else quote(text, safe=' :+@,-')}")
-    return "/".join(parts)
+    place = "/".join(parts)
+    if any(len(part) > _LONGEST_NAME for part in parts):
+        return f"long-{sha256(place.encode()).hexdigest()[:32]}"
+    return place

@@ -43,7 +43,20 @@ def flags(state: State, contract: Contract) -> list[Flag]:
             failed = both(present(value), call("is_null", convert(value, TIMESTAMP)))
             told = f"Type mismatch: {name} cannot be cast to timestamp"
             found.append(Flag(failed, told, "schema", f"{name}_type"))
-    return found + _milestones(state, strategy)
+    return [*found, *_milestones(state, strategy), *_partitions(state, contract)]
+
+
+def _partitions(state: State, contract: Contract) -> list[Flag]:
+    """An empty text names no partition: logs and folders of tables have no word for it but the one for NULL."""
+    found: list[Flag] = []
+    for written in contract.materialization.partition_by:
+        name = state.spelled(written)
+        if name is None or name.lower() in state.masked or not state.scope[name].type.is_text:
+            continue
+        told = f"Rule failed: {name}_partition (an empty text cannot name a partition: readers take it for NULL)"
+        failed = holds(call("eq", state.scope[name], text("")))
+        found.append(Flag(failed, told, "validity", f"{name}_partition"))
+    return found
 
 
 def _milestones(state: State, strategy: Strategy) -> list[Flag]:

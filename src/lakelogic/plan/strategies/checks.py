@@ -27,6 +27,22 @@ def check(contract: Contract, trouble: Trouble) -> None:
     for problems in (_key, _changes, _everything_again, _deletions, _history, _facts, _marks, _members):
         for code, message, path, hint in problems(contract, strategy):
             trouble.add(code, message, path, hint)
+    _warn_of_newest_only(contract, trouble)
+
+
+def _warn_of_newest_only(contract: Contract, trouble: Trouble) -> None:
+    """Files that each are everything there is can be meant; then `overwrite_scope: table` says so."""
+    settings, source = contract.materialization, contract.source
+    if settings.strategy != "overwrite" or source.load_mode != "incremental" or settings.fact is not None:
+        return
+    if settings.overwrite_scope is None and settings.target_path is not None:
+        message = "The table is replaced by every run, and a run reads only new files: rows of older files are erased."
+        hint = (
+            "Leave `load_mode` out to read everything; or keep older rows with `strategy: append`, with `merge` and a "
+            "`primary_key`, or with `partition_by` and `overwrite_scope: partitions`; or write "
+            "`overwrite_scope: table` where the newest files are all there is."
+        )
+        trouble.add(codes.ERASES, message, "materialization.strategy", hint, warning=True)
 
 
 def check_columns(state: State, contract: Contract, good: Mapping[str, Expression]) -> None:
