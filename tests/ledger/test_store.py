@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from lakelogic.errors import UsageError
+from lakelogic.ledger import input_files
 from lakelogic.ledger.records import InputFile, Intent, RunRecord
 from lakelogic.ledger.store import Ledger, open_ledger
 
@@ -167,16 +168,19 @@ def test_many_files_and_files_whose_names_are_not_text_are_remembered_exactly(le
     assert ledger.seen(DATASET) == {(file.path, file.size, file.mtime_ns) for file in files}
 
 
-@pytest.mark.parametrize("step", ["_put_run", "_put_inputs", "_close_intents"])
-def test_finish_is_all_or_nothing(ledger, a_run, monkeypatch, step):
+@pytest.mark.parametrize(
+    ("part", "step"),
+    [(Ledger, "_put_run"), (input_files, "forget"), (input_files, "put"), (Ledger, "_close_intents")],
+)
+def test_finish_is_all_or_nothing(ledger, a_run, monkeypatch, part, step):
     ledger.begin(intent())
-    original = getattr(Ledger, step)
+    original = getattr(part, step)
 
     def does_its_part_and_then_fails(*arguments):
         original(*arguments)
         raise OSError("the lights went out")
 
-    monkeypatch.setattr(Ledger, step, staticmethod(does_its_part_and_then_fails))
+    monkeypatch.setattr(part, step, staticmethod(does_its_part_and_then_fails))
     with pytest.raises(OSError, match="lights"):
         ledger.finish(a_run(), FILES, "batch-1")
     monkeypatch.undo()
@@ -253,3 +257,24 @@ def test_a_run_that_published_stays_published_when_only_the_answer_was_lost(ledg
     ledger.finish(done, (), "b1")
     ledger.record(replace(done, batch_id="b1", status="failed", error_message="the answer was lost"))
     assert ledger.run(done.run_id).status == "succeeded"
+
+
+def test_names_that_stand_for_no_row_are_forgotten(ledger, a_run):
+    def learn(path, same_as):
+        ledger.learn(DATASET, [InputFile(path, 1, 1, "x", "batch-1", same_as)])
+
+    def known():
+        return {path: file.same_as for path, file in ledger.inputs(DATASET).items()}
+
+    ledger.finish(a_run(), [InputFile("a", 1, 1, "x"), InputFile("k", 2, 2)], "batch-1", DATASET)
+    learn("b", "a")
+    learn("c", "a")  # the last name counts
+    assert known() == {"a": None, "c": "a", "k": None}
+    assert len(ledger.seen(DATASET)) == 2
+    ledger.finish(a_run("run-2"), [InputFile("c", 3, 3)], "batch-2", DATASET, replaced={"a"})
+    assert known() == {"c": None, "k": None}
+    learn("d", "c")
+    ledger.finish(a_run("run-3"), [InputFile("c", 4, 4)], "batch-3", DATASET)  # another file under the name
+    assert known() == {"c": None, "k": None}
+    ledger.finish(a_run("run-4"), [InputFile("z", 5, 5)], "batch-4", DATASET, replaced=None)
+    assert known() == {"z": None}

@@ -148,7 +148,9 @@ class Source(Section):
         False, description="Tables of ours: read rows that are marked as deleted too, with the column that marks them."
     )
     empty_behavior: Literal["skip", "fail"] = Key("skip", description="What no input means.")
-    identity: Literal["mtime", "content"] = Key("mtime", description="What makes a file a changed file.")
+    identity: Literal["mtime", "content"] = Key(
+        "mtime", description="What tells that a file was read: content with its place or time, or content alone."
+    )
     flatten_nested: Flag = Key(False, description="Make columns of nested values.")
     partition: Partition | None = Key(None, description="Dated folders.")
     partition_filters: dict[str, Free] = Key({}, description="Folder column: value or values.")

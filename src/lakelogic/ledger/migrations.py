@@ -209,6 +209,11 @@ MIGRATIONS: tuple[Migration, ...] = (
             "ALTER TABLE sequences ADD COLUMN head TEXT",
         ),
     ),
+    Migration(
+        12,
+        "files that are called otherwise than when they were read",
+        ("ALTER TABLE inputs ADD COLUMN same_as TEXT",),
+    ),
 )
 
 NEWEST = MIGRATIONS[-1].number

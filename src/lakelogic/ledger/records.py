@@ -139,9 +139,10 @@ class Intent:
 class InputFile:
     """A file as it was read: another size or modification time (nanoseconds) makes it another input.
 
-    `content` is a digest of what it held, where the contract compares that. A table is remembered in the same way, by
-    its place: `content` is `table:` and its own id, `size` the version up to which it was read. A `size` of -1 says
-    that only some of the rows were read.
+    `content` is a digest of what it held, where it is known. A table is remembered in the same way, by its place:
+    `content` is `table:` and its own id, `size` the version up to which it was read. A `size` of -1 says that only some
+    of the rows were read. `same_as` is the name under which it was read, where it is called otherwise by now: its rows
+    carry that name.
     """
 
     path: str
@@ -149,6 +150,7 @@ class InputFile:
     mtime_ns: int
     content: str | None = None
     batch_id: str | None = None  # the batch that read it, as the ledger tells; not set by whoever records
+    same_as: str | None = None
 
     TABLE: ClassVar[str] = "table:"
 
@@ -161,6 +163,11 @@ class InputFile:
     def version(self) -> tuple[int, int]:
         """What tells two versions of a file apart, by its listing."""
         return self.size, self.mtime_ns
+
+    @property
+    def stamp(self) -> str:
+        """The name that rows of the file carry."""
+        return self.same_as or self.path
 
 
 @dataclass(frozen=True, slots=True)

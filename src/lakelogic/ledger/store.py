@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from lakelogic import clock
 from lakelogic.errors import Blocked, LedgerError, NotFound, UsageError
-from lakelogic.ledger import migrations
+from lakelogic.ledger import input_files, migrations
 from lakelogic.ledger.database import Connection, Database, MissingTable, open_database
 from lakelogic.ledger.records import (
     PUBLISHED,
@@ -192,9 +192,17 @@ class Ledger:
     # What a run did
 
     def finish(
-        self, record: RunRecord, inputs: Sequence[InputFile], batch_id: str, progress: str | None = None
+        self,
+        record: RunRecord,
+        inputs: Sequence[InputFile],
+        batch_id: str,
+        progress: str | None = None,
+        *,
+        replaced: Collection[str] | None = (),
     ) -> None:
         """The run, the files it read, its batch and the end of its intent: all or nothing.
+
+        `replaced` are files that the table holds no row of any more, None for all that are not among `inputs`.
 
         The run may be `gated`: then pass no inputs, so that they are read again. Telling it twice changes nothing.
         `progress` is the key under which the dataset's memory towards its target is kept, else the dataset's name.
@@ -205,7 +213,8 @@ class Ledger:
         at = clock.now()
         with self._database.write(f"dataset:{key}") as connection:
             self._put_run(connection, replace(record, batch_id=batch_id))
-            self._put_inputs(connection, key, inputs, batch_id, at)
+            input_files.forget(connection, key, inputs, replaced)
+            input_files.put(connection, key, inputs, batch_id, at)
             connection.run(
                 "DELETE FROM batches WHERE dataset = :dataset AND batch_id = :batch_id", dataset=key, batch_id=batch_id
             )
@@ -258,17 +267,23 @@ class Ledger:
 
     def seen(self, dataset: str) -> set[tuple[str, int, int]]:
         """The files that finished batches have read: path, size and modification time in nanoseconds."""
-        return {(file.path, file.size, file.mtime_ns) for file in self.inputs(dataset).values() if not file.is_table}
+        files = (file for file in self.inputs(dataset).values() if not file.is_table and file.same_as is None)
+        return {(file.path, file.size, file.mtime_ns) for file in files}
 
     def inputs(self, dataset: str) -> dict[str, InputFile]:
         """What finished batches have read, by path: of a file that was read several times, the last one."""
         with self._database.read() as connection:
             found = connection.rows(
-                "SELECT path, size, mtime_ns, content, batch_id FROM inputs WHERE dataset = :dataset "
+                "SELECT path, size, mtime_ns, content, batch_id, same_as FROM inputs WHERE dataset = :dataset "
                 "ORDER BY recorded_at",
                 dataset=dataset,
             )
         return {file["path"]: InputFile(**file) for file in found}
+
+    def learn(self, progress: str, files: Sequence[InputFile]) -> None:
+        """What a file that was read before is called now, or when it was written again as it was."""
+        with self._database.write(f"dataset:{progress}") as connection:
+            input_files.learn(connection, progress, files, clock.now())
 
     def batch_inputs(self, *names: str) -> dict[str, Any]:
         """What each finished batch was about to read when it began, by batch; under any of these names."""
@@ -511,18 +526,6 @@ class Ledger:
     def _put_run(connection: Connection, run: RunRecord) -> None:
         connection.run("DELETE FROM runs WHERE run_id = :run_id", run_id=run.run_id)
         connection.run(_insert("runs", *RUN_COLUMNS), **_values(run))
-
-    @staticmethod
-    def _put_inputs(
-        connection: Connection, dataset: str, inputs: Sequence[InputFile], batch_id: str, at: datetime
-    ) -> None:
-        files = [_values(file) | {"dataset": dataset} for file in dict.fromkeys(inputs)]
-        # A file may have been read before, as it is now or as it was: the newest batch counts.
-        connection.many("DELETE FROM inputs WHERE dataset = :dataset AND path = :path", files)
-        connection.many(
-            _insert("inputs", "dataset", "path", "size", "mtime_ns", "content", "batch_id", "recorded_at"),
-            [file | {"batch_id": batch_id, "recorded_at": at} for file in files],
-        )
 
     @staticmethod
     def _put_head(connection: Connection, progress: str, batch_id: str | None) -> None:

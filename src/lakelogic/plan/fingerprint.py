@@ -60,6 +60,24 @@ _FOR_READERS = frozenset(
 _RESOLVED = frozenset(
     {"dataset", "tier", "layer", "target_layer", "primary_key", "materialization.primary_key", "dialect"}
 )
+# What rows are made by; and, of the source, what only says where they are and which of them are read.
+_MAKES_ROWS = ("model", "transformations", "quality", "schema_policy", "lineage")
+_WHICH_ROWS = frozenset(
+    [
+        "type",
+        "path",
+        "pattern",
+        "load_mode",
+        "partition",
+        "partition_filters",
+        "watermark_strategy",
+        "watermark_field",
+        "lookback",
+        "from_date",
+        "to_date",
+        "post_ingestion",
+    ]
+)
 # Keys that hold SQL, wherever they stand.
 _SQL = frozenset({"sql", "generated", "aggregations", "key_expr", "filter", "reference_sql"})
 # Here a default that is written says more than one that is not.
@@ -78,6 +96,16 @@ def _meaning(loaded: Loaded) -> dict[str, Any]:
     kept = _section(contract, "", contract.dialect)
     kept["~"] = {"dataset": contract.dataset_name, "layer": contract.layer, "key": contract.key, "in": contract.dialect}
     return kept
+
+
+def making(loaded: Loaded) -> str:
+    """A short hash over how rows are made, wherever they are read from and however they meet their table."""
+    kept = _meaning(loaded)
+    source = {name: value for name, value in kept.get("source", {}).items() if name not in _WHICH_ROWS}
+    links = [
+        {name: value for name, value in link.items() if name not in ("path", "table")} for link in kept.get("links", ())
+    ]
+    return _hash({name: kept.get(name) for name in _MAKES_ROWS} | {"source": source, "links": links})
 
 
 def earlier(loaded: Loaded) -> tuple[str, ...]:

@@ -12,9 +12,9 @@ from typing import Any
 from lakelogic.plan.fingerprint import earlier, fingerprint
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.run.job import Run
+from lakelogic.run.tracked import AGAIN, DIGESTS, FORMER
 
 AFTER = "after"  # in the identity of a batch: the one on top of which it was made again
-AGAIN = "again"  # that it was asked for although nothing was new
 
 
 def by(run_: Run) -> str | None:
@@ -43,4 +43,6 @@ def by(run_: Run) -> str | None:
 
 def _plain(identity: dict[str, Any]) -> str:
     """What was read, whatever it was made on top of."""
-    return json.dumps({key: told for key, told in identity.items() if key not in (AFTER, AGAIN)}, sort_keys=True)
+    return json.dumps(
+        {key: told for key, told in identity.items() if key not in (AFTER, AGAIN, DIGESTS, FORMER)}, sort_keys=True
+    )

@@ -27,7 +27,7 @@ from lakelogic.run.progress import Progress, application, good_commits
 from lakelogic.run.publish import Batch, Done, publish
 from lakelogic.run.queue import facts_of
 from lakelogic.run.staged import Manifest
-from lakelogic.run.tracked import inputs_told
+from lakelogic.run.tracked import inputs_told, replaced_inputs
 from lakelogic.tables.base import TableFormat
 from lakelogic.tables.registry import load as load_tables
 
@@ -169,8 +169,10 @@ def _published(
     record = replace(batch.record, finished_at=clock.now(), target_version=good, quarantine_version=bad)
     if batch.approved is not None:
         record, reason = replace(record, status="succeeded"), approval(batch.approved)
-    inputs = inputs_told(batch.facts["input"])
-    job.ledger.finish(replace(record, reason=reason, account=account), inputs, batch.batch_id, batch.progress.key)
+    read = batch.facts["input"]
+    replaced = replaced_inputs(read, whole=bool(batch.facts.get("replaces")))
+    record = replace(record, reason=reason, account=account)
+    job.ledger.finish(record, inputs_told(read), batch.batch_id, batch.progress.key, replaced=replaced)
     faults.reach("after_ledger")
     if batch.approved is not None and (held := job.ledger.held(batch.run_id)) is not None:
         decide(job, held, "released", str(batch.approved["person"]), batch.approved["why"])

@@ -10,20 +10,50 @@ from lakelogic.plan.compile import compile_contract
 from lakelogic.plan.crossing import crossing
 from lakelogic.plan.nodes import Plan
 from lakelogic.plan.sources import INSTEAD, Sources
-from lakelogic.run import cuts, tables_read, tracked, window
+from lakelogic.run import cuts, renamed, tables_read, tracked, window
+from lakelogic.run.contents import remembered
 from lakelogic.run.formats import tables_of
 from lakelogic.run.job import Run
 from lakelogic.run.progress import good_commits
 from lakelogic.run.queue import facts_of
 from lakelogic.run.recover import Known
+from lakelogic.run.renamed import Listing
 from lakelogic.run.window import Slice
+from lakelogic.storage.local import source_root
+
+
+def recognise(run_: Run, source: Slice, known: Known) -> Known:
+    """What was read before by the names that files have now; what is found out about them is said and remembered."""
+    job, contract = run_.job, run_.job.loaded.contract
+    run_.digests.put(remembered(source.files, known.files))
+    is_asked = tracked.tracks(contract) or contract.source.load_mode != "full" or run_.cut is not None
+    by_content = contract.source.identity == "content"
+    if not source.files or not is_asked or not (known.files or by_content):
+        return known
+    listing = Listing(
+        source.files,
+        str(source_root(window.source_path(contract), job.catalog.base)),
+        run_.digests.of,
+        [field.name for field in contract.model.fields],
+        by_content,
+    )
+    found = renamed.recognise(listing, known.files)
+    renamed.refuse_alike(found, known.files, appends=tracked.tracks(contract))
+    if found.learned and job.ledger is not None:
+        job.ledger.learn(run_.progress.key, found.learned)
+    for line in renamed.notes(found):
+        run_.events.tell("note", line)
+    for line in renamed.warnings(found):
+        run_.events.tell("warning", line)
+    tables = {path: file for path, file in known.inputs.items() if file.is_table}
+    return replace(known, inputs={**tables, **found.known})
 
 
 def choose(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any]]:
     """What is read of a pinned source, and what makes the batch another one than its files tell."""
     contract, cut = run_.job.loaded.contract, run_.cut
     if source.files and contract.source.identity == "content":
-        source = replace(source, contents=tracked.content_of(source.files, known.files))
+        source = replace(source, contents={file.path: run_.digests.of(file.path) for file in source.files})
     if cut is not None and cut.by == "rows":
         return source, tracked.in_part(source, known.files) if source.files else {}
     if cut is not None and (cut.again or cut.column is not None):
@@ -31,14 +61,14 @@ def choose(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any
         if cut.column is not None or not source.files or not known.table_exists or not cuts.takes_back(contract):
             return source, {}
         told = f"the table has no column for days: rows of the {len(source.files)} files of {cut.days} are replaced"
-        files = Sources(tuple(file.path for file in source.files))
-        return source, _in_place(run_, tracked.Taken(source, files, told=(told,)))
+        names = {file.path for file in source.files} | {*tracked.named_otherwise(source.files, known.files).values()}
+        return source, _in_place(run_, tracked.Taken(source, Sources(tuple(sorted(names))), told=(told,)))
     if source.pinned.table is not None:
         return _table(run_, source, known) if _follows(run_) else (source, {})
     if not tracked.tracks(contract):
         if contract.source.load_mode == "full":
             return source, {}
-        found = tracked.news(source, known.files, by_content=contract.source.identity == "content")
+        found = tracked.news(source, known.files)
         return tracked.replace_files(source, found.files), {}
     return _append(run_, source, known)
 
@@ -54,7 +84,7 @@ def _append(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, An
     before = known.files
     if run_.cut is not None:
         before = {path: file for path, file in before.items() if path in {one.path for one in source.files}}
-    found = tracked.news(source, before, by_content=contract.source.identity == "content")
+    found = tracked.news(source, before)
     plan = _plan(run_, tracked.replace_files(source, found.files)) if before and where and found.files else None
     taken = tracked.take_files(contract, source, found, before, plan)
     if taken.source.files != found.files:

@@ -17,6 +17,7 @@ from lakelogic.plan.nodes import Read
 from lakelogic.plan.sources import Replaced, replaced_by
 from lakelogic.privacy.keys import Keys
 from lakelogic.run import gates, quarantine, window
+from lakelogic.run.contents import Digests
 from lakelogic.run.cuts import Asked, Cut, newest_day
 from lakelogic.run.events import Events, Sink
 from lakelogic.run.halting import NEVER, Halt
@@ -74,6 +75,7 @@ class Run:
     cut: Cut | None = None  # the part of the input that was asked for
     told: str | None = None  # what a window means for this contract
     looked: SourceColumns | None = None  # the columns of the slice, where somebody has looked already
+    digests: Digests = field(default_factory=Digests)  # what the files hold
     compared: int | None = None  # the last commit of the table that the ledger was compared with
 
     @property

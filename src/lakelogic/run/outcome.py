@@ -15,6 +15,7 @@ from lakelogic.errors import LakeLogicError, LedgerError
 from lakelogic.ledger.records import Held, RunRecord
 from lakelogic.plan.compile import compile_contract
 from lakelogic.plan.nodes import Plan
+from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.run import faults, levels
 from lakelogic.run.account import account
 from lakelogic.run.commit import Commit, good_schema
@@ -24,7 +25,7 @@ from lakelogic.run.job import Run, Settled
 from lakelogic.run.places import QUARANTINE_FORMAT
 from lakelogic.run.reconcile import Counts, quality_score
 from lakelogic.run.result import Result, Sides, as_report
-from lakelogic.run.tracked import inputs_told
+from lakelogic.run.tracked import inputs_told, replaced_inputs
 from lakelogic.sql.types import parse_type, to_arrow
 from lakelogic.tables.registry import load as load_tables
 from lakelogic.version import VERSION
@@ -170,7 +171,9 @@ def finish(run_: Run, settled: Settled, status: str, *, published: bool, commit:
     if job.ledger is not None and commit is not None:
         assert run_.batch_id is not None
         inputs = inputs_told(run_.identity) if published else ()
-        job.ledger.finish(record, inputs, run_.batch_id, run_.progress.key)
+        whole = strategy_of(contract).kind == "overwrite"
+        replaced = replaced_inputs(run_.identity, whole=whole) if published else ()
+        job.ledger.finish(record, inputs, run_.batch_id, run_.progress.key, replaced=replaced)
         faults.reach("after_ledger")
     run_.events.tell(
         "complete",

@@ -21,9 +21,10 @@ from lakelogic.run.formats import tables_of
 from lakelogic.run.places import QUARANTINE_FORMAT, Places
 from lakelogic.run.progress import Progress, application, good_commits
 from lakelogic.run.queue import Queue, Stamped, facts_of
+from lakelogic.run.renamed import moved_inputs
 from lakelogic.run.reread import let_go
 from lakelogic.run.secondary import publish
-from lakelogic.run.tracked import PART_OF, inputs_told
+from lakelogic.run.tracked import PART_OF, inputs_told, replaced_inputs
 from lakelogic.tables.base import TableFormat
 from lakelogic.tables.kinds import refuse_other_kinds
 from lakelogic.tables.registry import load as load_tables
@@ -196,7 +197,8 @@ def _record(job: Any, where: Places, progress: Progress, commit: Mapping[str, st
     contract = job.loaded.contract
     facts = json.loads(commit.get("facts", "{}"))
     counts = facts.get("counts", {})
-    inputs = inputs_told(facts.get("input") or {})
+    read = facts.get("input") or {}
+    inputs, replaced = inputs_told(read), replaced_inputs(read, whole=bool(facts.get("replaces")))
     now = clock.now()
     began = datetime.fromisoformat(str(facts[AT])) if facts.get(AT) else now
     record = RunRecord(
@@ -226,4 +228,6 @@ def _record(job: Any, where: Places, progress: Progress, commit: Mapping[str, st
         quarantine_target=where.quarantine,
         lakelogic_version=VERSION,
     )
-    job.ledger.finish(record, inputs, commit["batch_id"], progress.key)
+    job.ledger.finish(record, inputs, commit["batch_id"], progress.key, replaced=replaced)
+    if moved := moved_inputs(inputs, commit["batch_id"], facts.get("target"), where.target_location):
+        job.ledger.learn(progress.key, moved)

@@ -13,6 +13,7 @@ from lakelogic import clock, names
 from lakelogic.plan.days import Days, days_of, plain_day
 from lakelogic.run.progress import Progress, application, applications
 from lakelogic.run.queue import ACTIVE, DISCARDED, PART, REPLAYED, Queue, claim_of, facts_of, may_hold, put, settle
+from lakelogic.run.tracked import FORMER
 from lakelogic.tables.base import CommitInfo
 
 AGAIN = "its source was read again"
@@ -22,6 +23,8 @@ def sources_of(facts: Mapping[str, Any]) -> dict[str, Any]:
     """What a commit read, by the name that rows carry, and what tells that it has not changed since."""
     read = facts.get("input", {})
     found: dict[str, Any] = {path: [size, changed] for path, size, changed in read.get("files", ())}
+    # Rows that were read under an earlier name of a file carry that name.
+    found |= {name: found[path] for path, name in read.get(FORMER, {}).items() if name not in found and path in found}
     if "table" in read:
         found[str(facts.get("source"))] = read.get("version")
     return found

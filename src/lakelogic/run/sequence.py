@@ -14,7 +14,7 @@ from lakelogic.engines.base import AS_IT_COMES, Engine, Frame, HasOwnDelta
 from lakelogic.errors import DataError, Defect, LakeLogicError, SourceError, UnsupportedError
 from lakelogic.ledger.records import Held
 from lakelogic.plan.compile import Compiled, SourceColumns, compile_contract
-from lakelogic.plan.fingerprint import earlier, fingerprint
+from lakelogic.plan.fingerprint import earlier, fingerprint, making
 from lakelogic.plan.needs import needed_formats, needed_functions, needed_masks, needed_nodes
 from lakelogic.plan.nodes import Plan, Read
 from lakelogic.plan.publish import Stamps
@@ -32,6 +32,7 @@ from lakelogic.run import (
     intake,
     leases,
     quarantine,
+    tracked,
     upkeep,
     window,
     withhold,
@@ -44,6 +45,7 @@ from lakelogic.run.formats import tables_of
 from lakelogic.run.identities import digests
 from lakelogic.run.job import Job, Prepared, Run, Settled
 from lakelogic.run.landed import landed_facts
+from lakelogic.run.made_by import MADE_BY, nothing_but_the_contract
 from lakelogic.run.masking import MASKS, refuse_changed
 from lakelogic.run.measures import measure
 from lakelogic.run.namesakes import warn_of_namesakes
@@ -106,6 +108,7 @@ def run(job: Job) -> Result:
         record_failure(run_, defect)
         raise
     finally:
+        run_.digests.halt()
         said.keep(job.ledger if job.materialize else None, run_.run_id)
 
 
@@ -151,6 +154,7 @@ def _read(run_: Run, keep_lease: Callable[[], None] | None) -> Result:
         warn_of_namesakes(run_)
     slice_ = window.pin_source(contract, job.catalog, job.engine)
     run_.links = window.pin_links(contract, job.catalog, job.engine)
+    known = intake.recognise(run_, slice_, known)
     if run_.cut is not None:
         slice_ = cuts.narrowed(slice_, run_.cut)
         run_.cut = cuts.reaching_over(run_.cut, slice_)
@@ -158,10 +162,12 @@ def _read(run_: Run, keep_lease: Callable[[], None] | None) -> Result:
     slice_, instead = intake.choose(run_, slice_, known)
     run_.slice = slice_
     run_.identity = {**window.identity_of(slice_, run_.links), **instead}
+    if former := tracked.named_otherwise(slice_.files, known.files):
+        run_.identity |= {tracked.FORMER: former}
     if run_.cut is not None:
         run_.identity |= run_.cut.identity(run_.run_id)
     if job.again:
-        run_.identity |= {followed.AGAIN: run_.run_id}
+        run_.identity |= {tracked.AGAIN: run_.run_id}
     run_.batch_id = window.batch_id(_batch_of(run_), run_.fingerprint, run_.identity)
     # A table whose parts all lie in other days has nothing either, unless its days are to be emptied.
     none_of_it = run_.cut is not None and run_.cut.column is None
@@ -177,7 +183,8 @@ def _read(run_: Run, keep_lease: Callable[[], None] | None) -> Result:
         run_.batch_id = window.batch_id(_batch_of(run_), run_.fingerprint, run_.identity)
         done = False
     if job.materialize and job.ledger is not None and (empty or (done and not job.again)):
-        return nothing_new(run_, run_.cut.nothing() if run_.cut is not None else "nothing new to read")
+        reason = run_.cut.nothing() if run_.cut is not None else "nothing new to read"
+        return nothing_new(run_, nothing_but_the_contract(run_, reason) if known.table_exists else reason)
     if (held := _waits(run_)) is not None:
         return still_waiting(run_, held)
     if job.references is not None:
@@ -354,6 +361,8 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
     faults.reach("after_intent")
     job.halt.safe_point()
     run_.events.tell("phase", "reading, shaping and judging rows", phase="stage")
+    if commit is not None and run_.slice is not None:
+        run_.digests.begin(run_.slice.files)
     staged = engine.stage(prepared.frame, plan.columns, plan.masks, run_.keys, place, order)
     faults.reach("after_stage")
     job.halt.safe_point()
@@ -393,6 +402,8 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
     closed = [*gates.closed(contract, counts, outcomes), *gates.unapproved(job.approval, counts, run_.drift)]
     faults.reach("after_gates")
     job.halt.safe_point()
+    if commit is not None and run_.slice is not None and run_.slice.files:
+        run_.identity |= {tracked.DIGESTS: run_.digests.wait(run_.slice.files)}
     if run_.slice and (changed := changes(run_.slice.files)):
         raise SourceError(
             f"The source changed while it was read: {changed[0]}.", hint="Nothing was published; run again."
@@ -464,6 +475,8 @@ def _publish(run_: Run, commit: Commit, settled: Settled) -> Result:
         "counts": counts.as_dict(),
         "digests": digests_of(settled),
         "contract_version": contract.contract_version,
+        MADE_BY: making(run_.job.loaded),
+        "target": commit.places.target_location,
         **read_facts(run_),
         "engine": run_.job.engine.name,
         "watermark": run_.watermark,

@@ -16,15 +16,18 @@ from lakelogic.errors import DataError, UnsupportedError
 from lakelogic.ledger.records import InputFile
 from lakelogic.plan.crossing import crossing
 from lakelogic.plan.nodes import Account, Aggregate, Assignment, Landed, Plan, Publish, Read, Rollup
-from lakelogic.plan.sources import Sources
+from lakelogic.plan.sources import INSTEAD, Sources
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.run.settle import pinned
 from lakelogic.run.window import Slice, pin_files
 from lakelogic.sql.expressions import Column, Literal, call, text
 from lakelogic.sql.types import BIGINT, INT, STRING
-from lakelogic.storage.local import FileInfo, digest, known_as
+from lakelogic.storage.local import FileInfo
 from lakelogic.tables.base import TableState
 
+DIGESTS = "digests"  # in what a commit tells of its input: what its files held, in short
+FORMER = "former"  # the names under which files were read before that are called otherwise by now
+AGAIN = "again"  # that everything was asked for although nothing was new
 PART_OF = "part_of"  # in what a commit tells of its input: files of which it read only some rows
 HOW_TO_BEGIN_AGAIN = "`lakelogic reload` reads everything again and replaces the table's rows in one commit"
 
@@ -50,28 +53,27 @@ class News:
         return tuple(sorted((*self.new, *self.changed)))
 
 
-def news(source: Slice, known: Mapping[str, InputFile], *, by_content: bool) -> News:
-    """Which files are new, changed, the same, or gone."""
-    new, changed, same, stamps = [], [], [], list[str]()
-    listed = {file.path for file in source.files}
-    # A file that is still there under the name it was read by, and is listed by another: one file, by whatever link.
-    unlisted = [path for path, file in known.items() if path not in listed and not file.is_table]
-    renamed = {key: path for path in unlisted if (key := known_as(path)) is not None}
-    met = set[str]()
+def news(source: Slice, known: Mapping[str, InputFile]) -> News:
+    """Which files are new, changed, the same, or gone; `known` by the names that files have now (`renamed.py`)."""
+    new, changed, same, stamps = [], [], [], set[str]()
     for file in source.files:
         before = known.get(file.path)
-        if before is None and renamed and (name := renamed.get(known_as(file.path) or (0, 0))) is not None:
-            before = known[name]
-            met.add(name)
         if before is None:
             new.append(file)
-        elif before.version == (file.size, file.mtime_ns) or (by_content and before.content == source.content(file)):
+        elif before.version == (file.size, file.mtime_ns):
             same.append(file)
         else:
             changed.append(file)
-            stamps.append(before.path)
-    gone = sorted(set(unlisted) - met)
-    return News(tuple(new), tuple(changed), tuple(same), tuple(gone), tuple(stamps))
+            stamps |= {before.path, before.stamp}
+    listed = {file.path for file in source.files}
+    gone = sorted(path for path, file in known.items() if path not in listed and not file.is_table)
+    return News(tuple(new), tuple(changed), tuple(same), tuple(gone), tuple(sorted(stamps)))
+
+
+def named_otherwise(files: Sequence[FileInfo], known: Mapping[str, InputFile]) -> dict[str, str]:
+    """Of files that are read, the names that their earlier rows carry, where these are other ones."""
+    found = ((file.path, known.get(file.path)) for file in files)
+    return {path: before.same_as for path, before in found if before is not None and before.same_as is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,8 @@ def take_files(
             hint="Nothing was read. Bring it back; or write `load_mode: incremental`, and every batch is made of its "
             f"own files; or, where the rows shall go, {HOW_TO_BEGIN_AGAIN}.",
         )
-    paths = tuple(sorted({source.described, *(file.path for file in source.files), *known}))
+    stamps = (file.stamp for file in known.values())
+    paths = tuple(sorted({source.described, *(file.path for file in source.files), *known, *stamps}))
     told = (
         f"`{across}` makes rows of several files: all {len(source.files)} are read, in place of what they gave before"
     )
@@ -179,21 +182,23 @@ def inputs_told(told: Mapping[str, Any]) -> list[InputFile]:
             return []  # some of its rows: a run without a window still has to see to the others
         return [InputFile(told["table"], told.get("version") or 0, 0, InputFile.TABLE + str(told.get("id") or ""))]
     files = [InputFile(path, size, changed) for path, size, changed in told.get("files", ())]
+    contents = {**told.get(DIGESTS, {}), **told.get("contents", {})}
     if (told.get("days") or {}).get("field"):
         parts = set(told.get(PART_OF, [file.path for file in files]))
-        return [InputFile(file.path, -1, -1) for file in files if file.path in parts]
-    contents = told.get("contents", {})
+        return [InputFile(file.path, -1, -1, contents.get(file.path)) for file in files if file.path in parts]
     return [replace(file, content=contents.get(file.path)) for file in files]
 
 
-def content_of(files: Sequence[FileInfo], known: Mapping[str, InputFile]) -> dict[str, str]:
-    """A digest of each file; one that is listed as it was read before is not read for it."""
-    found = {}
-    for file in files:
-        before = known.get(file.path)
-        is_same = before is not None and before.content is not None and before.version == (file.size, file.mtime_ns)
-        found[file.path] = before.content if is_same and before and before.content else digest(file.path)
-    return found
+def replaced_inputs(told: Mapping[str, Any], *, whole: bool = False) -> set[str] | None:
+    """Files of which the table holds no row any more, from what a commit tells of its input; None for all others.
+
+    `whole`: the batch took the place of the whole table. Only where everything was read again, files that were not
+    read have lost their rows: otherwise each of them has been replaced by those after it.
+    """
+    if whole and AGAIN in told and not told.get("days") and not told.get(INSTEAD):
+        return None
+    stamps = (told.get(INSTEAD) or {}).get("sources", ())
+    return {*told.get(FORMER, {}).values(), *stamps} - {path for path, *_ in told.get("files", ())}
 
 
 def _batches(files: Sequence[FileInfo], known: Mapping[str, InputFile]) -> tuple[str, ...]:

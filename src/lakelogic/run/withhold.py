@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
 from typing import Any
 
 from lakelogic import clock
@@ -13,6 +14,7 @@ from lakelogic.plan.sources import INSTEAD
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.run.events import Events
 from lakelogic.run.staged import Manifest, is_handed_in, with_digests
+from lakelogic.run.tracked import DIGESTS
 
 
 def hold(ledger: Ledger, batch: Manifest, events: Events) -> None:
@@ -44,7 +46,7 @@ def overlaps(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether two inputs have something in common that was read twice."""
     if "table" in one:
         return bool(one["table"] == other.get("table"))
-    return bool(_paths(one) & _paths(other))
+    return any(_is_among(file, _files(other)) for file in _files(one))
 
 
 def _is_followed(before: Mapping[str, Any], batch: Manifest) -> bool:
@@ -56,11 +58,24 @@ def _is_followed(before: Mapping[str, Any], batch: Manifest) -> bool:
         return False
     if "table" in before:
         return bool(before["table"] == now.get("table"))
-    return bool(_paths(before)) and _paths(before) <= _paths(now)
+    held = _files(now)
+    return bool(before.get("files")) and all(_is_among(file, held) for file in _files(before))
 
 
-def _paths(read: Mapping[str, Any]) -> set[str]:
-    return {path for path, _, _ in read.get("files", ())}
+def _files(read: Mapping[str, Any]) -> list[tuple[str, int, str | None]]:
+    """What files are known by: name, time of change, content."""
+    digests = read.get(DIGESTS, {})
+    return [(path, changed, digests.get(path)) for path, _, changed in read.get("files", ())]
+
+
+def _is_among(file: tuple[str, int, str | None], others: Sequence[tuple[str, int, str | None]]) -> bool:
+    """Whether others hold a file, be it under another name by now: then content and time or base name are equal."""
+    path, changed, content = file
+    return any(
+        path == name
+        or (content is not None and content == held and (changed == at or PurePath(path).name == PurePath(name).name))
+        for name, at, held in others
+    )
 
 
 def _input(held: Held) -> Mapping[str, Any]:

@@ -6,7 +6,7 @@ import difflib
 import glob
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -24,6 +24,8 @@ SUFFIXES: dict[str, tuple[str, ...]] = {
     "ndjson": tuple(f"{ending}{packed}" for ending in _JSON for packed in _PACKED),
     "parquet": (".parquet",),
 }
+
+_PIECE = 1 << 20  # bytes that are digested at once: enough to leave the engine alone meanwhile
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -94,6 +96,14 @@ def list_files(
     return _listed(root, found)
 
 
+def source_root(written: str, base: str | Path | None = None) -> Path:
+    """The folder of a source, from which its files are named: the part of a glob before its first wildcard."""
+    path = local_path(written, base)
+    if path.is_dir():
+        return path
+    return _split(path)[0] if glob.has_magic(str(path)) and not path.exists() else path.parent
+
+
 def fingerprint(files: Sequence[FileInfo]) -> str:
     """A stable text for a list of files: the same for the same paths, sizes and times, in any order."""
     digest = hashlib.sha256()
@@ -118,10 +128,15 @@ def changes(files: Sequence[FileInfo]) -> tuple[str, ...]:
     return tuple(said)
 
 
-def digest(path: str) -> str:
-    """What a file holds, in short."""
-    with open(path, "rb") as file:  # noqa: PTH123
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def digest(path: str, halted: Callable[[], bool] = lambda: False) -> str:
+    """What a file holds, in short; nothing where it was `halted` on the way."""
+    found, piece = hashlib.sha256(), memoryview(bytearray(_PIECE))
+    with open(path, "rb", buffering=0) as file:  # noqa: PTH123
+        while not halted():
+            if not (size := file.readinto(piece)):
+                return found.hexdigest()
+            found.update(piece[:size])
+    return ""
 
 
 def still_the_same(files: Sequence[FileInfo]) -> bool:

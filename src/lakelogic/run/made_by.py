@@ -1,0 +1,40 @@
+"""Whether the table was made by the contract as it is now: a changed rule does not reach rows that are there."""
+
+from __future__ import annotations
+
+from lakelogic.plan.fingerprint import making
+from lakelogic.run.formats import tables_of
+from lakelogic.run.job import Run
+from lakelogic.run.progress import good_commits
+from lakelogic.run.queue import facts_of
+
+MADE_BY = "made_by"  # in a commit's facts: the hash of how its rows were made
+EARLIER = "the table was made by an earlier version of the contract"
+
+
+def is_by_another(run_: Run) -> bool:
+    """Whether the newest batch of the table was made in another way than this contract would; not where nobody knows.
+
+    Where files or tables are read and how rows meet their table may change: rows stay what they are.
+    """
+    ledger, loaded = run_.job.ledger, run_.job.loaded
+    if ledger is None or run_.places is None or (head := ledger.head(run_.progress.key)) is None:
+        return False
+    tables = tables_of(loaded.contract.materialization.format, run_.job.engine)
+    newest = next(iter(good_commits(tables, run_.progress, head)), None)
+    mark = facts_of(newest).get(MADE_BY)
+    return mark is not None and mark != making(loaded)
+
+
+def nothing_but_the_contract(run_: Run, reason: str) -> str:
+    """Why there is nothing to do; where only the contract is new, that is said, and how it reaches the table."""
+    if not is_by_another(run_):
+        return reason
+    assert run_.places is not None
+    run_.events.tell(
+        "warning",
+        f"The contract has changed, and nothing is new to read: what {run_.places.target} holds was made by an earlier "
+        "version of it. `lakelogic reload` applies the change to the rows that are there, `lakelogic quarantine "
+        "replay` to bad rows that wait",
+    )
+    return f"{reason}; {EARLIER}"
