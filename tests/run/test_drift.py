@@ -319,7 +319,7 @@ def test_a_field_that_is_spelt_anew_goes_into_the_column_of_the_table(engine: An
 
 
 def test_the_quarantine_table_takes_a_column_whose_case_changed(engine: Any, workspace: Path) -> None:
-    document = contract({"id": "int"}, "quarantine")
+    document = contract({"id": "int"}, "quarantine") | {"quality": {"max_quarantine_ratio": 1}}
     for name, header in (("1.csv", "id,zz"), ("2.csv", "ID,ZZ")):
         land(name, f"{header}\n{name[0]},x\n")
         run(engine, document)

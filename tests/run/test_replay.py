@@ -128,7 +128,7 @@ def test_only_the_chosen_rows_are_judged_again(run: Act, replay: Act) -> None:
 
 
 def test_rows_whose_line_could_not_be_read_stay_and_are_told(run: Act, replay: Act) -> None:
-    run(ORDERS, "id,amount\n1,-1\n2\n")
+    run(ORDERS, "id,amount\n1,-1\n2\n3,1\n")
     done = replay(MENDED)
     assert done.passed == 1
     assert dict(done.left_out) == {"its line could not be read: mend the file and run again": 1}
@@ -262,7 +262,10 @@ def test_a_row_that_fails_in_part_survives_a_crash_whole(
 ) -> None:
     document = changed(ORDERS, "transformations", [{"split": {"field": "codes", "delimiter": "|", "output": "code"}}])
     document["transformations"].append({"explode": {"field": "code", "output": "code"}})
-    document["quality"] = {"row_rules": [{"name": "short", "sql": "length(code) = 1", "phase": "post"}]}
+    document["quality"] = {
+        "row_rules": [{"name": "short", "sql": "length(code) = 1", "phase": "post"}],
+        "max_quarantine_ratio": 1,
+    }
     run(document, "id,amount,codes\n2,-1,d|ee|f\n")
     mended = changed(document, "model.fields.1.min", -10)
     monkeypatch.setenv("LAKELOGIC_FAULT", f"{point}:raise")

@@ -92,12 +92,12 @@ def test_rows_of_one_key_that_come_back_one_after_another_end_as_they_came(run: 
 
 def test_all_waiting_rows_of_a_key_come_back_in_their_order_at_once(run: Act, replay: Act) -> None:
     strict, mended = contract(strategy="merge"), contract(MENDED, strategy="merge")
-    run(strict, "1", "2,-1,2026-01-01")
-    run(strict, "2", "2,-2,2026-01-02")
+    run(strict, "1", "2,-1,2026-01-01", "5,1,2026-01-01")
+    run(strict, "2", "2,-2,2026-01-02", "5,2,2026-01-02")
     run(strict, "3", "4,1,2026-01-01")
     done = replay(mended)
     assert (done.chosen, done.passed, waiting()) == (2, 2, 0)
-    assert table("id", "amount") == [("2", "-2"), ("4", "1")]
+    assert table("id", "amount") == [("2", "-2"), ("4", "1"), ("5", "2")]
 
 
 def test_without_the_runs_ids_rows_wait_on_where_a_later_batch_was_published(run: Act, replay: Act) -> None:

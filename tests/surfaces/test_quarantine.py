@@ -137,7 +137,7 @@ def test_a_copy_for_a_spreadsheet_holds_no_formula_unless_it_is_raw(workspace: P
     Path("cells.yaml").write_text(
         "info: {dataset: cells}\nsource: {path: cells.csv}\nprimary_key: [id]\n"
         "model: {fields: [{name: id, type: int, max: -1}, {name: text}]}\n"
-        "materialization: {strategy: merge, target_path: shop.silver.cells}\n"
+        "quality: {max_quarantine_ratio: 1}\nmaterialization: {strategy: merge, target_path: shop.silver.cells}\n"
     )
     told("run", "cells.yaml", "--engine", "duckdb")
 
@@ -174,7 +174,7 @@ def test_a_landed_row_stays_sealed_where_one_of_its_values_is_masked_for_good(
     monkeypatch.setenv("LAKELOGIC_PII_SALT", "salt of forty characters, for a test only")
     hashed = "    - {name: phone, masking: hash}\nmaterialization"
     Path("orders.yaml").write_text(CONTRACT.replace("materialization", hashed).replace("orders", "calls"))
-    Path("in.csv").write_text("id,amount,email,phone\n2,-5,b@x.org,079-555\n")
+    Path("in.csv").write_text("id,amount,email,phone\n1,5,a@x.org,079-444\n2,-5,b@x.org,079-555\n")
     assert call("run", "orders.yaml", "--engine", "duckdb").exit_code == 0
     result = call("quarantine", "show", "orders.yaml", "--reveal", "--why", "ticket 7", "--json")
     [row] = json.loads(result.stdout)["rows"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -74,17 +74,43 @@ def _plain(value: Any) -> Any:
     return int(value) if value == int(value) and not isinstance(value, Fraction) else float(value)
 
 
-def closed(contract: Contract, counts: Counts, outcomes: Sequence[Outcome]) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class BadRows:
+    """What is known of the bad rows of a batch before it is published."""
+
+    failures: Mapping[str, int] = field(default_factory=dict)  # rule that makes rows bad → rows that failed it
+    discarded: int = 0  # rows that a person has discarded before
+
+    @property
+    def commonest(self) -> tuple[str, int] | None:
+        """The rule that most rows failed, and how many did."""
+        return min(self.failures.items(), key=lambda one: (-one[1], one[0]), default=None)
+
+
+def closed(contract: Contract, counts: Counts, outcomes: Sequence[Outcome], bad: BadRows) -> list[str]:
     """Why publication is withheld, one sentence per reason; nothing when the gate is open."""
     reasons = closed_by_rules(contract, outcomes)
     bound = contract.quality.max_quarantine_ratio
     if bound is None:
         bound = contract.quarantine.max_ratio
+    if bound is None and not counts.good and counts.quarantined > bad.discarded:
+        reasons.append(_no_good_row(counts.quarantined, bad.commonest))
     if bound is not None and counts.quarantine_ratio > float(bound):
         reasons.append(f"{counts.quarantine_ratio:.1%} of the rows are quarantined, at most {float(bound):.1%} may be")
     if contract.quarantine.fail_on_quarantine and counts.quarantined:
         reasons.append(f"{counts.quarantined} rows are quarantined and the contract allows none")
     return reasons
+
+
+def _no_good_row(rows: int, commonest: tuple[str, int] | None) -> str:
+    """A batch without a good row is rarely meant: a renamed column or a wrong rule does that."""
+    which = "the only row is bad" if rows == 1 else f"all {rows} rows are bad"
+    share = f"{commonest[1]} of them " if commonest and commonest[1] < rows else ""
+    most = f", {share}by `{commonest[0]}`" if commonest else ""
+    return (
+        f"{which}{most}: mend the source or the contract and run again, or write "
+        "`quality.max_quarantine_ratio: 1` where such a batch may be published"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,11 @@ class BadSide:
     parts: set[str] = field(default_factory=set)  # ids of rows that are only parts of such a row
     examples: dict[str, tuple[str, int | None]] = field(default_factory=dict)  # rule: where a row that failed it lies
 
+    def reasons_of(self, plan: Plan) -> dict[str, int]:
+        """How many rows failed each rule that makes rows bad."""
+        hard = dict.fromkeys(reason.rule for reason in plan.reasons if reason.severity == "error")
+        return {rule: self.failures[rule] for rule in hard if self.failures[rule]}
+
 
 def quarantine_schema(plan: Plan, stored: pa.Schema | None = None) -> pa.Schema:
     """The columns of the quarantine table for this plan, in the order in which people read them.

@@ -41,7 +41,7 @@ from lakelogic.plan.publish import Stamps
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.plan.unique import Uniqueness
 from lakelogic.privacy.keys import load_keys
-from lakelogic.run import faults, gates, leases, quarantine, window
+from lakelogic.run import faults, gates, leases, quarantine, unpublished, window
 from lakelogic.run.absent import before, seen
 from lakelogic.run.arrival import BROUGHT, REPLACED, UNTOLD, Arrivals
 from lakelogic.run.commit import Commit, committer, stored_names
@@ -197,7 +197,11 @@ def take(run_: Run, chosen: Chosen) -> Taken:
         )
     ).to_pylist()
     done = Replayed(chosen=len(rows))
-    kept, came = _in_time(run_, _not_beaten(contract, rows, done), chosen.batch, done)
+    again = unpublished.unpublished(run_, queue.commits(ours), {str(row[names.BATCH_ID]) for row in rows})
+    judged = [row for row in rows if row[names.BATCH_ID] not in again]
+    if again:
+        done.left_out[unpublished.WHY] += len(rows) - len(judged)
+    kept, came = _in_time(run_, _not_beaten(contract, judged, done), chosen.batch, done)
     landed = landed_rows(contract, queue, ours, kept, run_.keys, job.engine)
     landed.left_out += done.left_out
     done.left_out = landed.left_out

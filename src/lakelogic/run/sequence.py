@@ -399,7 +399,8 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
             hint="The contract says empty_behavior: fail.",
         )
     measured, outcomes = measure(contract, prepared.compiled, engine, staged, run_.links, writes=commit is not None)
-    closed = [*gates.closed(contract, counts, outcomes), *gates.unapproved(job.approval, counts, run_.drift)]
+    bad_rows = gates.BadRows(bad.reasons_of(plan), bad.already_there)
+    closed = [*gates.closed(contract, counts, outcomes, bad_rows), *gates.unapproved(job.approval, counts, run_.drift)]
     faults.reach("after_gates")
     job.halt.safe_point()
     if commit is not None and run_.slice is not None and run_.slice.files:
