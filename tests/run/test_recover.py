@@ -8,11 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from deltalake import DeltaTable
 
-from lakelogic import clock
 from lakelogic.catalogs.local import LocalCatalog
-from lakelogic.errors import ReconcileError
 from lakelogic.ledger.store import open_ledger
 from lakelogic.run.processor import DataProcessor
 from lakelogic.tables.registry import load
@@ -74,36 +71,3 @@ def test_a_ledger_that_is_gone_is_filled_from_the_table_once(run: Callable[[], s
     assert run() == "succeeded"
     assert run() == "no_new_data"
     assert published(run) == [1, 2]
-
-
-@pytest.mark.parametrize("form", ["delta", "iceberg"])
-def test_a_lost_ledger_and_a_trimmed_log_stop_the_run_instead_of_reading_everything_again(
-    workspace: Path, duckdb_engine: Any, form: str
-) -> None:
-    (workspace / "landing").mkdir()
-    target = {"target_path": "a.b.orders", "format": form}
-
-    def go() -> str:
-        return DataProcessor({**CONTRACT, "materialization": target}, engine=duckdb_engine).run().status
-
-    for number in (1, 2, 3):
-        land(f"{number}.csv", number)
-        go()
-    trim(form)
-    assert go() == "no_new_data"  # the ledger knows
-    for file in Path("lakelogic_warehouse/.lakelogic").glob("ledger.db*"):
-        file.unlink()
-    with pytest.raises(ReconcileError, match="Nothing tells any more what"):
-        go()
-    assert published(go) == [1, 2, 3]
-
-
-def trim(form: str) -> None:
-    """What a month of log retention, or an expiry of snapshots, does."""
-    location = LocalCatalog().resolve("a.b.orders")
-    if form == "iceberg":
-        load(form).vacuum(location, clock.now())
-        return
-    DeltaTable(location).create_checkpoint()
-    for version in (0, 1):
-        Path(location, "_delta_log", f"{version:020d}.json").unlink()

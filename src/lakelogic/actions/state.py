@@ -8,7 +8,8 @@ from typing import Any
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.ledger.store import open_ledger
 from lakelogic.plan.compile import load_checked
-from lakelogic.run.checkup import Finding, check_up
+from lakelogic.run.checks import Finding
+from lakelogic.run.checkup import check_up
 from lakelogic.run.job import Job
 
 
@@ -28,6 +29,12 @@ class Examined:
 
     dataset: str
     findings: tuple[Finding, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """6 where something is wrong in the tables, 1 where a person should look, else 0."""
+        levels = {one.level for one in self.findings}
+        return 6 if "wrong" in levels else 1 if "look" in levels else 0
 
     def as_dict(self) -> dict[str, Any]:
         """As plain data."""

@@ -23,18 +23,24 @@ def state() -> None:
 def state_doctor(
     contracts: tuple[str, ...], dry_run: bool, env: str | None, overrides: tuple[str, ...], as_json: bool
 ) -> int:
-    """Compare the ledger with the tables, and bring it up to them. Tables are never changed."""
+    """Compare the ledger with the tables, and bring it up to them. Rows are never changed.
+
+    Exit code 6: something is wrong in the tables; 1: something is to be looked at.
+    """
     from lakelogic.actions.state import DoctorRequest, examine
 
     console = Console(as_json)
     found = examine(DoctorRequest(contracts, env, overrides, not dry_run))
     if as_json:
         console.json({"dry_run": dry_run, "datasets": [one.as_dict() for one in found]})
-        return 0
+        return max((one.exit_code for one in found), default=0)
     for one in found:
         console.print(one.dataset)
         console.table(("", "what", "found"), [(f.level, f.what, f.found) for f in one.findings])
-    return 0
+        for finding in one.findings:
+            if finding.do:
+                console.note(f"{finding.what}: {finding.do}")
+    return max((one.exit_code for one in found), default=0)
 
 
 @state.command("gaps")

@@ -231,6 +231,11 @@ class Ledger:
             if record.status != "gated":
                 self._put_head(connection, key, batch_id)
 
+    def remember_input(self, progress: str, file: InputFile, batch_id: str) -> None:
+        """That a batch which is known has read a file, where only that was forgotten."""
+        with self._database.write(f"dataset:{progress}") as connection:
+            self._put_inputs(connection, progress, (file,), batch_id, clock.now())
+
     def record(self, run: RunRecord) -> None:
         """A run that committed nothing: failed, skipped, held back, no new data. Telling it twice keeps the last.
 
@@ -346,6 +351,19 @@ class Ledger:
                 f"SELECT batch_id FROM batches WHERE dataset = :dataset AND {_IN_TABLE}", dataset=progress
             )
         return {row["batch_id"] for row in found}
+
+    def published_batches(self, progress: str) -> list[tuple[int | None, RunRecord]]:
+        """The runs that published good rows to the target of a progress, newest first, with the numbers of commits."""
+        with self._database.read() as connection:
+            found = connection.rows(f"SELECT runs.* {_PUBLISHED_TO} {_NEWEST_FIRST}", dataset=progress)
+            numbers = {
+                row["batch_id"]: int(row["n"])
+                for row in connection.rows(
+                    "SELECT batch_id, n FROM intents WHERE dataset = :dataset AND state = 'done' ORDER BY n",
+                    dataset=progress,
+                )
+            }
+        return [(numbers.get(row["batch_id"]), RunRecord(**row)) for row in found]
 
     def last_published(self, dataset: str, *, with_rows: bool = False) -> RunRecord | None:
         """The newest run of the dataset that published its good rows; `with_rows`, one that had some."""

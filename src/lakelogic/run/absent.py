@@ -16,6 +16,7 @@ from lakelogic.run.formats import tables_of
 from lakelogic.run.job import Run
 from lakelogic.run.progress import application
 from lakelogic.sql.types import STRING
+from lakelogic.tables import chain
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,8 @@ def before(run_: Run, source: SourceColumns) -> Before:
     state = tables.state(run_.places.target_location)
     app_id = application(run_.progress, "good")
     n = state.transactions.get(app_id) if state is not None else None
-    found = tables.find_commit(run_.places.target_location, app_id, n) if n else None
+    place = run_.places.target_location
+    found = (tables.find_commit(place, app_id, n) or chain.told(place, app_id, n)) if n else None
     landed = json.loads(found.get("facts", "{}")).get("landed") if found else None
     if not landed or landed.get("format") not in WITHOUT_HEADER:
         return Before()

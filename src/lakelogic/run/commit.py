@@ -29,6 +29,7 @@ from lakelogic.run.folding import Seen
 from lakelogic.run.formats import tables_of
 from lakelogic.run.good import settle_good
 from lakelogic.run.layout import layout_of, order_of, refuse_other_kind, replace_partitions, staged_files
+from lakelogic.run.memory import IN_PARTS, remember, settle
 from lakelogic.run.places import QUARANTINE_FORMAT, Places
 from lakelogic.run.progress import Progress, application, applications
 from lakelogic.run.quarantine import BadSide
@@ -61,6 +62,7 @@ class Commit:
     changes: evolve.Changes = field(default_factory=evolve.Changes)
     decision: evolve.Decision = field(default_factory=evolve.Decision)
     applied: Mapping[str, int] = field(default_factory=dict)  # what became of the good rows, by effect
+    named: Mapping[str, str] = field(default_factory=dict)  # what the good commit said, with the entry that it names
     layout: Layout = PLAIN
     order: Order = AS_IT_COMES  # how the engine stages good rows
     replaced: Replaced | None = None  # the part of the table that the batch takes the place of
@@ -208,21 +210,24 @@ class Commit:
                 staged,
                 self.staging,
                 now,
-                lambda applied: self._info("good", {**facts, "applied": dict(applied)}),
+                lambda applied: self._good_info(facts, applied),
                 self.layout,
                 newer,
             )
         else:
             rows = sum(file.rows for file in files)
             self.applied = {"inserted": rows, "rows": rows}
-            info = self._info("good", {**facts, "applied": dict(self.applied)})
-            if strategy.kind == "overwrite" and self._keeps_partitions:
+            in_parts = strategy.kind == "overwrite" and self._keeps_partitions
+            info = self._good_info({**facts, **({IN_PARTS: True} if in_parts else {})}, self.applied)
+            if in_parts:
                 done = replace_partitions(self.tables, place, files, schema, info, self.layout)
             elif strategy.kind == "overwrite":
                 replaced = self.decision.action == "replace"
                 done = self.tables.overwrite(place, files, schema, info, replace_schema=replaced, layout=self.layout)
             else:
                 done = self.tables.append(place, files, schema, info, layout=self.layout)
+        if not done.skipped:
+            settle(self.progress, self.named)
         self.good_version = done.version
         metadata = self._info("good", {}).metadata
         secondary.publish(self.places.others, self.progress, self.n, metadata, facts)
@@ -287,6 +292,15 @@ class Commit:
     def info(self, side: str, facts: Mapping[str, Any]) -> CommitInfo:
         """Who commits what to a side of this batch."""
         return self._info(side, facts)
+
+    def _good_info(self, facts: Mapping[str, Any], applied: Mapping[str, int]) -> CommitInfo:
+        """Who commits the good rows, and what was done with them: kept beside the table before it is said there."""
+        info = self._info("good", {**facts, "applied": dict(applied)})
+        if not applied:
+            return info
+        info = remember(self.tables, self.progress, info)
+        self.named = info.metadata
+        return info
 
     def _info(self, side: str, facts: Mapping[str, Any]) -> CommitInfo:
         told = json.dumps(facts, default=str)

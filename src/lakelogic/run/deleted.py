@@ -14,6 +14,7 @@ import pyarrow as pa
 from lakelogic.plan.deleted import Deleted
 from lakelogic.plan.strategies.settings import IS_DELETED, Strategy
 from lakelogic.run.queue import facts_of
+from lakelogic.tables import chain
 from lakelogic.tables.base import TableFormat, TableState
 
 FACT = "deletes"
@@ -39,7 +40,8 @@ def _told(tables: TableFormat, state: TableState) -> Mapping[str, Any] | None:
     facts = facts_of(state.metadata)
     if "run_id" not in facts:  # the newest commit was upkeep
         for app_id in [app for app in state.transactions if app.endswith(":good")]:
-            found = tables.find_commit(state.location, app_id, state.transactions[app_id])
+            n = state.transactions[app_id]
+            found = tables.find_commit(state.location, app_id, n) or chain.told(state.location, app_id, n)
             facts = {**facts, **facts_of(found)}
     found_marks: Mapping[str, Any] | None = facts.get(FACT)
     return found_marks

@@ -23,6 +23,7 @@ POINTS = (
     "after_gates",
     "after_staged_record",
     "after_quarantine_commit",
+    "after_progress_entry",
     "after_good_commit",
     "after_settling",
     "after_ledger",

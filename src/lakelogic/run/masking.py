@@ -24,6 +24,7 @@ from lakelogic.run.progress import Progress, application, applications
 from lakelogic.run.queue import Queue, Stamped, facts_of
 from lakelogic.sql.arrays import strings
 from lakelogic.storage import fresh
+from lakelogic.tables import chain
 from lakelogic.tables import rows as table_rows
 from lakelogic.tables.base import CommitInfo, StagedFile, TableFormat, TableState
 from lakelogic.tables.registry import load as load_tables
@@ -36,7 +37,7 @@ _FINAL = ("hash", "redact", "partial", "nullify")
 def refuse_clear(contract: Contract, where: Places, progress: Progress) -> None:
     """Refuse to send rows elsewhere that were written before the masks that the contract declares now."""
     tables = load_tables(contract.materialization.format)
-    if said := _in_clear(contract, tables, where.target_location, applications(progress, "good")):
+    if said := _in_clear(contract, tables, where.target_location, _names(progress, "good")):
         raise UsageError(
             f"The masks of `{contract.dataset_name}` have changed: {where.target}: {'; '.join(said)}.",
             hint="Nothing was sent. `lakelogic remask` masks what is stored anew.",
@@ -46,7 +47,7 @@ def refuse_clear(contract: Contract, where: Places, progress: Progress) -> None:
 def refuse_clear_queue(contract: Contract, where: Places, progress: Progress) -> None:
     """Refuse to show bad rows that were put away before the masks that the contract declares now."""
     queue = load_tables(QUARANTINE_FORMAT)
-    if said := _in_clear(contract, queue, where.quarantine_location, applications(progress, "bad")):
+    if said := _in_clear(contract, queue, where.quarantine_location, _names(progress, "bad")):
         raise UsageError(
             f"The masks of `{contract.dataset_name}` have changed: {where.quarantine}: {'; '.join(said)}.",
             hint="Nothing is shown. `lakelogic remask` masks what is stored anew.",
@@ -78,14 +79,14 @@ def refuse_changed(contract: Contract, where: Places, progress: Progress, keys: 
     strategy = strategy_of(contract)
     replaces = strategy.kind == "overwrite" and contract.materialization.overwrite_scope != "partitions"
     said: list[str] = []
-    memory = None if good is None else _memory(good, tables, applications(progress, "good"))
+    memory = None if good is None else _memory(good, tables, _names(progress, "good"))
     if good is not None and not replaces:
         told = _told(good, tables, memory, masks, now, keys)
         said += [f"{where.target}: {one}" for one in told]
     queue = load_tables(QUARANTINE_FORMAT)
     bad = queue.state(where.quarantine_location)
     if bad is not None and not said:
-        known = _memory(bad, queue, applications(progress, "bad"))
+        known = _memory(bad, queue, _names(progress, "bad"))
         said += [f"{where.quarantine}: {one}" for one in _told(bad, queue, known, masks, now, keys)]
     if said:
         raise UsageError(
@@ -107,7 +108,16 @@ def _memory(state: TableState, tables: TableFormat, app_ids: tuple[str, ...]) ->
         if MASKS in facts:
             older: Mapping[str, Any] = facts[MASKS]
             return older
-    return None
+    own, *_, remasked = app_ids
+    if state.transactions.get(remasked, 0):
+        return None  # its commit is gone, and what was told before it is not so any more
+    kept_beside = facts_of(chain.told(state.location, own, state.transactions.get(own, 0)))
+    return kept_beside.get(MASKS)
+
+
+def _names(progress: Progress, side: str) -> tuple[str, ...]:
+    """Under which names commits tell of masks: those of runs, and, last, that of masking anew."""
+    return (*applications(progress, side), application(progress, "remask"))
 
 
 def _told(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lakelogic.run.places import Places
+from lakelogic.tables import chain
 from lakelogic.tables.base import TableFormat
 
 
@@ -68,9 +69,59 @@ def elsewhere(progress: Progress, location: str) -> str:
     return f"lakelogic:{progress.dataset}@{_way(progress.target, location)}:secondary"
 
 
+@dataclass(frozen=True, slots=True)
+class History:
+    """Commits of good rows, newest first, and whether any are missing before the oldest of them."""
+
+    commits: tuple[Mapping[str, str], ...]
+    is_whole: bool
+    trouble: str | None = None  # of a chain that should tell more: what is missing
+
+
+def history(tables: TableFormat, progress: Progress, until: str | None = None) -> History:
+    """What the commits of good rows say, newest first; `until` a batch is met, before which nothing is looked at.
+
+    The table's log tells, as far back as it reaches; for what is older, the chain of entries beside it.
+    """
+    found = list(tables.commits(progress.target, *applications(progress, "good"), until=until))
+    if found and until is not None and found[-1].get("batch_id") == until:
+        return History(tuple(found), is_whole=True)
+    if tables.is_whole(progress.target):
+        return History(tuple(found), is_whole=True)
+    past, trouble = _past(tables, progress, found)
+    if past is None:
+        return History(tuple(found), is_whole=False, trouble=trouble)
+    there = {(commit.get("n"), commit.get("batch_id")) for commit in found}
+    for commit in past.commits:
+        if (commit.get("n"), commit.get("batch_id")) in there:
+            continue
+        found.append(commit)
+        if until is not None and commit.get("batch_id") == until:
+            return History(tuple(found), is_whole=True)
+    return History(tuple(found), past.complete)
+
+
+def _past(
+    tables: TableFormat, progress: Progress, found: Sequence[Mapping[str, str]]
+) -> tuple[chain.Past | None, str | None]:
+    """The chain, by the newest commit whose entry leads to the beginning: newer ones are in the log."""
+    app_id, trouble = application(progress, "good"), None
+    entries = [commit[chain.NAMED] for commit in found if chain.NAMED in commit]
+    state = tables.state(progress.target)
+    newest = state.transactions.get(app_id, 0) if state is not None else 0
+    if (name := chain.named(progress.target, app_id, newest, found[0] if found else None)) is not None:
+        entries.insert(0, name)
+    for name in dict.fromkeys(entries):
+        try:
+            return chain.walk(progress.target, app_id, name), None
+        except chain.BrokenChain as broken:
+            trouble = trouble or str(broken)
+    return None, trouble
+
+
 def good_commits(tables: TableFormat, progress: Progress, until: str | None = None) -> list[Mapping[str, str]]:
-    """What the commits of good rows say that the target's log still holds, newest first; `until` a batch is met."""
-    return list(tables.commits(progress.target, *applications(progress, "good"), until=until))
+    """What the commits of good rows say, newest first, as far back as log and chain reach; `until` a batch is met."""
+    return list(history(tables, progress, until).commits)
 
 
 def _way(target: str, other: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -14,12 +14,12 @@ from lakelogic.ledger import adoption
 from lakelogic.ledger.records import InputFile, Intent, RunRecord
 from lakelogic.ledger.store import Ledger
 from lakelogic.plan.strategies.settings import strategy_of
-from lakelogic.run import forward, staged
+from lakelogic.run import forward, memory, staged
 from lakelogic.run.arrival import AT
 from lakelogic.run.events import Events
 from lakelogic.run.formats import tables_of
 from lakelogic.run.places import QUARANTINE_FORMAT, Places
-from lakelogic.run.progress import Progress, application, good_commits
+from lakelogic.run.progress import History, Progress, application, good_commits, history
 from lakelogic.run.queue import Queue, Stamped, facts_of
 from lakelogic.run.renamed import moved_inputs
 from lakelogic.run.reread import let_go
@@ -138,15 +138,21 @@ def _fill_ledger(job: Any, where: Places, progress: Progress, events: Events, ta
     assert state is not None
     newest = state.transactions.get(application(progress, "good"), 0)
     head = job.ledger.head(progress.key)
-    commits = [commit for commit in good_commits(tables, progress, head) if "batch_id" in commit]
-    if not commits:
-        if newest:
-            _refuse_a_hole(job, where, tables, job.ledger.batches_done(progress.key))
-        return newest
-    if commits[0]["batch_id"] == head:
+    past = history(tables, progress, head)
+    commits = [commit for commit in past.commits if "batch_id" in commit]
+    if not commits and not newest:
+        return newest  # somebody else's table
+    if commits and commits[0]["batch_id"] == head:
+        memory.ensure(job.ledger, tables, progress, newest, complete=True)
         return newest
     known = job.ledger.batches_done(progress.key)
-    _refuse_a_hole(job, where, tables, known)
+    complete = past.is_whole or _knows_the_rest(job.ledger, progress, commits, known, newest)
+    if not complete:
+        _tell_of_a_hole(job, where, past, events)
+    # Before the ledger hears of anything: it would believe that nothing is missing.
+    memory.ensure(job.ledger, tables, progress, newest, complete=complete)
+    if not commits:
+        return newest
     unknown = [commit for commit in commits if commit["batch_id"] not in known]
     if unknown and unknown[0] is commits[0]:
         n = int(commits[0].get("n") or newest)
@@ -162,16 +168,34 @@ def _fill_ledger(job: Any, where: Places, progress: Progress, events: Events, ta
     return newest
 
 
-def _refuse_a_hole(job: Any, where: Places, tables: TableFormat, known: set[str]) -> None:
-    """Where neither the ledger nor the table's log tells what was read, adding rows would add some a second time."""
-    if known or strategy_of(job.loaded.contract).kind != "append" or tables.is_whole(where.target_location):
+def _knows_the_rest(
+    ledger: Ledger, progress: Progress, commits: Sequence[Mapping[str, str]], known: set[str], newest: int
+) -> bool:
+    """Whether the ledger knows what was committed before the commits that the table tells of.
+
+    It knew the oldest of these when it was committed, so it knows the ones before; an older copy that was put back
+    does not.
+    """
+    if commits:
+        return commits[-1]["batch_id"] in known
+    return bool(known) and ledger.last_n(progress.key) >= newest
+
+
+def _tell_of_a_hole(job: Any, where: Places, past: History, events: Events) -> None:
+    """Where nothing tells what was read, adding rows would add some a second time; others are met by their keys."""
+    missing = f" {past.trouble}." if past.trouble else ""
+    told = (
+        f"Nothing tells any more what {where.target} was made of: the ledger {job.ledger.name} does not know all "
+        f"of its batches, and the older commits of its log are gone.{missing}"
+    )
+    if strategy_of(job.loaded.contract).kind != "append":
+        events.tell("warning", f"{told} Files that were read before may be read again; {where.target} takes them once.")
         return
     raise ReconcileError(
-        f"Nothing tells any more what {where.target} was made of: the ledger {job.ledger.name} knows none of its "
-        "batches, and the older commits of its log are gone.",
+        told,
         where=where.target_location,
-        hint="Nothing was read. Put the ledger back from a copy, or name the one that knows it in LAKELOGIC_LEDGER; "
-        "`lakelogic reload` replaces the rows by everything that lies in the source.",
+        hint="Nothing was read. Put back what is missing, or the ledger, from a copy, or name the ledger that knows "
+        "the table in LAKELOGIC_LEDGER; `lakelogic reload` replaces the rows by everything that lies in the source.",
     )
 
 

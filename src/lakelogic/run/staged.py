@@ -6,9 +6,7 @@ it nothing of the batch can be visible. A batch that waits for a decision is kep
 
 from __future__ import annotations
 
-import errno
 import hashlib
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
@@ -31,6 +29,7 @@ from lakelogic.run.progress import Progress, progress_of
 from lakelogic.run.quarantine import BadSide
 from lakelogic.sql.types import parse_type
 from lakelogic.storage import parquet
+from lakelogic.storage.durable import bring_to_disk
 from lakelogic.tables.base import StagedFile
 
 FORMAT = 2  # 1 had neither the contract nor the quarantined files
@@ -269,14 +268,7 @@ def make_durable(files: Iterable[File]) -> None:
     """Bring staged files to the disk: the record that names them must not outlive them when the power goes."""
     paths = [file.path for file in files]
     for path in (*paths, *dict.fromkeys(str(Path(path).parent) for path in paths)):
-        opened = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(opened)
-        except OSError as error:
-            if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # a file system that has no such thing
-                raise
-        finally:
-            os.close(opened)
+        bring_to_disk(path)
 
 
 def with_digests(batch: Manifest) -> Manifest:

@@ -14,16 +14,18 @@ from lakelogic.contract.materialization import Compaction
 from lakelogic.errors import CommitConflict, LakeLogicError
 from lakelogic.ledger.store import Ledger
 from lakelogic.run.events import Events
+from lakelogic.run.memory import head_of
 from lakelogic.run.queue import Queue, Stamped, drop
 from lakelogic.run.staged import folders_in_use
 from lakelogic.storage import fresh
-from lakelogic.tables import rows
+from lakelogic.tables import chain, rows
 from lakelogic.tables import upkeep as table_upkeep
 from lakelogic.tables.base import CommitInfo, RowTables, StagedFile, TableFormat, TableState
 
 APP = "lakelogic:upkeep"
 SMALL, FULL = 32 << 20, 128 << 20
 RETENTION = timedelta(hours=168)
+UNBORN = timedelta(days=1)  # how long an entry may wait for its commit
 _ATTEMPTS = 3
 
 
@@ -138,6 +140,8 @@ def vacuum(
     planned = tables.vacuum(location, before, dry_run=True)
     spared = {path for path in planned if any(part in needed for part in Path(path).parts)}
     gone = [path for path in planned if path not in spared]
+    # First, while the log still tells which entry belongs to its newest commit.
+    swept = forget_entries(tables, location, before, dry_run=dry_run)
     sizes = [Path(path).stat().st_size for path in gone if Path(path).exists()]
     if not dry_run:
         later = before.timestamp() + 1
@@ -147,6 +151,21 @@ def vacuum(
             table_upkeep.remove(location, gone)
         else:
             tables.vacuum(location, before)
+    return Vacuumed(len(sizes) + swept.files, sum(sizes) + swept.size)
+
+
+def forget_entries(tables: TableFormat, location: str, before: datetime, *, dry_run: bool) -> Vacuumed:
+    """Delete entries of the table's memory that are named by no commit, or that newer ones hold as well."""
+    # A run of a ledger that is not ours may have written one, and be about to commit.
+    unborn = min(before, clock.now() - UNBORN).timestamp()
+    found: list[str] = []
+    for app_id in chain.applications(location):
+        if (head := head_of(tables, location, app_id)) is not None:
+            found += chain.unneeded(location, app_id, head, before.timestamp(), unborn)
+    sizes = [Path(path).stat().st_size for path in found]
+    if not dry_run:
+        for path in found:
+            Path(path).unlink(missing_ok=True)
     return Vacuumed(len(sizes), sum(sizes))
 
 

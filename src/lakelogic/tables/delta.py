@@ -24,7 +24,7 @@ from lakelogic.tables import columns, delta_changes, delta_upkeep, dropping, par
 from lakelogic.tables.base import PLAIN, CommitInfo, Committed, Layout, StagedFile, TableChanges, TableState, up_to
 from lakelogic.tables.delta_features import refuse_properties, refuse_reading, refuse_writing
 from lakelogic.tables.delta_files import DeltaFile, read_footers
-from lakelogic.tables.delta_log import USER_METADATA, Transactions, commit_text, entries, newest_metadata
+from lakelogic.tables.delta_log import USER_METADATA, Transactions, commit_text, entries, is_whole, newest_metadata
 from lakelogic.tables.delta_open import absolute, open_table, root_of, schema_of, trouble
 from lakelogic.tables.kinds import refuse_other_kinds
 
@@ -219,7 +219,7 @@ class DeltaTables:
         """Whether the log still holds every commit since the table was made."""
         root = root_of(location)
         table = open_table(root)
-        return table is None or any(entry.version == 0 for entry in entries(root, table.version()))
+        return table is None or is_whole(root, table.version())
 
     def preview(self, location: str, limit: int = 20) -> pa.Table:
         """Some rows of the table, read without an engine."""

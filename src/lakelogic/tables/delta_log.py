@@ -41,6 +41,11 @@ def entries(location: str, newest: int) -> Iterator[LogEntry]:
         yield _entry(version, commit)
 
 
+def is_whole(location: str, newest: int) -> bool:
+    """Whether every commit up to `newest` is still there, without reading any."""
+    return sum(1 for _ in _commits(location, newest)) == newest + 1
+
+
 def newest_metadata(location: str, newest: int) -> Mapping[str, str]:
     """What our newest commit at or below a version says; nothing when the log holds none of ours."""
     for _, commit in _commits(location, newest):

@@ -1,7 +1,8 @@
 """The end of a table: its log goes out of the way in one step, then what it named goes file by file, and nothing else.
 
 A folder may hold more than the table: files of people, tables inside. What is removed is the log with every file that
-any version of it names, folders that runs of ours staged under the root, and folders that became empty by that.
+any version of it names, what it remembers of its batches, folders that runs of ours staged under the root, and folders
+that became empty by that.
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from lakelogic.storage import fresh
+from lakelogic.tables import chain
+from lakelogic.tables.kinds import kind_of
 
 ASIDE = ".lakelogic-dropped-"  # the log of a table that is being removed, or the list of its files
 _unlink = os.unlink  # a fault test stops here
 
 # What runs, acts and upkeep call the folders that they stage in; a folder of people's own is not called so.
 _STAGED = re.compile(
-    r"batch-[0-9a-f]{16}-.+|batch-discard-.+|(?:compact|rewrite)-[0-9a-f]{16}|copy-(?:[0-9a-f]{16}|[0-9]{1,9})"
+    r"batch-[0-9a-f]{16}-.+|batch-discard-.+|(?:compact|rewrite|remask|reset)-[0-9a-f]{16}|copy-(?:[0-9a-f]{16}|[0-9]{1,9})"
 )
 _STAGED_FILE = re.compile(r".+\.parquet|\..+\.crc|_SUCCESS")
 
@@ -37,6 +40,7 @@ def drop_logged(root: str, log: str, named: Callable[[Path, Path], Iterable[str]
         if aside.is_dir():
             _remove(place, [*named(place, aside), *_staged(place)])
             shutil.rmtree(aside)
+    _remove_memory(place)
     _remove_empty(place)
 
 
@@ -57,7 +61,14 @@ def drop_listed(root: str, named: Callable[[], Iterable[str]], take_out: Callabl
     for aside in sorted(place.glob(f"{ASIDE}*")):
         _remove(place, [*json.loads(aside.read_text("utf-8")), *_staged(place)])
         aside.unlink()
+    _remove_memory(place)
     _remove_empty(place)
+
+
+def _remove_memory(root: Path) -> None:
+    """Without a table there is nothing to remember; a table of another kind that lies there keeps what it knows."""
+    if kind_of(str(root)) is None:
+        _remove(root, chain.files(root))
 
 
 def _staged(root: Path) -> Iterator[str]:

@@ -197,7 +197,8 @@ class ParquetTables:
 
     def is_whole(self, location: str) -> bool:
         """Whether the log still holds every version since the table was made."""
-        return any(head.number == 1 for head in _heads(_root(location))) or parquet_log.newest(_root(location)) is None
+        root = _root(location)
+        return all(parquet_log.log_file(root, at).exists() for at in range(1, (parquet_log.newest(root) or 0) + 1))
 
     def preview(self, location: str, limit: int = 20) -> pa.Table:
         """Some rows of the table, read without an engine."""

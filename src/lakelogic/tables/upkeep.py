@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 # Folders that runs and upkeep make under a table's root; nothing outside them is ever swept.
-STAGED = ("batch-", "compact-", "rewrite-", "copy-")
+STAGED = ("batch-", "compact-", "rewrite-", "copy-", "remask-", "reset-")
 
 
 def unneeded(root: str, needed: Iterable[str], before: datetime) -> list[str]:
