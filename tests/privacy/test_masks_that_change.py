@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 
-from lakelogic import DataProcessor
+from lakelogic import DataProcessor, clock
 from lakelogic.actions.quarantine import Request, export_rows, list_rows, show_rows
 from lakelogic.actions.remask import remask
 from lakelogic.actions.stories import explain_row
 from lakelogic.errors import UsageError
 from lakelogic.run import sequence
+from lakelogic.tables.base import CommitInfo
 from lakelogic.tables.registry import load
 
 KEYS = [
@@ -169,3 +171,47 @@ def test_bad_rows_from_before_a_mask_are_not_shown(people: Callable[[str], None]
     [shown] = show_rows(Request("people.yaml")).rows
     assert CANARY not in str(shown)
     assert len(shown["email"]) == 64
+
+
+def upkeep(kind: str, *, trims: bool) -> None:
+    """What comes last is a commit that tells of no masks; with `trims` nothing else is left of the log."""
+    for place in (TARGET, "lakelogic_warehouse/shop/quarantine/silver_people"):
+        tables, root = load(kind if place == TARGET else "delta"), str(Path(place).resolve())
+        state = tables.state(root)
+        assert state is not None
+        n = state.transactions.get("lakelogic:upkeep", 0) + 1
+        tables.append(root, [], state.schema, CommitInfo("lakelogic:upkeep", n, {"x": "y"}))
+    if trims and kind == "iceberg":
+        load(kind).vacuum(str(Path(TARGET).resolve()), clock.now())
+    elif trims:
+        DeltaTable(TARGET).create_checkpoint()
+        for path in sorted(Path(TARGET).glob("_delta_log/*.json"))[:-1]:
+            path.unlink()
+
+
+@pytest.mark.parametrize("trims", [False, True])
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+def test_masks_are_remembered_when_upkeep_came_last_or_the_log_is_gone(
+    people: Any, duckdb_engine: Any, kind: str, trims: bool
+) -> None:
+    write("redact", kind=kind)
+    run(duckdb_engine)
+    upkeep(kind, trims=trims)
+    write("hash", kind=kind)
+    people("b")
+    with pytest.raises(UsageError, match=r"shop\.silver\.people: "):  # of the table, not only of the quarantine
+        run(duckdb_engine)
+
+
+@pytest.mark.parametrize("trims", [False, True])
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+def test_a_table_that_was_masked_anew_is_so_when_upkeep_came_last(
+    people: Any, duckdb_engine: Any, kind: str, trims: bool
+) -> None:
+    write(None, kind=kind)
+    run(duckdb_engine)
+    write("hash", kind=kind)
+    remask("people.yaml")
+    upkeep(kind, trims=trims)
+    people("c")
+    assert run(duckdb_engine).status == "succeeded"
