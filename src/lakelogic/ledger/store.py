@@ -234,7 +234,7 @@ class Ledger:
     def remember_input(self, progress: str, file: InputFile, batch_id: str) -> None:
         """That a batch which is known has read a file, where only that was forgotten."""
         with self._database.write(f"dataset:{progress}") as connection:
-            self._put_inputs(connection, progress, (file,), batch_id, clock.now())
+            input_files.put(connection, progress, (file,), batch_id, clock.now())
 
     def record(self, run: RunRecord) -> None:
         """A run that committed nothing: failed, skipped, held back, no new data. Telling it twice keeps the last.

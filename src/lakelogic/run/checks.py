@@ -109,9 +109,10 @@ def _inputs(checked: Checked, *, mend: bool) -> Iterator[Finding]:
     ledger, key = checked.job.ledger, checked.progress.key
     assert ledger is not None
     known = ledger.inputs(key)
-    missing = {path: told for path, told in evidence.inputs_read(checked.past.commits).items() if path not in known}
+    called = {*known, *(file.stamp for file in known.values())}  # under the name of then, or of now
+    missing = {path: told for path, told in evidence.inputs_read(checked.past.commits).items() if path not in called}
     if not missing:
-        commits, files = len(checked.past.commits), sum(not file.is_table for file in known.values())
+        commits, files = len(checked.past.commits), len(ledger.seen(key))
         yield Finding("sound", "ledger", f"it knows all {commits} commits to the table, and {files} files")
         return
     told = f"it does not know {len(missing)} inputs that the table was made of ({next(iter(missing))})"

@@ -11,7 +11,7 @@ from lakelogic.ledger.records import InputFile
 from lakelogic.plan.sources import replaced_by
 from lakelogic.run.memory import FROM_LEDGER, IN_PARTS
 from lakelogic.run.queue import facts_of
-from lakelogic.run.tracked import inputs_told
+from lakelogic.run.tracked import inputs_told, replaced_inputs
 
 Commits = Sequence[Mapping[str, str]]  # newest first
 
@@ -49,8 +49,11 @@ def inputs_read(commits: Commits) -> dict[str, tuple[str, InputFile]]:
     """What was read, by path: the batch that read it last, and as what."""
     found: dict[str, tuple[str, InputFile]] = {}
     for commit in reversed(commits):
-        batch = str(commit.get("batch_id"))
-        found |= {file.path: (batch, file) for file in inputs_told(facts_of(commit).get("input") or {})}
+        facts, batch = facts_of(commit), str(commit.get("batch_id"))
+        read = facts.get("input") or {}
+        replaced = replaced_inputs(read, whole=bool(facts.get("replaces")))
+        found = {} if replaced is None else {path: told for path, told in found.items() if path not in replaced}
+        found |= {file.path: (batch, file) for file in inputs_told(read)}
     return found
 
 

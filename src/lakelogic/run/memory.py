@@ -17,7 +17,7 @@ from lakelogic.run import faults
 from lakelogic.run.arrival import AT
 from lakelogic.run.progress import Progress, application, history
 from lakelogic.run.queue import facts_of
-from lakelogic.run.tracked import inputs_told
+from lakelogic.run.tracked import DIGESTS, inputs_told
 from lakelogic.tables import chain
 from lakelogic.tables.base import CommitInfo, TableFormat
 from lakelogic.tables.chain import Entry, Said
@@ -130,6 +130,7 @@ def told_by(ledger: Ledger, progress: Progress) -> list[Said]:
             "contract_version": record.contract_version,
             "engine": record.engine,
             "watermark": record.watermark,
+            "target": progress.target,
             "input": read.get(batch) or _input(inputs.get(batch, ())),
             FROM_LEDGER: True,
         }
@@ -146,9 +147,9 @@ def _input(files: Sequence[InputFile]) -> dict[str, Any]:
     if table is not None:
         own = (table.content or "").removeprefix(InputFile.TABLE)
         return {"table": table.path, "version": table.size, **({"id": own} if own else {})}
-    contents = {file.path: file.content for file in files if file.content is not None}
-    listed = [[file.path, file.size, file.mtime_ns] for file in files]
-    return {"files": listed, **({"contents": contents} if contents else {})} if listed else {}
+    held = {file.stamp: file.content for file in files if file.content is not None}
+    listed = {file.stamp: [file.stamp, file.size, file.mtime_ns] for file in files}
+    return {"files": list(listed.values()), **({DIGESTS: held} if held else {})} if listed else {}
 
 
 def _kept(commits: Sequence[Said]) -> tuple[Said, ...]:
@@ -168,9 +169,12 @@ def _kept(commits: Sequence[Said]) -> tuple[Said, ...]:
                 path for path, *rest in told["files"] if path in read and (read[path] != tuple(rest[:2]) or not adds)
             }
             files = [file for file in told["files"] if file[0] not in void]
-            facts["input"] = {**told, "files": files}
-            if contents := {path: one for path, one in told.get("contents", {}).items() if path not in void}:
-                facts["input"]["contents"] = contents
+            by_file = {
+                name: {path: one for path, one in told[name].items() if path not in void}
+                for name in ("contents", DIGESTS)
+                if name in told
+            }
+            facts["input"] = {**told, "files": files, **by_file}
         for file in inputs_told(told):
             if not file.is_table:
                 read.setdefault(file.path, file.version)
