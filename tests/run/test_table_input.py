@@ -140,9 +140,11 @@ def test_a_table_that_was_made_anew_is_read_again(act: Any, form: str, strategy:
     load_tables(form).drop(LocalCatalog().resolve("shop.silver.orders"))
     land("2.csv", "2,20")
     act(silver(form))
-    assert act(gold(form, **strategy)).counts.good == 1
-    wanted = [(1, 10), (2, 20)] if strategy == MERGED else [(2, 20)]
-    assert facts(form) == wanted
+    result = act(gold(form, **strategy))
+    assert result.counts.good == 1
+    if strategy == MERGED:  # nothing is left of what it gave: that is for a person to decide
+        assert result.status == "gated"
+    assert facts(form) == ([(1, 10)] if strategy == MERGED else [(2, 20)])
 
 
 def test_the_doctor_sees_that_a_source_was_made_anew(act: Any, engine: Any) -> None:

@@ -51,7 +51,11 @@ class Deletion(Section):
 
     PURPOSE: ClassVar[str] = "Rows that are gone from the source."
 
-    strategy: Literal["snapshot_reconcile"] = Key("snapshot_reconcile", description="Compare with a full snapshot.")
+    strategy: Literal["snapshot_reconcile", "follow_source", "keep"] = Key(
+        "snapshot_reconcile",
+        description="Compare the whole table with a full snapshot; or only what a table as source gave before (the "
+        "default without `deletion`); or let rows stay.",
+    )
     max_delete_ratio: Number = Key(0.2, description="The largest share of rows that may go, 0 to 1.")
     scope: tuple[Text, ...] = Key((), description="Columns that bound the comparison.")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -19,7 +19,7 @@ from lakelogic.ledger.records import Intent
 from lakelogic.ledger.store import Ledger
 from lakelogic.plan import evolve
 from lakelogic.plan.nodes import Plan, Published
-from lakelogic.plan.sources import Replaced
+from lakelogic.plan.sources import Replaced, Sources
 from lakelogic.plan.strategies.meet import own_columns
 from lakelogic.plan.strategies.settings import Strategy, strategy_of
 from lakelogic.run import secondary
@@ -193,7 +193,7 @@ class Commit:
         if self.places.others:
             facts = {**facts, secondary.FACTS: secondary.as_facts(self.staging, schema)}
         files = staged_files(staged.good)
-        strategy = self.strategy
+        strategy = replace(self.strategy, of_table="table" in (facts.get("input") or {}))
         place = self.places.target_location
         facts = {**facts, **as_fact(strategy, self.tables, self.tables.state(place))}
         if self.decision.action == "widen":
@@ -331,7 +331,8 @@ def committer(
     """A commit for one batch; tables that would be damaged by writing are refused here, before anything is staged."""
     tables = tables_of(contract.materialization.format, engine)
     tables.check(where.target_location, removes=replaced is not None or strategy_of(contract).kind != "append")
-    if replaced is not None and any(other.strategy == "overwrite" for other in where.others):
+    is_part = replaced is not None and not (isinstance(replaced[1], Sources) and replaced[1].whole)
+    if is_part and any(other.strategy == "overwrite" for other in where.others):
         raise UnsupportedError(
             "A window cannot be given to a secondary target that is overwritten: it would keep nothing else.",
             where="materialization.secondary_targets",

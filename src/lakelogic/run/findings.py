@@ -12,7 +12,7 @@ from lakelogic.run.settle import EFFECTS
 
 MOST: Final = 5  # reasons that are told at the end of a run; the report has them all
 HIDDEN: Final = "••••"
-_OF_THE_TABLE: Final = (*EFFECTS, "closed", "missing")
+_OF_THE_TABLE: Final = (*EFFECTS, "closed", "missing", "gone")
 
 
 def rows_warned(settled: Settled) -> int:

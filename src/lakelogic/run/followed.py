@@ -10,6 +10,7 @@ import json
 from typing import Any
 
 from lakelogic.plan.fingerprint import earlier, fingerprint
+from lakelogic.plan.sources import as_batch
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.run.job import Run
 from lakelogic.run.tracked import AGAIN, DIGESTS, FORMER
@@ -43,6 +44,7 @@ def by(run_: Run) -> str | None:
 
 def _plain(identity: dict[str, Any]) -> str:
     """What was read, whatever it was made on top of."""
+    told = as_batch(identity)
     return json.dumps(
-        {key: told for key, told in identity.items() if key not in (AFTER, AGAIN, DIGESTS, FORMER)}, sort_keys=True
+        {key: value for key, value in told.items() if key not in (AFTER, AGAIN, DIGESTS, FORMER)}, sort_keys=True
     )

@@ -16,6 +16,7 @@ from lakelogic import clock
 from lakelogic.contract.document import Contract
 from lakelogic.errors import DataError, UnsupportedError
 from lakelogic.ledger.records import Act, Held, Intent
+from lakelogic.plan.sources import allowing as allowing_part
 from lakelogic.plan.sources import replaced_by
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.run import faults, withhold
@@ -71,10 +72,10 @@ def roll(job: Job, intent: Intent, batch: Manifest, events: Events) -> None:
 
 def committing(job: Job, batch: Manifest) -> Commit:
     """The commit of a batch by the contract and into the places that it was staged for, whatever they are now."""
-    contract = Contract.model_validate(batch.contract)
+    contract, replaced = Contract.model_validate(batch.contract), replaced_by(batch.facts["input"])
     commit = committer(
         job.ledger, allowing(contract) if batch.approved else contract, batch.places, batch.progress, batch.batch_id,
-        batch.fingerprint, batch.run_id, job.engine, replaced_by(batch.facts["input"]),
+        batch.fingerprint, batch.run_id, job.engine, allowing_part(replaced) if batch.approved else replaced,
     )  # fmt: skip
     commit.compare(batch.plan())
     commit.refuse_changes()

@@ -26,7 +26,7 @@ from lakelogic.plan.nodes import (
     Read,
     Rollup,
 )
-from lakelogic.plan.sources import Part
+from lakelogic.plan.sources import Part, Sources
 from lakelogic.plan.strategies.frames import STAYS, STOOD, Settlement
 from lakelogic.plan.strategies.meet import absent_columns, good_types, meet, own_columns
 from lakelogic.plan.strategies.settings import Strategy
@@ -90,6 +90,8 @@ def _may_hold(column: str, replaced: Part, partition: Mapping[str, Any]) -> bool
 
 def _too_many(strategy: Strategy, counted: Counted) -> str | None:
     """Why so many rows must not be deleted at once; a bound that is met exactly holds."""
+    if strategy.follows_source and strategy.part is not None and isinstance(strategy.part[1], Sources):
+        return strategy.part[1].too_many(counted.gone, counted.compared)
     if strategy.reconcile is None or not counted.compared:
         return None
     bound, share = float(strategy.reconcile.max_delete_ratio), counted.missing / counted.compared

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from lakelogic.errors import DataError
 from lakelogic.ledger.records import InputFile
 from lakelogic.plan.compile import compile_contract
 from lakelogic.plan.crossing import crossing
 from lakelogic.plan.nodes import Plan
 from lakelogic.plan.sources import INSTEAD, Sources
+from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.run import cuts, renamed, tables_read, tracked, window
 from lakelogic.run.contents import remembered
 from lakelogic.run.formats import tables_of
@@ -20,6 +22,7 @@ from lakelogic.run.recover import Known
 from lakelogic.run.renamed import Listing
 from lakelogic.run.window import Slice
 from lakelogic.storage.local import source_root
+from lakelogic.tables.base import TableState
 
 
 def recognise(run_: Run, source: Slice, known: Known) -> Known:
@@ -64,7 +67,7 @@ def choose(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any
         names = {file.path for file in source.files} | {*tracked.named_otherwise(source.files, known.files).values()}
         return source, _in_place(run_, tracked.Taken(source, Sources(tuple(sorted(names))), told=(told,)))
     if source.pinned.table is not None:
-        return _table(run_, source, known) if _follows(run_) else (source, {})
+        return _table(run_, source, known) if _follows(run_) else _whole(run_, source, known)
     if not tracked.tracks(contract):
         if contract.source.load_mode == "full":
             return source, {}
@@ -110,6 +113,20 @@ def _table(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any
     return taken.source, _in_place(run_, taken)
 
 
+def _whole(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any]]:
+    """A table of which all is read every time: rows that it gave before and does not have any more go."""
+    contract, where = run_.job.loaded.contract, run_.places
+    if where is None or not known.table_exists or not tables_read.removes(contract):
+        return source, {}
+    before, stamps = _read_before(run_, source, known)
+    if before is None:
+        return source, {}
+    instead = _in_place(run_, tables_read.whole(contract, source, stamps))
+    for told in instead.values():
+        told.pop("after")  # the same version of the table is the same batch
+    return source, instead
+
+
 def _read_before(run_: Run, source: Slice, known: Known) -> tuple[InputFile | None, tuple[str, ...]]:
     """Up to where the table was read, and under which names its rows stand in the target.
 
@@ -143,11 +160,44 @@ def _in_place(run_: Run, taken: tracked.Taken) -> dict[str, Any]:
     state = tables_of(contract.materialization.format, run_.job.engine).state(where.target_location)
     if state is None:
         return {}
+    if taken.instead.whole:
+        return _gone(run_, taken, state)
     why = taken.told[0]
     tracked.refuse_secondary(where.others, why)
     column = tracked.stamp_column(contract, state, where.target, why)
     tracked.refuse_unstamped(run_.job.engine, state, column, where.target, why)
+    tables = tables_of(contract.materialization.format, run_.job.engine)
+    if other := tables_read.fed_by_others(tables, state, run_.progress, taken.instead):
+        raise DataError(
+            f"{why}, and `{other}` writes rows that came from there to {where.target} too: they would be lost.",
+            hint="Nothing was read. Give each dataset a target_path of its own.",
+        )
     return {INSTEAD: {"column": column, **taken.instead.as_dict(), "after": list(taken.after)}}
+
+
+def _gone(run_: Run, taken: tracked.Taken, state: TableState) -> dict[str, Any]:
+    """What a batch says that holds all of a table: rows that came from there and are not in it go, by their key."""
+    contract, where, part = run_.job.loaded.contract, run_.places, taken.instead
+    assert where is not None
+    assert part is not None
+    described = taken.source.described
+    tables = tables_of(contract.materialization.format, run_.job.engine)
+    if why := tables_read.why_rows_stay(contract, tables, state, run_.progress, part):
+        told = f"rows of {where.target} that {described} does not have any more stay: {why}"
+        if strategy_of(contract).kind == "scd2" and contract.source.load_mode == "incremental":
+            raise DataError(
+                f"{taken.told[0] if taken.told else described}; a history cannot tell which of them were deleted: "
+                f"{why}.",
+                where="lineage",
+                hint="Nothing was read. Leave `load_mode: incremental` out: changed rows become versions, deleted ones "
+                "stay; or land the changes and read them with `load_mode: cdc`.",
+            )
+        run_.events.tell("warning", told)
+        return {}
+    column = tracked.stamp_column(contract, state, where.target, described)
+    if where.others:
+        run_.events.tell("note", f"Secondary targets only receive rows: what {described} lost stays there")
+    return {INSTEAD: {"column": column, **part.as_dict(), "after": list(taken.after)}}
 
 
 def _plan(run_: Run, source: Slice) -> Plan:

@@ -70,6 +70,10 @@ def publish(batch: Batch, engine: Engine, events: Events) -> Done:
     if good.skipped:
         return Done(skipped=True)
     events.tell("wrote", f"Wrote {batch.counts['good']} valid rows to {commit.places.target}")
+    if gone := commit.applied.get("gone"):
+        became = "were removed" if commit.strategy.kind == "merge" else "end with this run"
+        lost = f"{gone} rows of {commit.places.target} that {batch.facts.get('source')} does not have any more"
+        events.tell("note", f"{lost} {became}", gone=gone)
     faults.reach("after_good_commit")
     if gone := commit.let_go(batch.facts):
         events.tell("note", f"{gone} rows that were bad before left {commit.places.quarantine}")

@@ -292,6 +292,12 @@ class Counted:
         return sum(row[COUNT] for row in self.rows if row[CHANGE] == "deleted" and row[EFFECT] is None)
 
     @property
+    def gone(self) -> int:
+        """Rows that a table gave before, and does not have any more: removed, or in a history closed."""
+        lost = ("replaced", "ended")
+        return sum(r[COUNT] for r in self.rows if r[COMPARED] and r[CHANGE] in lost and r[EFFECT] is None)
+
+    @property
     def wrong(self) -> int:
         """Rows that would break what the strategy promises."""
         return sum(row[COUNT] for row in self.rows if row[BROKEN])
@@ -331,14 +337,15 @@ class Counted:
             if row[EFFECT] is not None:
                 effects[row[EFFECT]] += row[COUNT]
         told = {name: effects[name] for name in EFFECTS if effects[name]}
-        closed = sum(row[COUNT] for row in self.rows if row[CHANGE] == "closed")
+        closed = sum(row[COUNT] for row in self.rows if row[CHANGE] in ("closed", "ended"))
         table = {
             "rows": rows,
             "added_rows": sum(r[COUNT] for r in self.rows if r[WRITTEN] and r[names.FILE] is None),
             "removed_rows": sum(r[COUNT] for r in self.rows if not r[WRITTEN] and r[names.FILE] is not None),
             "rewritten_files": len(self.changed),
         }
-        told |= {name: count for name, count in (("closed", closed), ("missing", self.missing)) if count}
+        more = (("closed", closed), ("missing", self.missing), ("gone", self.gone))
+        told |= {name: count for name, count in more if count}
         return {**told, **table}
 
 

@@ -11,10 +11,14 @@ from lakelogic.engines.base import Engine
 from lakelogic.errors import DataError
 from lakelogic.ledger.records import InputFile
 from lakelogic.plan.sources import Sources
-from lakelogic.plan.strategies.settings import strategy_of
+from lakelogic.plan.strategies.settings import may_go_at_once, strategy_of
 from lakelogic.run.formats import tables_of
-from lakelogic.run.tracked import HOW_TO_BEGIN_AGAIN, Taken
+from lakelogic.run.progress import Progress, applications
+from lakelogic.run.queue import facts_of
+from lakelogic.run.reread import sources_of
+from lakelogic.run.tracked import HOW_TO_BEGIN_AGAIN, Taken, stamp_of
 from lakelogic.run.window import Slice
+from lakelogic.tables.base import TableFormat, TableState
 from lakelogic.tables.kinds import kind_of
 
 Way = Literal["nothing", "added", "all"]
@@ -72,12 +76,49 @@ def _all(contract: Contract, source: Slice, stamps: tuple[str, ...], before: Inp
             hint=f"Nothing was read. {HOW_TO_BEGIN_AGAIN}; or leave `load_mode: incremental` out, and such rows are "
             "read again in place of what they gave; or use `strategy: merge` with a `primary_key`.",
         )
-    if kind == "scd2":
-        raise DataError(
-            f"{why[0].upper()}{why[1:]}, and a history cannot tell from that which rows were deleted.",
-            where="source.load_mode",
-            hint="Nothing was read. Leave `load_mode: incremental` out: changed rows become versions, deleted ones "
-            "stay; or land the changes and read them with `load_mode: cdc`.",
-        )
     told = f"{why}: all of it is read, in place of the rows it gave before"
+    if kind in ("merge", "scd2"):
+        return replace(whole(contract, source, stamps), after=(before.batch_id or "",), told=(told,))
     return Taken(source, Sources(tuple(sorted({source.described, *stamps}))), (before.batch_id or "",), (told,))
+
+
+def removes(contract: Contract) -> bool:
+    """Whether rows go that a table gave before and does not have any more: keys tell which. Snapshots see to it."""
+    strategy = strategy_of(contract)
+    return strategy.is_keyed and strategy.reconcile is None and may_go_at_once(contract) is not None
+
+
+def whole(contract: Contract, source: Slice, stamps: tuple[str, ...]) -> Taken:
+    """All of a table, in place of the rows that it gave before; others of the target stay."""
+    if not removes(contract):
+        return Taken(source)
+    paths = tuple(sorted({source.described, *stamps}))
+    return Taken(source, Sources(paths, whole=True, at_most=may_go_at_once(contract)))
+
+
+def why_rows_stay(
+    contract: Contract, tables: TableFormat, state: TableState, progress: Progress, part: Sources
+) -> str | None:
+    """Why rows that a table does not have any more cannot be told from others of the target; None where they can."""
+    column = stamp_of(contract, state)
+    if column is None:
+        return "no column tells which rows came from there (`lineage.capture_source_path` is switched off)"
+    if other := fed_by_others(tables, state, progress, part):
+        return f"`{other}` writes rows that came from there to the same table"
+    return None
+
+
+def fed_by_others(tables: TableFormat, state: TableState, progress: Progress, part: Sources) -> str | None:
+    """Another dataset whose rows in the same table carry the same stamps; None where there is none."""
+    own = (*applications(progress, "good"), *applications(progress, "secondary"))
+    for app in state.transactions:
+        if app in own or not app.startswith("lakelogic:"):
+            continue
+        name = app.removeprefix("lakelogic:").rpartition(":")[0]
+        if app.endswith(":secondary"):
+            return name  # its commits do not tell what they were made of
+        if app.endswith(":good"):
+            commits = tables.commits(state.location, app)
+            if any(part.may_hold(source) for commit in commits for source in sources_of(facts_of(commit))):
+                return name
+    return None

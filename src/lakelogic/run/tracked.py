@@ -127,12 +127,18 @@ def replace_files(source: Slice, files: Sequence[FileInfo]) -> Slice:
     return replace(pin_files(tuple(files), source.format, source.described), contents=source.contents)
 
 
-def stamp_column(contract: Contract, state: TableState, where: str, why: str) -> str:
-    """The column of the table that tells where its rows came from; without one the run stops."""
+def stamp_of(contract: Contract, state: TableState) -> str | None:
+    """The column of the table that tells where its rows came from; None where the contract does not stamp rows."""
     lineage = contract.lineage
     wanted = lineage.source_path_column_name
     found: str | None = next((name for name in state.schema.names if name.lower() == wanted.lower()), None)
-    if found is not None and lineage.enabled and lineage.capture_source_path:
+    return found if lineage.enabled and lineage.capture_source_path else None
+
+
+def stamp_column(contract: Contract, state: TableState, where: str, why: str) -> str:
+    """The column of the table that tells where its rows came from; without one the run stops."""
+    found = stamp_of(contract, state)
+    if found is not None:
         return found
     raise DataError(
         f"{why}, and no column of {where} tells which of its rows came from there.",
@@ -142,8 +148,8 @@ def stamp_column(contract: Contract, state: TableState, where: str, why: str) ->
     )
 
 
-def refuse_unstamped(engine: Engine, state: TableState, column: str, where: str, why: str) -> None:
-    """Rows that were written without a stamp may be of a changed file: replaced or kept, it would be a guess."""
+def unstamped(engine: Engine, state: TableState, column: str) -> int:
+    """How many rows of a table do not tell where they came from."""
     read = Read("current", "parquet", (Landed(column, STRING),), {"constants": state.parts} if state.parts else {})
     silent = Rollup(
         "unstamped", call("is_null", Column(column, STRING)), (), (Aggregate("rows", "count_all", None, BIGINT),)
@@ -151,8 +157,12 @@ def refuse_unstamped(engine: Engine, state: TableState, column: str, where: str,
     shown = (Assignment("rows", Column("rows", BIGINT)),)
     account = Account(None, (silent,), Publish(shown, Literal(0, INT), text("good")))
     counted = engine.collect(engine.lower(engine.scan(read, pinned(state)), (account,), {})) if state.files else None
-    rows = int(counted.column("rows")[0].as_py()) if counted is not None else 0
-    if rows:
+    return int(counted.column("rows")[0].as_py()) if counted is not None else 0
+
+
+def refuse_unstamped(engine: Engine, state: TableState, column: str, where: str, why: str) -> None:
+    """Rows that were written without a stamp may be of a changed file: replaced or kept, it would be a guess."""
+    if rows := unstamped(engine, state, column):
         raise DataError(
             f"{why}, and {rows} rows of {where} do not tell where they came from (`{column}` is NULL).",
             hint=f"Nothing was read. {HOW_TO_BEGIN_AGAIN}.",

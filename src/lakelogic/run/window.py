@@ -26,6 +26,7 @@ from lakelogic.plan.absence import lacks
 from lakelogic.plan.compile import SourceColumns
 from lakelogic.plan.deleted import Deleted
 from lakelogic.plan.nodes import Landed, Read
+from lakelogic.plan.sources import as_batch
 from lakelogic.run.deleted import deleted_of
 from lakelogic.run.formats import tables_of
 from lakelogic.sql.types import STRING
@@ -90,7 +91,7 @@ def batch_id(dataset: str, fingerprint: str, identity: Mapping[str, Any]) -> str
     identity = {name: value for name, value in identity.items() if name != "former"}
     if "contents" in identity:  # then a file is what it holds, whenever it was written
         identity = {name: value for name, value in identity.items() if name != "files"}
-    content = json.dumps([dataset, fingerprint, identity], sort_keys=True)
+    content = json.dumps([dataset, fingerprint, as_batch(identity)], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:32]
 
 

@@ -20,7 +20,8 @@ from lakelogic.run.tracked import DIGESTS
 def hold(ledger: Ledger, batch: Manifest, events: Events) -> None:
     """Keep the batch until somebody decides. Waiting batches whose input this one has read again are given up."""
     is_named = "batch" in batch.facts["input"]  # nobody but its owner can bring it again: a release settles it
-    if not (batch.good or is_named or _acts_on_nothing(Contract.model_validate(batch.contract))):
+    acts = INSTEAD in batch.facts["input"] or _acts_on_nothing(Contract.model_validate(batch.contract))
+    if not (batch.good or is_named or acts):
         return
     target = batch.places.target_location
     before = [held for held in waiting(ledger, batch.progress.label, target) if held.run_id != batch.run_id]

@@ -12,7 +12,7 @@ from lakelogic.plan.state import State, Trouble
 from lakelogic.plan.strategies.batch import order_path
 from lakelogic.plan.strategies.meet import own_columns
 from lakelogic.plan.strategies.scd2 import instant
-from lakelogic.plan.strategies.settings import Strategy, implied_by_fact, strategy_of
+from lakelogic.plan.strategies.settings import Strategy, implied_by_fact, reconciles, strategy_of
 from lakelogic.sql.expressions import Expression
 from lakelogic.sql.problems import NO_COLUMN, NOT_YET, nearest_or_all
 from lakelogic.sql.types import Type
@@ -115,9 +115,16 @@ def _deletions(contract: Contract, strategy: Strategy) -> Found:
     settings = contract.materialization
     path = "materialization.deletion" if settings.deletion is not None else "materialization.strategy"
     if strategy.reconcile is None:
-        if settings.deletion is not None:
+        deletion = settings.deletion
+        if deletion is not None and not (strategy.is_keyed and not reconciles(contract)):
             hint = "Use `strategy: merge` with it."
             yield codes.NO_EFFECT, f"`deletion` has no effect with {strategy.kind}.", path, hint
+        elif deletion is not None and settings.strategy == "snapshot_reconcile":
+            message = f"`strategy: snapshot_reconcile` beside `deletion: {{strategy: {deletion.strategy}}}`."
+            yield codes.CONTRADICTION, message, f"{path}.strategy", "Keep one of them."
+        elif deletion is not None and deletion.scope:
+            message = f"`scope` has no effect with `{deletion.strategy}`."
+            yield codes.NO_EFFECT, message, f"{path}.scope", "It bounds `snapshot_reconcile`."
         return
     if strategy.kind == "scd2":
         hint = "Land deletions as changes: `load_mode: cdc`."

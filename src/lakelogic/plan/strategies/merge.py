@@ -165,6 +165,8 @@ class _Merging:
             if self.strategy.reconcile is None:
                 self._find_held()
             replaced = both(replaced, negated(bench["~held"]))  # its newer form waits in quarantine
+            if self.strategy.follows_source:
+                compared = either([compared, both(there, self._belongs_to_part())])
         change = choose(
             replaced, text("replaced"), gone, text("deleted"), both(there, holds(changes)), now, nothing(STRING)
         )

@@ -15,12 +15,14 @@ from lakelogic import names
 from lakelogic.contract.materialization import Scd2
 from lakelogic.plan.nodes import Assignment, Bounds, Fork, Keep, Node, Pairs, RowWise, Stack, WindowFunction
 from lakelogic.plan.state import both, either, holds
+from lakelogic.plan.strategies.departures import came_from, departed, departing, own_time, place_returned
 from lakelogic.plan.strategies.frames import (
     BROKEN,
     CHANGE,
     COMPARED,
     DELETE,
     EFFECT,
+    HELD,
     INCOMING,
     WRITTEN,
     Bench,
@@ -39,6 +41,7 @@ from lakelogic.sql.types import BIGINT, BOOLEAN, INT, STRING, TIMESTAMP, Type
 
 NEW, GONE, TIME, PLACE = "~incoming", "~gone", "~time", "~place"
 KEYS, BYSTANDERS = "keys", "bystanders"  # links: the keys of the batch; versions of other keys
+SAID = "~said~time"  # the time that a row brings, where another one may be its place
 MET = "~met"  # a version of the table whose key the batch has
 AFTER = "~after."  # before the name of a column: its value in the table afterwards
 RAW = "~raw."  # before the name of a column that rows of the batch may lack: as they brought it
@@ -93,7 +96,8 @@ def settle(strategy: Strategy, meeting: Meeting) -> Settlement:
     for name, type_ in {**meeting.incoming, **own}.items():
         columns.setdefault(name, type_)
     order = meeting.spelled(strategy.order) if strategy.order else None
-    bench = Bench({**columns, names.FILE: STRING, NEW: BOOLEAN, GONE: BOOLEAN, TIME: TIMESTAMP, PLACE: INT})
+    time = SAID if strategy.of_table and order is not None else TIME
+    bench = Bench({**columns, names.FILE: STRING, NEW: BOOLEAN, GONE: BOOLEAN, time: TIMESTAMP, PLACE: INT})
     bench.columns |= _lacking(columns, meeting)
     versions = _Versions(strategy, strategy.history, meeting, bench, order)
     values = versions.work_out(columns)
@@ -102,10 +106,18 @@ def settle(strategy: Strategy, meeting: Meeting) -> Settlement:
         columns,
         Pairs("meet", TRUE, KEYS, "left", on, None, (), "~stored", MET),
         (
-            Fork("stand by", BYSTANDERS, None, (Keep("stand by", negated(Column(MET, BOOLEAN))),)),
-            _lined_up(columns, strategy.history, meeting, order),
+            Fork(
+                "stand by",
+                BYSTANDERS,
+                None,
+                (
+                    Keep("stand by", negated(Column(MET, BOOLEAN))),
+                    *departing(strategy, strategy.history, meeting, columns),
+                ),
+            ),
+            _lined_up(columns, strategy.history, meeting, order, time),
             *bench.nodes,
-            *_joined_by_bystanders(columns, values),
+            *_joined_by_bystanders(columns, values, departed(strategy, strategy.history, meeting)),
         ),
         {name: Column(AFTER + name, value.type) for name, value in values.items()},
         {
@@ -113,38 +125,36 @@ def settle(strategy: Strategy, meeting: Meeting) -> Settlement:
             **({DELETE: BOOLEAN} if meeting.has_deletes else {}),
             **{names.ABSENT + name: BOOLEAN for name in meeting.absent},
         },
-        meeting.keys,
-        beside={KEYS: meeting.keys},
+        () if strategy.follows_source else meeting.keys,
+        beside={KEYS: meeting.keys, **({HELD: meeting.keys} if strategy.follows_source else {})},
         own=frozenset(own),
         identity=(*meeting.keys, strategy.history.effective_from_field, strategy.history.surrogate_key),
     )
 
 
-def _lined_up(columns: Mapping[str, Type], history: Scd2, meeting: Meeting, order: str | None) -> Stack:
-    """Versions of the table, then rows of the batch, each with its time."""
+def _lined_up(columns: Mapping[str, Type], history: Scd2, meeting: Meeting, order: str | None, time: str) -> Stack:
+    """Versions of the table, then rows of the batch, each with its time in the column `time`."""
     began = Column(history.effective_from_field, TIMESTAMP)
-    own_time: Expression = began
-    if order is not None:
-        own_time = Call("coalesce", (convert(Column(order, columns[order]), TIMESTAMP), began), TIMESTAMP)
-    elif meeting.newer and meeting.time_column:
+    stored_time = own_time(Column(order, columns[order]) if order is not None else None, began)
+    if order is None and meeting.newer and meeting.time_column:
         # A first version holds from the beginning of time; where rows come back late, it matters when it came.
         came = Call("coalesce", (Column(meeting.time_column, TIMESTAMP), began), TIMESTAMP)
         is_first = call("same", began, Literal(instant(history.effective_from_default), TIMESTAMP))
-        own_time = choose(is_first, came, began)
+        stored_time = choose(is_first, came, began)
     new_time: Expression = Literal(meeting.now, TIMESTAMP)
     if order is not None:
         new_time = convert(Column(order, meeting.incoming[order]), TIMESTAMP)
     gone = holds(Column(DELETE, BOOLEAN)) if meeting.has_deletes else FALSE
     stored = [
         *(Column(name, type_) for name, type_ in columns.items()),
-        Column(names.FILE, STRING), FALSE, FALSE, own_time, Literal(0, INT),
+        Column(names.FILE, STRING), FALSE, FALSE, stored_time, Literal(0, INT),
     ]  # fmt: skip
     landed = meeting.incoming
     come = [
         *(convert(Column(n, landed[n]), t) if n in landed else nothing(t) for n, t in columns.items()),
         nothing(STRING), TRUE, gone, new_time, Literal(1, INT),
     ]  # fmt: skip
-    made = [*(RAW + name if name in meeting.absent else name for name in columns), names.FILE, NEW, GONE, TIME, PLACE]
+    made = [*(RAW + name if name in meeting.absent else name for name in columns), names.FILE, NEW, GONE, time, PLACE]
     for name in meeting.absent:
         made.append(names.ABSENT + name)
         stored.append(FALSE)
@@ -158,18 +168,21 @@ def _lacking(columns: Mapping[str, Type], meeting: Meeting) -> dict[str, Type]:
     return found | {names.ABSENT + name: BOOLEAN for name in meeting.absent}
 
 
-def _joined_by_bystanders(columns: Mapping[str, Type], values: Mapping[str, Expression]) -> Iterable[Node]:
-    """The values afterwards beside those before, then the versions that stood by, of which nothing changes."""
+def _joined_by_bystanders(
+    columns: Mapping[str, Type], values: Mapping[str, Expression], ending: Mapping[str, Expression]
+) -> Iterable[Node]:
+    """The values afterwards beside those before, then the versions that stood by: of these only `ending` changes."""
     yield RowWise("after", tuple(Assignment(AFTER + name, value) for name, value in values.items()))
     before = {**columns, names.FILE: STRING}
     after = {AFTER + name: value.type for name, value in values.items()}
-    told: dict[str, Literal] = {
+    told: dict[str, Expression] = {
         EFFECT: nothing(STRING), CHANGE: nothing(STRING), WRITTEN: TRUE, BROKEN: FALSE, COMPARED: FALSE,
     }  # fmt: skip
+    told |= {name: value for name, value in ending.items() if name in told}
     kinds = {**before, **after, **{name: value.type for name, value in told.items()}}
     stayed = [
         *(Column(name, type_) for name, type_ in before.items()),
-        *(convert(Column(name, columns[name]), value.type) for name, value in values.items()),
+        *(convert(ending.get(name, Column(name, columns[name])), value.type) for name, value in values.items()),
         *told.values(),
     ]
     own = tuple(Column(name, type_) for name, type_ in kinds.items())
@@ -189,6 +202,9 @@ class _Versions:
 
     def work_out(self, columns: Mapping[str, Type]) -> dict[str, Expression]:
         """Adds what settlements tell of a row; the table's values afterwards."""
+        if self.strategy.of_table and self.order is not None:
+            marks = (NEW, GONE, SAID, TIME)
+            place_returned(self.bench, self.history, self.meeting, self.order, marks, self.open_end)
         self._fill_in()
         self._look_back()
         self._look_ahead()
@@ -480,4 +496,6 @@ class _Versions:
         # Two versions that stood in the table with one time: nobody can say which of them held.
         twice = both(negated(bench[NEW]), corrects)
         wrong = both(bench["~touched"], bench[WRITTEN], either([overlap, backwards, several, twice]))
-        bench.add("check", {BROKEN: wrong, COMPARED: FALSE})
+        came = came_from(self.strategy, history, self.bench.columns)
+        compared = both(negated(bench[NEW]), came) if came != FALSE else FALSE
+        bench.add("check", {BROKEN: wrong, COMPARED: compared})

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from lakelogic.contract.document import Contract
 from lakelogic.contract.materialization import Deletion, Scd2
-from lakelogic.plan.sources import Replaced
+from lakelogic.plan.sources import Replaced, Sources
 
 Kind = Literal["append", "overwrite", "merge", "scd2", "periodic", "part"]
 
@@ -60,11 +60,17 @@ class Strategy:
     milestones: tuple[str, ...] = ()
     scope: tuple[str, ...] = ()  # periodic: the columns that tell a snapshot from others
     part: Replaced | None = None  # what the batch takes the place of: a column of the table, and values of it
+    of_table: bool = False  # the batch was read from a table: its rows live when it is read
 
     @property
     def is_keyed(self) -> bool:
         """Whether rows find theirs in the table by key."""
         return self.kind in ("merge", "scd2")
+
+    @property
+    def follows_source(self) -> bool:
+        """Whether all of a table was read, and what it does not have any more goes."""
+        return self.part is not None and isinstance(self.part[1], Sources) and self.part[1].whole
 
     @property
     def looks_at_the_table(self) -> bool:
@@ -84,9 +90,9 @@ def strategy_of(contract: Contract) -> Strategy:
     kind = _kind(contract)
     if kind not in ("merge", "scd2"):
         return Strategy(kind, contract.key, scope=settings.partition_by if kind == "periodic" else ())
-    reconcile = settings.deletion
-    if settings.strategy == "snapshot_reconcile":
-        reconcile = reconcile or Deletion.model_validate({})
+    reconcile = settings.deletion if reconciles(contract) else None
+    if settings.strategy == "snapshot_reconcile" and settings.deletion is None:
+        reconcile = Deletion.model_validate({})
     history = (settings.scd2 or Scd2.model_validate({})) if kind == "scd2" else None
     order = settings.sequence_by or (source.cdc_timestamp_field if cdc else None)
     if history is not None:
@@ -115,9 +121,21 @@ def _kind(contract: Contract) -> Kind:
         return "merge" if settings.strategy == "snapshot_reconcile" else settings.strategy
     if settings.scd2 is not None:
         return "scd2"
-    if settings.scd1 is not None or settings.deletion is not None or contract.source.load_mode == "cdc":
+    if settings.scd1 is not None or reconciles(contract) or contract.source.load_mode == "cdc":
         return "merge"
     return settings.strategy if settings.strategy != "snapshot_reconcile" else "merge"
+
+
+def reconciles(contract: Contract) -> bool:
+    """Whether the whole table is compared with what the source has."""
+    deletion = contract.materialization.deletion
+    return deletion is not None and deletion.strategy == "snapshot_reconcile"
+
+
+def may_go_at_once(contract: Contract) -> float | None:
+    """The share of the rows of a table as source that may go with it; None where they stay."""
+    deletion = contract.materialization.deletion or Deletion.model_validate({"strategy": "follow_source"})
+    return None if deletion.strategy == "keep" else float(deletion.max_delete_ratio)
 
 
 def implied_by_fact(contract: Contract) -> Kind | None:
