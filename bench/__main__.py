@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 
-from bench import cases, changes, data, environments, limits, page, parts, starts
+from bench import cases, changes, data, environments, exploding, limits, page, parts, starts
 from bench.harness import Store, fingerprint, say
 from bench.parts import Wanted
 
@@ -27,6 +27,7 @@ PARTS: dict[str, Callable[[Wanted], None]] = {
     "incremental": changes.incremental,
     "merge": changes.merge,
     "memory": limits.memory,
+    "explode": exploding.explode,
 }
 SMALL = ("engines", "start")
 FULL = tuple(PARTS)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.cases import MERGES_BY_HAND
+from bench.cases import ENGINES, MERGES_BY_HAND
+from bench.exploding import SIZES
 from bench.reference import CUSTOMERS
 
 Spread = dict[str, float]
@@ -80,12 +81,28 @@ def memory(engine: str) -> Callable[[Figures], Spread | None]:
     return read
 
 
+def explosion(engine: str, *path: str) -> Callable[[Figures], Spread | None]:
+    """A figure of a row with four times as many elements, against the same of the smaller row."""
+
+    def read(figures: Figures) -> Spread | None:
+        small, large = (
+            figure("explode", f"one-row/{engine}", f"elements-{size}", "cold", *path)(figures) for size in SIZES
+        )
+        return _against(large, small)
+
+    return read
+
+
 def _flat(figures: Figures) -> Spread | None:
     """The driver's Python at ten million rows against one million."""
     small, large = (
         figure("engines", f"{rows}/parquet/spark", "lakelogic", "cold", "peak_mb", "python")(figures)
         for rows in (1_000_000, 10_000_000)
     )
+    return _against(large, small)
+
+
+def _against(large: Spread | None, small: Spread | None) -> Spread | None:
     if small is None or large is None:
         return None
     return {
@@ -265,6 +282,26 @@ GOALS: tuple[Goal, ...] = (
         0.5,
         ratio("incremental", "append/duckdb", "nothing-new", "into-10000000", "cold"),
         unit="×",
+    ),
+    *(
+        goal
+        for engine in ENGINES
+        for goal in (
+            Goal(
+                f"explode-{engine}",
+                f"one row of 4 times as many elements, {NAMES[engine]}, CPU",
+                6.0,
+                explosion(engine, "cpu"),
+                unit="×",
+            ),
+            Goal(
+                f"explode-{engine}-memory",
+                f"one row of 4 times as many elements, {NAMES[engine]}, peak memory",
+                6.0,
+                explosion(engine, "peak_mb", "total"),
+                unit="×",
+            ),
+        )
     ),
     *merges("merge-1%", "merge of 1 %"),
     *merges("merge-10%", "merge of 10 %"),

@@ -263,7 +263,7 @@ def others(figures: Figures) -> str:
     """Start-up, merges, incremental runs and memory: a line for each case."""
     titles = {
         "start": "Start-up", "merge": "Changes into a large table", "incremental": "Incremental runs",
-        "memory": "More data than memory",
+        "memory": "More data than memory", "explode": "Rows that explode",
     }  # fmt: skip
     parts = []
     for part, title in titles.items():

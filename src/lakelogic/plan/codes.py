@@ -14,6 +14,7 @@ CLEAR = "LL-C216"
 NO_ORDER = "LL-C217"
 BAD_PATTERN = "LL-C218"
 REDACTED = "LL-C219"
+REPEATED = "LL-C220"
 
 MEANINGS: dict[str, str] = {
     **SQL_CODES,
@@ -25,6 +26,7 @@ MEANINGS: dict[str, str] = {
     CLEAR: "Personal data is published without a mask (a warning).",
     BAD_PATTERN: "A pattern of dates cannot be read on every engine, or its field is no date.",
     REDACTED: "A column made of a `partial` field is redacted altogether (a warning).",
+    REPEATED: "An array is published beside each of its elements (a warning).",
     NO_ORDER: "An ORDER BY has no effect, because a table has no order (a warning).",
 }
 
@@ -39,5 +41,6 @@ __all__ = [
     "NO_LINK",
     "NO_ORDER",
     "REDACTED",
+    "REPEATED",
     "RESERVED",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lakelogic.plan.datasets import Checks
-from lakelogic.plan.nodes import Account, Fork, Join, Node, Plan, RowWise
+from lakelogic.plan.nodes import APART, Account, Fork, Join, Node, Plan, RowWise
 from lakelogic.sql.expressions import Call, Column, Expression, Lambda, Literal
 
 _INFIX = {
@@ -95,6 +95,8 @@ def _account(account: Account) -> list[str]:
                     f"{len(node.detail)} rule{'s' if len(node.detail) != 1 else ''}",
                     tuple(_reason(text) for text in node.detail),
                 )
+            case RowWise() if node.label == APART:
+                pass  # what bad rows show is moved, not made
             case RowWise():
                 details = node.detail or tuple(f"{a.name} = {written(a.value)}" for a in node.columns)
                 lines += _node(node.label.capitalize(), "", details)

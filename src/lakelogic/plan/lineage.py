@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 from lakelogic import names
 from lakelogic.plan.explain import written
 from lakelogic.plan.nodes import (
+    APART,
     Account,
     Expand,
     Fork,
@@ -117,14 +118,18 @@ def bad_origins(plan: Plan) -> dict[str, Origins]:
     found: dict[str, Origins] = {}
     for account in plan.accounts:
         frame = _through(account, frame, frames)
-        # A verdict decides on which side a row is, not what stands in it.
-        values = {name: origins for name, origins in frame.items() if not name.startswith(("~bad", "~note"))}
+        values = _without_verdicts(frame)
         for made in account.publish.values:
             name = made.name.removeprefix("~bad:")
             if made.name in shown and not name.startswith((names.INTERNAL, names.RESERVED_PREFIX)):
                 known = found.get(name, ())
                 found[name] = _distinct([*known, *_made(made.value, values, "publish", quiet=True)])
     return found
+
+
+def _without_verdicts(frame: _Frame) -> _Frame:
+    """A verdict decides on which side a row is, not what stands in it."""
+    return {name: origins for name, origins in frame.items() if not name.startswith(("~bad", "~note"))}
 
 
 def _through(account: Account, frame: _Frame, frames: _Frames) -> _Frame:
@@ -138,6 +143,9 @@ def _through(account: Account, frame: _Frame, frames: _Frames) -> _Frame:
 def _after(node: Node, frame: _Frame, frames: _Frames) -> _Frame:
     match node:
         case RowWise():
+            if node.label == APART:
+                seen = _without_verdicts(frame)
+                return {**frame, **{a.name: _made(a.value, seen, node.label, quiet=True) for a in node.columns}}
             made = {
                 a.name: _made(a.value, frame, node.label) for a in node.columns if not a.name.startswith(names.FATE)
             }

@@ -21,7 +21,7 @@ from lakelogic.plan.nodes import (
     Stack,
     Window,
 )
-from lakelogic.sql.expressions import Expression, functions_of
+from lakelogic.sql.expressions import Expression, columns_of, functions_of
 
 
 class Work(Protocol):
@@ -96,6 +96,30 @@ def _of_node(node: Node) -> Iterator[Expression]:
             yield from (value for _, values in node.below for value in values)
         case Fork():
             pass  # its nodes are walked on their own
+
+
+def columns_read(node: Node) -> set[str]:
+    """The columns that a node reads, and its forks; where it takes columns of a link, those of their names too."""
+    read = {name for inner in _with_forks((node,)) for value in _of_node(inner) for name in columns_of(value)}
+    taken = [inner.take for inner in _with_forks((node,)) if isinstance(inner, Join | Pairs)]
+    return read | {name for pairs in taken for name, _ in pairs}
+
+
+def columns_made(node: Node) -> set[str]:
+    """The columns that a node adds to the rows."""
+    match node:
+        case RowWise():
+            return {assignment.name for assignment in node.columns}
+        case Rank():
+            return {node.output}
+        case Window():
+            return {function.name for function in node.functions}
+        case Expand():
+            return {node.position, node.item, *([node.key] if node.key is not None else [])}
+        case Join():
+            return {node.found, *(name for _, name in node.take)}
+        case _:
+            return set()
 
 
 def needed_functions(plan: Plan) -> set[str]:

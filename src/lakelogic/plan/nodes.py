@@ -19,6 +19,7 @@ from lakelogic.sql.types import INT, Type
 FileFormat = Literal["csv", "tsv", "json", "ndjson", "parquet", "delta"]
 Severity = Literal["error", "warning", "info"]
 NO_COPY = expressions.Literal(0, INT)
+APART = "apart"  # the label of nodes that only move what rows show which failed before an explode
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +134,7 @@ class Expand:
 
     A row without elements (NULL, empty, or `where` not TRUE) stays once, with NULL in all new columns. `item` is the
     element (a map's value), `key` a map's key, `position` (int) counts from 0. Entries of a map come by key.
+    `apart` are nested columns that are NULL wherever `where` is TRUE: no engine need repeat them.
     """
 
     label: str
@@ -142,6 +144,7 @@ class Expand:
     item: str
     key: str | None = None
     detail: tuple[str, ...] = ()
+    apart: tuple[tuple[str, Type], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,11 @@ from lakelogic import names
 from lakelogic.contract.document import Contract
 from lakelogic.contract.fields import Field
 from lakelogic.plan.codes import REDACTED
+from lakelogic.plan.exploded import Source, keep_apart, warn_of_repeated
 from lakelogic.plan.flows import Flows, tied
 from lakelogic.plan.nodes import Account, Assignment, Mask, Publish, Published
 from lakelogic.plan.shape import legible
-from lakelogic.plan.state import OpenAccount, Snapshot, State, both, present
+from lakelogic.plan.state import OpenAccount, Snapshot, State, any_set, present
 from lakelogic.plan.taints import Taint, changed, strictest
 from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, columns_of, convert, text
 from lakelogic.sql.types import BIGINT, BOOLEAN, INT, NULL, STRING, TIMESTAMP, Type, array
@@ -86,6 +87,11 @@ def publish(
     masks = _masks(state, contract, accounts, good)
     bad_masks = {**_revealing(state, contract, accounts, good, flows), **masks}
     accounts = [_without(account, state.aside - bad_masks.keys()) for account in accounts]
+    warn_of_repeated(state, accounts, good)
+    declared = {declared.name: declared.type for declared in contract.model.fields}
+    source = Source.of(_raw(rows) if rows.has_raw else None, rows.landed, declared)
+    kept = keep_apart(state, accounts, good, source)
+    accounts = [account for account, _ in kept]
     state.closed, last = accounts[:-1], accounts[-1]
     good_values = {name: _shown(value, name, masks) for name, value in good.items()}
     bad_types = _bad_types(accounts, bad_masks)
@@ -96,10 +102,10 @@ def publish(
             account.opening,
             account.nodes,
             _projection(
-                state, layout, account, good_values if account is last else {}, bad_masks, contract, stamps, rows
+                state, layout, account, good_values if account is last else {}, bad_masks, contract, stamps, rows, raw
             ),
         )
-        for account in accounts
+        for account, raw in kept
     ]
     staged_masks = [
         Mask(column.name, mask.strategy, mask.format)
@@ -280,10 +286,11 @@ def _projection(
     contract: Contract,
     stamps: Stamps,
     rows: Rows,
+    raw: Expression | None,
 ) -> Publish:
     first = account.is_landed
     is_last = account not in state.closed
-    bad = _any_set(account.verdicts)
+    bad = any_set(account.verdicts) if account.verdicts else None
     lost = call("ne", account.fate, Literal(0, INT)) if not isinstance(account.fate, Literal) else None
     is_bad = bad if bad is not None else Literal(False, BOOLEAN)
     file: Expression = Column(names.FILE, STRING) if first and not rows.is_table else text(stamps.source)
@@ -303,7 +310,7 @@ def _projection(
         elif column.name.startswith(names.ABSENT):
             value = good.get(column.name, Literal(False, BOOLEAN))
         elif column.name.startswith("~") and not column.name.startswith(BAD_PREFIX):
-            value = _internal(column, rows, account, is_bad, masks)
+            value = _internal(column, raw, account, is_bad, masks)
         else:
             value = _both_sides(column, good, account, masks, is_bad)
         values.append(Assignment(column.name, value))
@@ -315,13 +322,6 @@ def _projection(
         branches += [lost, Literal(None, STRING)]
     side = Call("case", (*branches, side_good), STRING) if branches else side_good
     return Publish(tuple(values), account.fate, side, account.copy)
-
-
-def _any_set(verdicts: Sequence[str]) -> Expression | None:
-    if not verdicts:
-        return None
-    clear = both(*(call("eq", Column(name, BIGINT), Literal(0, BIGINT)) for name in verdicts))
-    return call("not", clear)
 
 
 def _both_sides(
@@ -353,9 +353,7 @@ def _as_it_failed(name: str, type_: Type, account: OpenAccount, masks: Mapping[s
     for snapshot in account.snapshots:
         value = snapshot.scope.get(name)
         shown = Literal(None, type_) if value is None else convert(_shown(value, name, masks), type_)
-        failed = _any_set(snapshot.verdicts)
-        assert failed is not None
-        branches += [failed, shown]
+        branches += [any_set(snapshot.verdicts), shown]
         last = shown
     if last is None:
         return None
@@ -365,7 +363,7 @@ def _as_it_failed(name: str, type_: Type, account: OpenAccount, masks: Mapping[s
 
 
 def _internal(
-    column: Published, rows: Rows, account: OpenAccount, is_bad: Expression, masks: Mapping[str, Mask]
+    column: Published, raw: Expression | None, account: OpenAccount, is_bad: Expression, masks: Mapping[str, Mask]
 ) -> Expression:
     value: Expression = Literal(None, column.type)
     if column.name == names.ORIGINALS and account.originals:
@@ -375,8 +373,8 @@ def _internal(
             for part in (failed, text(name), text("***") if name in masks else shown)
         ]
         value = Call("entries_where", tuple(args), column.type)
-    elif column.name == names.RAW_ROW and account.is_landed and rows.has_raw:
-        value = _raw(rows)
+    elif column.name == names.RAW_ROW and raw is not None:
+        value = raw
     elif column.name in (names.NUMBER, names.BROKEN) and account.is_landed:
         return Column(column.name, column.type)
     if isinstance(value, Literal):

@@ -80,6 +80,12 @@ class Flag:
     value: str | None = None
 
 
+def any_set(verdicts: Sequence[str]) -> Expression:
+    """One of the verdicts (at least one) says that the row is bad."""
+    clear = both(*(call("eq", Column(name, BIGINT), Literal(0, BIGINT)) for name in verdicts))
+    return call("not", clear)
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """How a row looked when these verdict columns were made."""

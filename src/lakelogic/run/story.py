@@ -9,7 +9,20 @@ from typing import Any
 from lakelogic import names
 from lakelogic.contract.document import Contract
 from lakelogic.engines.base import Engine, Frame
-from lakelogic.plan.nodes import Account, Assignment, Expand, Join, Keep, Node, Plan, Publish, Rank, RowWise, Window
+from lakelogic.plan.nodes import (
+    APART,
+    Account,
+    Assignment,
+    Expand,
+    Join,
+    Keep,
+    Node,
+    Plan,
+    Publish,
+    Rank,
+    RowWise,
+    Window,
+)
 from lakelogic.sql.expressions import Call, Column, Expression, Literal, columns_of, convert, text, walk
 from lakelogic.sql.types import BIGINT, INT, STRING, Type
 
@@ -122,6 +135,8 @@ def _chapters(
     yield Chapter("landed", "as it landed", shown([column.name for column in plan.read.columns]))
     alive, causes = True, set[Expression]()
     for node in nodes:
+        if isinstance(node, RowWise) and node.label == APART:
+            continue  # what bad rows show is moved, not made
         if isinstance(node, RowWise) and node.label == "judge":
             judged = alive
             for chapter in _rules(plan, node, known, shown, causes, alive=judged):

@@ -82,8 +82,11 @@ def _only_where(call: Call, condition: pl.Expr) -> pl.Expr:
         found = frame.filter(pl.col(_WHERE)).select(value).to_series()
         if found.is_empty():
             return pl.repeat(None, frame.height, dtype=to, eager=True).alias(rows.name)
-        place = pl.when(pl.col(_WHERE)).then(pl.col(_WHERE).cast(pl.UInt32).cum_sum() - 1)
-        return found.gather(frame.select(place).to_series()).alias(rows.name)
+        # The others take a NULL that is there. Taken by no place at all they would each refer to the first text, which
+        # is copied for each of them when the rows are handed on.
+        taken = pl.concat([pl.repeat(None, 1, dtype=to, eager=True), found.alias("")])
+        place = pl.when(pl.col(_WHERE)).then(pl.col(_WHERE).cast(pl.UInt32).cum_sum()).otherwise(0)
+        return taken.gather(frame.select(place).to_series()).alias(rows.name)
 
     fields = [condition.fill_null(False).alias(_WHERE), *(pl.col(name) for name in sorted(columns_of(call.args[1])))]
     return by_batch(pl.struct(fields), compute, to)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import polars as pl
 
@@ -13,7 +14,7 @@ from lakelogic.plan.nodes import Expand, Join, Pairs, Stack
 from lakelogic.sql.expressions import Expression
 from lakelogic.sql.types import Type
 
-_LEFT, _RIGHT = "~left", "~right"
+_LEFT, _RIGHT, _HELD = "~left", "~right", "~held"
 
 
 def join(frame: pl.LazyFrame, node: Join, links: Links) -> pl.LazyFrame:
@@ -49,19 +50,43 @@ def expand(frame: pl.LazyFrame, node: Expand, _links: Links) -> pl.LazyFrame:
     items = pl.when(expression(node.where) & (items.list.len() > 0)).then(items)
     positions = pl.int_ranges(0, pl.col(node.item).list.len(), dtype=pl.Int32)
     listed = frame.with_columns(items.alias(node.item)).with_columns(positions.alias(node.position))
-    exploded = listed.explode([node.item, node.position])
+    if node.apart:
+        listed = _beside_elements(listed, node)
+    exploded = listed.explode([node.item, node.position, *(name for name, _ in node.apart)])
+    exploded = exploded.with_columns(pl.col(name).struct.field(_HELD).alias(name) for name, _ in node.apart)
     if node.key is None:
         return exploded
     entry = pl.col(node.item).struct
     return exploded.with_columns(entry.field("key").alias(node.key), entry.field("value").alias(node.item))
 
 
-def _entries(value: pl.Expr, type_: Type) -> pl.Expr:
-    assert type_.key is not None
+def _beside_elements(listed: pl.LazyFrame, node: Expand) -> pl.LazyFrame:
+    """The columns that hold nothing where there are elements as lists, to be exploded in step with these.
+
+    When Polars repeats a list it makes room for as many values as if every row held the longest one.
+    """
+    is_empty = pl.col(node.item).is_null()
+    columns: list[pl.Expr] = []
+    for name, kind in ((node.item, _element(node.value.type)), (node.position, pl.Int32())):
+        one = pl.lit(pl.Series([[None]], dtype=pl.List(kind))).first()
+        columns.append(pl.when(is_empty).then(one).otherwise(pl.col(name)).alias(name))
+    for name, type_ in node.apart:
+        nothing = pl.lit(None, dtype=pl.Struct({_HELD: dtype(type_)})).repeat_by(pl.col(node.item).list.len())
+        held = pl.concat_list(pl.struct(pl.col(name).alias(_HELD)))
+        columns.append(pl.when(is_empty).then(held).otherwise(nothing).alias(name))
+    return listed.with_columns(columns)
+
+
+def _element(type_: Type) -> Any:
     assert type_.element is not None
-    entry = pl.Struct({"key": dtype(type_.key), "value": dtype(type_.element)})
+    if type_.key is None:
+        return dtype(type_.element)
+    return pl.Struct({"key": dtype(type_.key), "value": dtype(type_.element)})
+
+
+def _entries(value: pl.Expr, type_: Type) -> pl.Expr:
     element = pl.element()
-    return value.cast(pl.List(entry)).list.eval(element.sort_by(element.struct.field("key")))
+    return value.cast(pl.List(_element(type_))).list.eval(element.sort_by(element.struct.field("key")))
 
 
 def pairs(frame: pl.LazyFrame, node: Pairs, links: Links) -> pl.LazyFrame:
