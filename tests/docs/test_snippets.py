@@ -35,6 +35,7 @@ EXECUTED: tuple[str, ...] = (
     "docs/how-to/serve.md",
     "docs/how-to/share-rules.md",
     "docs/how-to/verify.md",
+    "docs/how-to/watermarks.md",
     "docs/how-to/windows.md",
 )
 WAITING: dict[str, str] = {}

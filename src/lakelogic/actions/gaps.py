@@ -76,7 +76,7 @@ def windows_of(runs: Iterable[RunRecord]) -> set[date]:
 
 def everything_until(runs: Iterable[RunRecord]) -> date | None:
     """The day of the last run that read a whole table: nothing before it is missing."""
-    whole = [run.started_at.date() for run in runs if run.window_start is None and run.status in PUBLISHED]
+    whole = [run.started_at.date() for run in runs if run.window_end is None and run.status in PUBLISHED]
     return max(whole, default=None)
 
 

@@ -115,7 +115,8 @@ def reload(request: RunRequest, why: str | None = None, sinks: tuple[Sink, ...] 
     overrides = list(request.overrides)
     if kind == "append":
         overrides.append("materialization.strategy=overwrite")
-    if source.load_mode == "incremental":
+    # The days of a `date_range` are what the dataset is made of: everything of them is read again.
+    if source.load_mode == "incremental" and source.watermark_strategy != "date_range":
         overrides += ["source.load_mode=full"]
         overrides += ["source.watermark_strategy=null"] if source.watermark_strategy else []
     elif source.load_mode == "cdc":

@@ -35,7 +35,7 @@ _AVAILABLE: frozenset[str] = _declared(
         "upstream_sources[]": "dataset max_age grace required",
         "info": "dataset table_name entity version title target_layer domain system",
         "source": "type path format pattern load_mode include_deleted empty_behavior identity watermark_strategy "
-        "watermark_field lookback "
+        "watermark_field lookback from_date to_date "
         "cdc_op_field cdc_delete_values cdc_timestamp_field",
         "source.options": "max_record_bytes max_unpacked_ratio "
         "delimiter quote_char has_header null_values encoding compression skip_rows comment_prefix "
@@ -83,8 +83,6 @@ _NOT_YET: dict[str, str] = {
     "source.partition": "Name the folders in `source.path`, with `*` where they vary.",
     "source.partition_filters": "Name the folders in `source.path`.",
     "source.post_ingestion": "Files stay where they landed.",
-    "source.from_date": "Filter the rows with a step.",
-    "source.to_date": "Filter the rows with a step.",
     "source.options.sheet_name": "Save the sheet as CSV.",
     "source.options.header_row": "Save the sheet as CSV.",
     "source.options.skip_footer": "Save the sheet as CSV.",
@@ -126,10 +124,6 @@ _FORMATS = ("csv", "tsv", "json", "ndjson", "parquet", "delta", "iceberg")
 _AVAILABLE_VALUES: dict[str, tuple[tuple[str, ...], str]] = {
     "source.type": (("landing", "table", "delta", "iceberg"), "Land the rows as files, or read a table."),
     "source.format": (_FORMATS, "Convert the files to CSV, JSON or Parquet."),
-    "source.watermark_strategy": (
-        ("pipeline_log", "manifest", "delta_version"),
-        "Use `pipeline_log`: the ledger knows what was read.",
-    ),
     "server.format": (_FORMATS, "Convert the files to CSV, JSON or Parquet."),
     "links[].format": (_FORMATS, "Convert the files to CSV, JSON or Parquet."),
     "links[].type": (("landing", "table", *_FORMATS), "Convert the files to CSV, JSON or Parquet."),

@@ -26,6 +26,7 @@ Format = Literal[
 ]  # fmt: skip
 LoadMode = Literal["full", "incremental", "cdc"]
 WatermarkStrategy = Literal["pipeline_log", "max_target", "manifest", "lookback", "date_range", "delta_version"]
+Bounds = Literal["max_target", "lookback", "date_range"]
 
 SUFFIXES: dict[str, Format] = {
     "csv": "csv", "tsv": "tsv", "json": "json", "ndjson": "ndjson", "jsonl": "ndjson", "parquet": "parquet",
@@ -156,10 +157,16 @@ class Source(Section):
     partition_filters: dict[str, Free] = Key({}, description="Folder column: value or values.")
     post_ingestion: PostIngestion | None = Key(None, description="What becomes of files that were read.")
     watermark_strategy: WatermarkStrategy | None = Key(None, description="incremental: how progress is known.")
-    watermark_field: Text | None = Key(None, description="full: the field that places a row in a window.")
-    lookback: Duration | None = Key(None, description="How far before a window late rows are looked for, `7 days`.")
-    from_date: Text | None = Key(None, description="incremental: first day, inclusive.")
-    to_date: Text | None = Key(None, description="incremental: last day, inclusive.")
+    watermark_field: Text | None = Key(
+        None,
+        description="full: the field that places a row in a window. max_target, lookback, date_range: the field that "
+        "rows are taken by.",
+    )
+    lookback: Duration | None = Key(
+        None, description="How far before a window, or before what the table has, late rows are looked for: `7 days`."
+    )
+    from_date: Text | None = Key(None, description="date_range: first day, inclusive.")
+    to_date: Text | None = Key(None, description="date_range: last day, inclusive.")
     cdc_op_field: Text | None = Key(None, description="cdc: the field that names the operation.")
     cdc_delete_values: tuple[Text, ...] = Key((), description="cdc: operations that delete.")
     cdc_timestamp_field: Text | None = Key(None, description="cdc: when it happened.")
@@ -195,6 +202,19 @@ class Source(Section):
         if self.load_mode == "full":
             return None
         return self.watermark_strategy or "pipeline_log"
+
+    @property
+    def bounded_by(self) -> Bounds | None:
+        """The strategy by which some rows of the source are taken; None where files and versions are taken whole."""
+        chosen = self.watermark_strategy
+        if self.load_mode == "incremental" and chosen in ("max_target", "lookback", "date_range"):
+            return chosen
+        return None
+
+    @property
+    def follows_target(self) -> bool:
+        """Whether the dataset's own table tells where to begin."""
+        return self.bounded_by in ("max_target", "lookback")
 
 
 class Server(Section):

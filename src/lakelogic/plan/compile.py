@@ -16,7 +16,7 @@ from lakelogic.contract.load import Loaded, examine
 from lakelogic.contract.packs import PackChoice
 from lakelogic.contract.surroundings import Documents
 from lakelogic.errors import CompileError, Diagnostic, LoadError
-from lakelogic.plan import absence, publish, shape, steps, unseen, verdicts
+from lakelogic.plan import absence, publish, shape, steps, unseen, verdicts, watermark_checks, watermarks
 from lakelogic.plan.codes import CLEAR, NOT_YET
 from lakelogic.plan.datasets import Checks, checks
 from lakelogic.plan.days import Days
@@ -70,6 +70,7 @@ def compile_contract(
     can_encrypt: bool = False,
     stored: Mapping[str, Type | None] | tuple[()] = (),
     days: tuple[str, Days] | None = None,
+    bound: watermarks.Bound | None = None,
 ) -> Compiled:
     """Compile a contract; raises CompileError with every problem found.
 
@@ -77,7 +78,8 @@ def compile_contract(
     and a column that nobody declares is only a warning. `can_encrypt` says whether the process holds a key
     for the landed row that quarantine keeps of contracts with personal data. `stored` are the columns of the table
     that good rows go to: a column that differs from one of them only in case, or has a narrower type, goes into it.
-    `days` are a landed column and the days of a window: other rows are left out.
+    `days` are a landed column and the days of a window: other rows are left out. `bound` is where rows begin that the
+    table does not have yet.
     """
     contract = loaded.contract
     stamps = stamps or publish.Stamps("run", None, datetime(1970, 1, 1, tzinfo=UTC), "source")
@@ -109,14 +111,19 @@ def compile_contract(
     is_text = assumed.format in TEXT_FORMATS
     if not contract.source.include_deleted:
         leave_out(state, assumed.deleted, assumed.columns)
-    if days is not None:
+    if contract.source.bounded_by is not None:
+        watermarks.leave_out(state, contract, types, bound, days[1] if days is not None else None)
+    elif days is not None:
         _leave_out(state, *days)
     if is_text:
         verdicts.judge_lines(state)
+    watermarks.judge_unplaced(state, contract, types)
     _check_settings(contract, trouble)
+    watermark_checks.check(contract, types, trouble)
     strategy_checks.check(contract, trouble)
 
     reserved = shape.reserved_names(contract, trouble)
+    untouched = watermarks.Untouched.of(state, contract)
     post = [(index, step) for index, step in enumerate(contract.transformations) if step.phase == "post"]
     for index, step in enumerate(contract.transformations):
         if step.phase == "pre" and type(step) in steps.COMPILE:
@@ -125,8 +132,11 @@ def compile_contract(
     later = {
         name: step_name(step, f"transformations[{index}]") for index, step in post for name in steps.makes(step, state)
     }
+    if untouched is not None:
+        untouched.check(state.scope)
     verdicts.show_declared(state, contract, types, landed=True)
     before = verdicts.judge_before(state, contract, types, unknown, later)
+    untouched = watermarks.Untouched.of(state, contract)
     for index, step in post:
         if type(step) in steps.COMPILE:
             _apply(state, step, index, reserved)
@@ -142,6 +152,8 @@ def compile_contract(
     rows.has_raw = not personal or can_encrypt
     rows.encrypts_raw = personal and can_encrypt
     good = _good_columns(state, contract, types, before)
+    if untouched is not None:
+        untouched.check(good)
     strategy_checks.check_columns(state, contract, good)
     batch.mark_deletions(state, contract, good)
     absence.mark(state, contract, good)
@@ -252,13 +264,15 @@ def _check_settings(contract: Contract, trouble: Trouble) -> None:
         known, read = ("files", "a table") if over_table else ("versions of a table", "files")
         message = f"`watermark_strategy: {source.watermark_strategy}` knows {known}, and this source is {read}."
         trouble.add(NOT_YET, message, "source.watermark_strategy", "leave it out: `pipeline_log` knows both")
-    follows = source.load_mode == "incremental" and kind in ("append", "merge", "scd2")
+    bounded = source.bounded_by
+    follows = source.load_mode == "incremental" and (bounded or kind in ("append", "merge", "scd2"))
     if over_table and source.load_mode != "full" and not follows:
         message = f"load_mode {source.load_mode} over a table is not available yet for {kind}."
         trouble.add(NOT_YET, message, "source.load_mode", "leave it out: a table that is unchanged is not read again")
-    elif source.load_mode != "full" and source.watermark_field:
+    elif source.load_mode != "full" and source.watermark_field and bounded is None:
         message = f"`watermark_field` with load_mode {source.load_mode} is not available yet."
-        hint = "leave it out: files are read once, and windows take them by the date in their names"
+        hint = "say how it bounds rows (`watermark_strategy: max_target`, `lookback`, `date_range`), or leave it out: "
+        hint += "files are read once, and windows take them by the date in their names"
         trouble.add(NOT_YET, message, "source.watermark_field", hint)
 
 

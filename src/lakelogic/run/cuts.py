@@ -47,6 +47,13 @@ class Cut:
     field: str | None = None
     column: str | None = None
     again: bool = False
+    within: Days | None = None  # the days that the contract limits itself to
+    whole: bool = False  # the batch takes the place of the whole table
+
+    @property
+    def adds(self) -> bool:
+        """Whether a batch without rows leaves the table as it is."""
+        return self.column is None and not self.whole
 
     def told(self) -> str:
         """What is read, for people."""
@@ -138,6 +145,8 @@ def narrowed(slice_: Slice, cut: Cut) -> Slice:
     if cut.by == "files":
         return replace_files(slice_, [file for file in slice_.files if cut.days.meets(_days(file))])
     assert cut.field is not None
+    if cut.within is not None and not cut.within.meets(cut.days):
+        return replace(slice_, pinned=replace(slice_.pinned, files=()), files=())
     if slice_.pinned.own or not slice_.parts:
         return slice_
     field = cut.field.lower()

@@ -9,6 +9,7 @@ from typing import Any
 
 from lakelogic.ledger.records import InputFile
 from lakelogic.plan.sources import replaced_by
+from lakelogic.plan.watermarks import INPUT
 from lakelogic.run.memory import FROM_LEDGER, IN_PARTS
 from lakelogic.run.queue import facts_of
 from lakelogic.run.tracked import inputs_told, replaced_inputs
@@ -86,14 +87,19 @@ def read_twice(commits: Commits) -> list[Twice]:
 
 def _files(read: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Every file of an input, and exactly what was read of it."""
-    days = read.get("days")
+    days, bound = read.get("days"), read.get(INPUT)
     for path, size, changed, *_ in read.get("files", ()):
-        yield str(path), json.dumps([path, size, changed, days], sort_keys=True, default=str)
+        yield str(path), json.dumps([path, size, changed, days, bound], sort_keys=True, default=str)
 
 
 def _versions(read: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:
     """The versions of a table that an input took all rows of: after which, up to which."""
-    if "table" in read and "days" not in read and read.get("version") is not None:
+    if (
+        "table" in read
+        and "days" not in read
+        and not (read.get(INPUT) or {}).get("after")
+        and read.get("version") is not None
+    ):
         since = read.get("since")
         yield f"{read['table']} {read.get('id')}", -1 if since is None else int(since), int(read["version"])
 

@@ -41,13 +41,14 @@ def recognise(run_: Run, source: Slice, known: Known) -> Known:
         by_content,
     )
     found = renamed.recognise(listing, known.files)
-    renamed.refuse_alike(found, known.files, appends=tracked.tracks(contract))
     if found.learned and job.ledger is not None:
         job.ledger.learn(run_.progress.key, found.learned)
-    for line in renamed.notes(found):
-        run_.events.tell("note", line)
-    for line in renamed.warnings(found):
-        run_.events.tell("warning", line)
+    if contract.source.bounded_by is None:  # otherwise rows are left out, and no file is
+        renamed.refuse_alike(found, known.files, appends=tracked.tracks(contract))
+        for line in renamed.notes(found):
+            run_.events.tell("note", line)
+        for line in renamed.warnings(found):
+            run_.events.tell("warning", line)
     tables = {path: file for path, file in known.inputs.items() if file.is_table}
     return replace(known, inputs={**tables, **found.known})
 
@@ -57,6 +58,9 @@ def choose(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any
     contract, cut = run_.job.loaded.contract, run_.cut
     if source.files and contract.source.identity == "content":
         source = replace(source, contents={file.path: run_.digests.of(file.path) for file in source.files})
+    if run_.bound is not None:
+        source = tracked.without_copies(source)
+        return source, tracked.in_part(source, known.files) if source.files and not run_.bound.is_open else {}
     if cut is not None and cut.by == "rows":
         return source, tracked.in_part(source, known.files) if source.files else {}
     if cut is not None and (cut.again or cut.column is not None):
@@ -145,7 +149,7 @@ def _read_before(run_: Run, source: Slice, known: Known) -> tuple[InputFile | No
         is_newest = not stamps
         stamps.add(str(facts.get("source")))
         batch = str(commit.get("batch_id"))
-        if (told.get("days") or {}).get("field"):  # after some days of it, nobody can tell which rows are left
+        if tracked.is_part(told):  # after some days of it, nobody can tell which rows are left
             found = InputFile(location, -1, -1, InputFile.TABLE, batch) if is_newest else found
         else:
             found = found or replace(tracked.inputs_told(told)[0], batch_id=batch)

@@ -15,6 +15,7 @@ from lakelogic.ledger.store import Ledger
 from lakelogic.plan.compile import Compiled, SourceColumns
 from lakelogic.plan.nodes import Read
 from lakelogic.plan.sources import Replaced, replaced_by
+from lakelogic.plan.watermarks import Bound
 from lakelogic.privacy.keys import Keys
 from lakelogic.run import gates, quarantine, window
 from lakelogic.run.contents import Digests
@@ -74,6 +75,8 @@ class Run:
     note: str | None = None  # what kind of run this is, where it is no plain one
     cut: Cut | None = None  # the part of the input that was asked for
     told: str | None = None  # what a window means for this contract
+    bound: Bound | None = None  # where rows begin that the table does not have
+    reached: str | None = None  # where the table ends once the run is done, if its rows tell
     looked: SourceColumns | None = None  # the columns of the slice, where somebody has looked already
     digests: Digests = field(default_factory=Digests)  # what the files hold
     compared: int | None = None  # the last commit of the table that the ledger was compared with
@@ -85,7 +88,9 @@ class Run:
 
     @property
     def watermark(self) -> str | None:
-        """The last day that is read once this run is done; it never moves back."""
+        """The last day that is read once this run is done; it never moves back. With a bound, where the table ends."""
+        if self.bound is not None:
+            return self.reached
         remembers = self.job.ledger is not None and self.places is not None
         before = self.job.ledger.watermark(self.progress.key) if remembers and self.job.ledger is not None else None
         return max(filter(None, (before, newest_day(self.slice, self.cut))), default=None)

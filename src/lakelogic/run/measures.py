@@ -115,6 +115,9 @@ def _wanted(contract: Contract, compiled: Compiled, good: Mapping[str, Published
                 hint="Name a field of type date or timestamp.",
             )
         wanted.append(Measure("newest", "max", convert(Column(dated.name, dated.type), TIMESTAMP)))
+    place = contract.source.watermark_field
+    if place and contract.source.follows_target and (placed := spelled.get(place.lower())) is not None:
+        wanted.append(Measure("watermark", "max", Column(placed.name, placed.type)))
     noted: dict[str, list[Expression]] = {}
     warned: list[Expression] = []
     for reason in compiled.plan.reasons:

@@ -314,12 +314,19 @@ def _record(run_: Run, status: str) -> RunRecord:
         engine=job.engine.name,
         engine_version=job.engine.version,
         schema_drift=run_.drift or None,
-        window_start=run_.cut.days.start if run_.cut is not None else None,
+        window_start=_first_instant(run_),
         window_end=run_.cut.days.end if run_.cut is not None else None,
         target=run_.places.target if run_.places else None,
         quarantine_target=run_.places.quarantine if run_.places else None,
         lakelogic_version=VERSION,
     )
+
+
+def _first_instant(run_: Run) -> datetime | None:
+    """Where a window or a bound begins."""
+    if run_.cut is not None:
+        return run_.cut.days.start
+    return run_.bound.start if run_.bound is not None else None
 
 
 def _plain(record: RunRecord) -> dict[str, Any]:

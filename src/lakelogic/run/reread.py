@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from lakelogic import clock, names
 from lakelogic.plan.days import Days, days_of, plain_day
+from lakelogic.plan.watermarks import Bound, bound_told
 from lakelogic.run.progress import Progress, application, applications
 from lakelogic.run.queue import ACTIVE, DISCARDED, PART, REPLAYED, Queue, claim_of, facts_of, may_hold, put, settle
 from lakelogic.run.tracked import FORMER
@@ -45,16 +46,20 @@ class Reread:
     foreign: Container[str] = frozenset()  # batches of other targets that are not marked as such
     sources: Mapping[str, Any] = field(init=False)
     window: tuple[str, Days] | None = field(init=False)  # only rows of these days were read, by this column
+    bound: tuple[str, Bound] | None = field(init=False)  # or only rows from here on
     _before: dict[str, dict[str, Any]] | None = None
 
     def __post_init__(self) -> None:
         self.sources = sources_of(self.facts)
-        days = self.facts.get("input", {}).get("days") or {}
-        self.window = None
-        if field_ := days.get("field"):
-            state = self.queue.state()
-            spelled = {name.lower(): name for name in (state.schema.names if state else ())}
-            self.window = (spelled.get(field_.lower(), field_), days_of(days))
+        read = self.facts.get("input", {})
+        days, bound = read.get("days") or {}, bound_told(read)
+        self.window = (self._spelled(days["field"]), days_of(days)) if days.get("field") else None
+        self.bound = (self._spelled(bound.field), bound) if bound is not None and not bound.is_open else None
+
+    def _spelled(self, name: str) -> str:
+        """The column of the queue that has this name in any case."""
+        state = self.queue.state()
+        return next((one for one in (state.schema.names if state else ()) if one.lower() == name.lower()), name)
 
     def holds(self, row: Mapping[str, Any]) -> bool:
         """Whether the row was read again."""
@@ -68,6 +73,8 @@ class Reread:
             day = plain_day(row.get(self.window[0]))
             if day is None or day not in self.window[1]:
                 return False
+        if self.bound is not None and not self.bound[1].takes(row.get(self.bound[0])):
+            return False
         before = self._batches().get(batch)
         if before is None or batch in self.foreign:
             return False  # somebody else's, or so old that nobody knows what it was read from
@@ -91,8 +98,8 @@ class Reread:
     def looked_at(self) -> tuple[str, ...]:
         """The columns that the choice needs."""
         stamped = self.queue.stamped
-        day = (self.window[0],) if self.window is not None else ()
-        return (names.ROW_ID, names.STATE, names.BATCH_ID, names.CLAIM, stamped.source, *day)
+        placed = tuple(found[0] for found in (self.window, self.bound) if found is not None)
+        return (names.ROW_ID, names.STATE, names.BATCH_ID, names.CLAIM, stamped.source, *placed)
 
 
 def is_known(row: Mapping[str, Any], ids: Container[str], reread: Reread) -> bool:

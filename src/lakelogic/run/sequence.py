@@ -34,6 +34,7 @@ from lakelogic.run import (
     quarantine,
     tracked,
     upkeep,
+    watermarks,
     window,
     withhold,
 )
@@ -117,9 +118,9 @@ def _run(run_: Run) -> Result:
     contract = job.loaded.contract
     # Fail closed: what the contract itself demands is settled before anything is read.
     compiled = compile_contract(job.loaded)
-    if job.asked is not None:
-        run_.cut, run_.told = cuts.decide(contract, job.asked, compiled.plan.columns)
-        run_.note = "; ".join(filter(None, [run_.told, job.note]))
+    if job.data is None:
+        run_.cut, run_.told = watermarks.decide(contract, job.asked, compiled.plan.columns)
+        run_.note = "; ".join(filter(None, [run_.told, job.note])) or None
     _refuse_pins(run_)
     strategies = {f.masking for f in contract.model.fields if f.masking}
     run_.keys = load_keys(strategies, job.environ)
@@ -159,9 +160,10 @@ def _read(run_: Run, keep_lease: Callable[[], None] | None) -> Result:
         slice_ = cuts.narrowed(slice_, run_.cut)
         run_.cut = cuts.reaching_over(run_.cut, slice_)
         cuts.refuse_gone(run_.cut, slice_, set(known.files))
+    watermarks.look_up(run_)
     slice_, instead = intake.choose(run_, slice_, known)
     run_.slice = slice_
-    run_.identity = {**window.identity_of(slice_, run_.links), **instead}
+    run_.identity = {**window.identity_of(slice_, run_.links), **instead, **watermarks.identity(run_)}
     if former := tracked.named_otherwise(slice_.files, known.files):
         run_.identity |= {tracked.FORMER: former}
     if run_.cut is not None:
@@ -170,7 +172,7 @@ def _read(run_: Run, keep_lease: Callable[[], None] | None) -> Result:
         run_.identity |= {tracked.AGAIN: run_.run_id}
     run_.batch_id = window.batch_id(_batch_of(run_), run_.fingerprint, run_.identity)
     # A table whose parts all lie in other days has nothing either, unless its days are to be emptied.
-    none_of_it = run_.cut is not None and run_.cut.column is None
+    none_of_it = run_.cut is not None and run_.cut.adds
     nothing_came = slice_.since is not None
     empty = not slice_.pinned.files and (slice_.pinned.table is None or none_of_it or nothing_came)
     if empty and contract.source.empty_behavior == "fail":
@@ -182,6 +184,7 @@ def _read(run_: Run, keep_lease: Callable[[], None] | None) -> Result:
         run_.identity |= {followed.AFTER: newer}
         run_.batch_id = window.batch_id(_batch_of(run_), run_.fingerprint, run_.identity)
         done = False
+    done = done or watermarks.nothing_came(run_)
     if job.materialize and job.ledger is not None and (empty or (done and not job.again)):
         reason = run_.cut.nothing() if run_.cut is not None else "nothing new to read"
         return nothing_new(run_, nothing_but_the_contract(run_, reason) if known.table_exists else reason)
@@ -278,6 +281,7 @@ def _prepare(run_: Run) -> Prepared:
         can_encrypt=bool(run_.keys.encryption),
         stored=stored,
         days=run_.cut.rows if run_.cut is not None else None,
+        bound=run_.bound,
     )
     for warning in compiled.warnings:
         run_.events.tell("warning", f"{warning.where}: {warning.message}")
@@ -387,11 +391,9 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
         keep_lease()
     counts = reconcile(plan, staged, bad.by_verdict, lambda: _recount(run_, prepared.read))
     _refuse_bad_rows(run_, counts)
+    if (nothing := watermarks.nothing_taken(run_, counts)) is not None:
+        return nothing_new(run_, nothing_but_the_contract(run_, nothing))
     if commit is not None and run_.cut is not None:
-        if not counts.source and run_.cut.column is None and job.ledger is not None:
-            if (begun := job.ledger.open_intent(run_.progress.key)) is not None:
-                job.ledger.abandon(begun)
-            return nothing_new(run_, run_.cut.nothing())
         cuts.refuse_strangers(run_.cut, commit.strategy, engine, plan, staged)
     if run_.slice is not None and not counts.source and contract.source.empty_behavior == "fail":
         raise SourceError(
@@ -399,8 +401,10 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
             hint="The contract says empty_behavior: fail.",
         )
     measured, outcomes = measure(contract, prepared.compiled, engine, staged, run_.links, writes=commit is not None)
+    run_.reached = watermarks.reached(run_, measured)
     bad_rows = gates.BadRows(bad.reasons_of(plan), bad.already_there)
-    closed = [*gates.closed(contract, counts, outcomes, bad_rows), *gates.unapproved(job.approval, counts, run_.drift)]
+    new = watermarks.without_waiting(run_, counts, bad, reread)
+    closed = [*gates.closed(contract, new, outcomes, bad_rows), *gates.unapproved(job.approval, new, run_.drift)]
     faults.reach("after_gates")
     job.halt.safe_point()
     if commit is not None and run_.slice is not None and run_.slice.files:

@@ -39,7 +39,9 @@ _SECTIONS = {
     "version", "info", "primary_key", "model", "schema_policy", "materialization", "lineage", "soft_deletes",
     "quarantine", "layer_", "target_layer", "tier",
 }  # fmt: skip
-_OF_SOURCE = {"load_mode", "cdc_op_field", "cdc_delete_values", "cdc_timestamp_field"}
+_OF_SOURCE = {
+    "load_mode", "watermark_strategy", "watermark_field", "cdc_op_field", "cdc_delete_values", "cdc_timestamp_field",
+}  # fmt: skip
 _OF_FIELD = {"name", "type", "required"}
 
 

@@ -18,6 +18,7 @@ from lakelogic.plan.crossing import crossing
 from lakelogic.plan.nodes import Account, Aggregate, Assignment, Landed, Plan, Publish, Read, Rollup
 from lakelogic.plan.sources import INSTEAD, Sources
 from lakelogic.plan.strategies.settings import strategy_of
+from lakelogic.plan.watermarks import INPUT
 from lakelogic.run.settle import pinned
 from lakelogic.run.window import Slice, pin_files
 from lakelogic.sql.expressions import Column, Literal, call, text
@@ -185,15 +186,27 @@ def in_part(source: Slice, known: Mapping[str, InputFile]) -> dict[str, list[str
     return {PART_OF: sorted(file.path for file in source.inputs if file.path not in whole)}
 
 
+def without_copies(source: Slice) -> Slice:
+    """The source without files that hold what another one holds, where content makes a file."""
+    firsts = {content: path for path, content in sorted(source.contents.items(), reverse=True)}
+    copies = {path for path, content in source.contents.items() if firsts[content] != path}
+    return replace_files(source, [file for file in source.files if file.path not in copies]) if copies else source
+
+
+def is_part(told: Mapping[str, Any]) -> bool:
+    """Whether a batch read only some rows of what it names, from what its commit tells of its input."""
+    return bool((told.get("days") or {}).get("field") or (told.get(INPUT) or {}).get("after"))
+
+
 def inputs_told(told: Mapping[str, Any]) -> list[InputFile]:
     """What was read, as the ledger remembers it, from what a commit tells of its input."""
     if "table" in told:
-        if (told.get("days") or {}).get("field"):
+        if is_part(told):
             return []  # some of its rows: a run without a window still has to see to the others
         return [InputFile(told["table"], told.get("version") or 0, 0, InputFile.TABLE + str(told.get("id") or ""))]
     files = [InputFile(path, size, changed) for path, size, changed in told.get("files", ())]
     contents = {**told.get(DIGESTS, {}), **told.get("contents", {})}
-    if (told.get("days") or {}).get("field"):
+    if is_part(told):
         parts = set(told.get(PART_OF, [file.path for file in files]))
         return [InputFile(file.path, -1, -1, contents.get(file.path)) for file in files if file.path in parts]
     return [replace(file, content=contents.get(file.path)) for file in files]

@@ -12,6 +12,7 @@ from lakelogic.ledger.records import Held, RunRecord
 from lakelogic.ledger.store import Ledger
 from lakelogic.plan.sources import INSTEAD
 from lakelogic.plan.strategies.settings import strategy_of
+from lakelogic.plan.watermarks import bound_told
 from lakelogic.run.events import Events
 from lakelogic.run.staged import Manifest, is_handed_in, with_digests
 from lakelogic.run.tracked import DIGESTS
@@ -58,6 +59,8 @@ def _is_followed(before: Mapping[str, Any], batch: Manifest) -> bool:
         return not is_handed_in(before) or is_handed_in(now)
     if is_handed_in(before) or (now.get("days") and now.get("days") != before.get("days")):
         return False
+    if bound_told(before) != bound_told(now):
+        return False  # rows between both bounds are only in the one that waits
     if "table" in before:
         return bool(before["table"] == now.get("table"))
     held = _files(now)

@@ -146,4 +146,6 @@ def order_path(contract: Contract) -> str:
     settings, strategy = contract.materialization, strategy_of(contract)
     if strategy.history is not None and strategy.history.timestamp_field:
         return "materialization.scd2.timestamp_field"
-    return "materialization.sequence_by" if settings.sequence_by else "source.cdc_timestamp_field"
+    if settings.sequence_by:
+        return "materialization.sequence_by"
+    return "source.watermark_field" if contract.source.follows_target else "source.cdc_timestamp_field"

@@ -94,7 +94,7 @@ def strategy_of(contract: Contract) -> Strategy:
     if settings.strategy == "snapshot_reconcile" and settings.deletion is None:
         reconcile = Deletion.model_validate({})
     history = (settings.scd2 or Scd2.model_validate({})) if kind == "scd2" else None
-    order = settings.sequence_by or (source.cdc_timestamp_field if cdc else None)
+    order = settings.sequence_by or (source.cdc_timestamp_field if cdc else _watermark(contract, kind))
     if history is not None:
         order = history.timestamp_field or order
     return Strategy(
@@ -142,6 +142,15 @@ def implied_by_fact(contract: Contract) -> Kind | None:
     """The way of writing that a kind of fact has."""
     fact = contract.materialization.fact
     return None if fact is None else _FACTS[fact.type]
+
+
+def _watermark(contract: Contract, kind: Kind) -> str | None:
+    """The field by which rows are read also tells the newer of two rows; a history is ordered by times only."""
+    field = (contract.source.watermark_field or "").lower()
+    found = next((one for one in contract.model.fields if one.name.lower() == field), None)
+    if not contract.source.follows_target or found is None:
+        return None
+    return found.name if kind == "merge" or found.type.lower().startswith(("date", "timestamp")) else None
 
 
 def _deletes(contract: Contract) -> Deletes:
