@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
-from lakelogic.contract.load import Loaded, load
+from lakelogic.contract.codes import SHARED_ENVIRONMENT
+from lakelogic.contract.document import Contract
+from lakelogic.contract.load import Loaded, examine, load
 from lakelogic.contract.packs import PackChoice
 from lakelogic.contract.tree import Branch, Leaf, Node
 from lakelogic.errors import ContractError, Diagnostic, UsageError, Where
@@ -39,7 +42,40 @@ def validate(
         compiled = compile_contract(loaded, *columns_now(loaded))
     except ContractError as error:
         return Validation(contract, error.diagnostics)
-    return Validation(contract, compiled.warnings)
+    shared = _shared_environments(loaded, overrides, packs)
+    return Validation(contract, (*compiled.warnings, *shared))
+
+
+def _shared_environments(loaded: Loaded, overrides: tuple[str, ...], packs: PackChoice | None) -> list[Diagnostic]:
+    """A warning for each environment that reads something else than the contract and writes to the same table."""
+    from lakelogic.contract.environments import names_of, sharing
+
+    known = names_of(loaded.contract, loaded.around)
+    if loaded.file is None or not known:
+        return []
+    environ = {name: value for name, value in os.environ.items() if name != "LAKELOGIC_ENV"}
+
+    def read(env: str | None) -> Contract | None:
+        found, _ = examine(str(loaded.file), env=env, overrides=overrides, packs=packs, environ=environ)
+        return found.contract if found is not None else None
+
+    bare, found = read(None), []
+    for name in known:
+        one = read(name) if bare is not None else None
+        if one is None or bare is None or name in sharing(one, loaded.around):
+            continue
+        is_other = (one.source, one.links) != (bare.source, bare.links)
+        if is_other and one.materialization.target_path == bare.materialization.target_path:
+            table = one.materialization.target_path or "the table that it is sent to"
+            message = f"The environment `{name}` reads another source than the contract and writes to {table} as well."
+            hint = (
+                f"Give environments.{name} a materialization.target_path, or run it with a LAKELOGIC_WAREHOUSE of its "
+                f"own: in one warehouse the second of them is refused. environments.{name}.shares_target: true mixes "
+                "their rows."
+            )
+            where = loaded.where(f"environments.{name}")
+            found.append(Diagnostic(SHARED_ENVIRONMENT, message, where, hint, "warning"))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

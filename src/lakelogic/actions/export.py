@@ -10,6 +10,7 @@ from typing import Any
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.document import Contract
 from lakelogic.contract.governance import Export
+from lakelogic.contract.load import Loaded
 from lakelogic.contract.packs import NO_PACKS, PackChoice
 from lakelogic.errors import LakeLogicError, UsageError
 from lakelogic.exports.settings import WAYS, missing, settings_of
@@ -45,14 +46,21 @@ class ExportReport:
 
 def export(request: ExportRequest, sinks: tuple[Sink, ...] = ()) -> ExportReport:
     """Send the tables of some contracts, each export once for each version."""
+    from lakelogic.run.environments import refuse_others
     from lakelogic.run.export import Sender, send_all
+    from lakelogic.run.places import places
+    from lakelogic.run.progress import progress_of
 
     catalog, done = LocalCatalog(), []
-    found = _contracts(request)
+    loaded = _loaded(request)
+    found = [one.contract for one in loaded]
     if not any(contract.exports for contract in found):
         raise UsageError(
             "None of these contracts has `exports`.", hint="docs/how-to/export.md shows how to write them."
         )
+    for one in loaded:
+        where = places(one.contract, catalog)
+        refuse_others(one, where, progress_of(one.contract.dataset_name, where), "Nothing was sent.")
     with open_ledger(catalog.ledger_url()) as ledger:
         for contract in found:
             sender = Sender(catalog, ledger, Events(contract.dataset_name, (logging_sink, *sinks)), os.environ)
@@ -76,14 +84,15 @@ def kinds(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
 
 def status_of(request: ExportRequest) -> list[dict[str, Any]]:
     """The exports of the contracts of a request."""
-    return [one for one in status(_contracts(request)) if not request.only or one["export"] in request.only]
+    contracts = [loaded.contract for loaded in _loaded(request)]
+    return [one for one in status(contracts) if not request.only or one["export"] in request.only]
 
 
-def _contracts(request: ExportRequest) -> list[Contract]:
+def _loaded(request: ExportRequest) -> list[Loaded]:
     from lakelogic.plan.compile import load_checked
 
     return [
-        load_checked(path, env=request.env, overrides=request.overrides, packs=request.packs).contract
+        load_checked(path, env=request.env, overrides=request.overrides, packs=request.packs)
         for path in request.contracts
     ]
 

@@ -72,7 +72,9 @@ def maintain(request: MaintainRequest) -> list[Maintained]:
 
 def _tables(request: MaintainRequest, catalog: LocalCatalog) -> Iterator[_Table]:
     from lakelogic.plan.compile import load_checked
+    from lakelogic.run.environments import refuse_others
     from lakelogic.run.places import places
+    from lakelogic.run.progress import progress_of
     from lakelogic.run.queue import Stamped
     from lakelogic.run.upkeep import RETENTION
     from lakelogic.tables.kinds import kind_of
@@ -84,8 +86,11 @@ def _tables(request: MaintainRequest, catalog: LocalCatalog) -> Iterator[_Table]
                 raise UsageError(f"There is no table `{written}` at {location}.", hint="Check the name.")
             yield _Table(written, location, RETENTION if request.retention is None else request.retention)
             continue
-        contract = load_checked(written, env=request.env, overrides=request.overrides).contract
+        loaded = load_checked(written, env=request.env, overrides=request.overrides)
+        contract = loaded.contract
         where, settings = places(contract, catalog), contract.materialization.compaction
+        # How long old files and bad rows are kept is the word of the environment that they belong to.
+        refuse_others(loaded, where, progress_of(contract.dataset_name, where), "Nothing was changed.")
         hours = settings.vacuum_retention_hours if settings else None
         retention = request.retention
         if retention is None:

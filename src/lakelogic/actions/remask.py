@@ -39,6 +39,7 @@ def remask(
     from lakelogic.plan.compile import load_checked
     from lakelogic.privacy.keys import load_keys
     from lakelogic.run import leases, masking
+    from lakelogic.run.environments import refuse_others
     from lakelogic.run.places import places
     from lakelogic.run.progress import progress_of
 
@@ -49,6 +50,7 @@ def remask(
     with open_ledger(catalog.ledger_url()) as ledger:
         lease = leases.acquire(ledger, where.target_location, f"remask-{names.new_run_id(clock.now())}")
         try:
+            refuse_others(loaded, where, progress_of(document.dataset_name, where), "Nothing was masked anew.")
             ledger.tell(Act("remask", document.dataset_name, person(), why, {"contract": contract}))
             done = masking.remask(document, where, progress_of(document.dataset_name, where), keys)
         finally:

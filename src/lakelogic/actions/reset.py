@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -152,23 +153,46 @@ def _contracts(request: ResetRequest) -> list[Loaded]:
 
 
 def _refuse_shared(loaded: Loaded, request: ResetRequest, catalog: LocalCatalog) -> None:
-    """An environment without a table of its own writes to the contract's: a reset of it would take that away."""
-    from lakelogic.plan.compile import load_checked
+    """An environment removes the rows that were made in it, never those of others that stand in the same table."""
+    from lakelogic.run.environments import called, makers_of
+    from lakelogic.run.places import places
+    from lakelogic.run.progress import applications, progress_of
+    from lakelogic.tables.registry import load
+
+    env, contract = loaded.environment, loaded.contract
+    if env is None or loaded.file is None:
+        return
+    where = places(contract, catalog)
+    app_ids = applications(progress_of(contract.dataset_name, where), "good")
+    makers = makers_of(load(contract.materialization.format), where.target_location, *app_ids)
+    if makers is not None and makers.is_known and makers.environments <= {env}:
+        return
+    others = sorted((makers.environments if makers else frozenset()) - {env}, key=lambda one: one or "")
+    if others:
+        why = f"{where.target} holds rows that were made {' and '.join(called(one) for one in others)}"
+    elif _without_environment(loaded.file, request, catalog) == where.target_location:
+        why = f"{where.target} is the table of the contract without it"
+    else:
+        return
+    raise UsageError(
+        f"The environment `{env}` of `{contract.dataset_name}` has no table of its own: {why}, and a reset would "
+        "remove it.",
+        hint=f"Nothing was removed. Give environments.{env} a materialization.target_path of its own, or "
+        f"reset without --env (and LAKELOGIC_ENV) and with --set materialization.target_path={where.target} if this "
+        "table is meant.",
+    )
+
+
+def _without_environment(file: str, request: ResetRequest, catalog: LocalCatalog) -> str | None:
+    """Where the contract writes to in no environment; None where it cannot be told."""
+    from lakelogic.contract.load import examine
     from lakelogic.run.places import places
 
-    if request.env is None or loaded.file is None:
-        return
-    own = load_checked(loaded.file, overrides=request.overrides)
-    if own.env == request.env or not own.contract.materialization.target_path:
-        return
-    where = places(loaded.contract, catalog)
-    if places(own.contract, catalog).target_location == where.target_location:
-        raise UsageError(
-            f"The environment `{request.env}` of `{loaded.contract.dataset_name}` has no table of its own: "
-            f"{where.target} is the table of the contract without it, and a reset would remove it.",
-            hint=f"Nothing was removed. Give environments.{request.env} a materialization.target_path of its own, or "
-            "reset without --env if this table is meant.",
-        )
+    environ = {name: value for name, value in os.environ.items() if name != "LAKELOGIC_ENV"}
+    bare, problems = examine(file, overrides=request.overrides, environ=environ)
+    if bare is None or problems or not bare.contract.materialization.target_path:
+        return None
+    return places(bare.contract, catalog).target_location
 
 
 def _doomed(loaded: Loaded, catalog: LocalCatalog, ledger: Any) -> Doomed:

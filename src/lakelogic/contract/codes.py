@@ -32,6 +32,7 @@ ERASES = "LL-C129"
 UNKNOWN_LINK = "LL-C128"
 UNKNOWN_ENVIRONMENT = "LL-C130"
 NO_ENVIRONMENTS = "LL-C131"
+SHARED_ENVIRONMENT = "LL-C134"
 BAD_SET_PATH = "LL-C132"
 BAD_SET_VALUE = "LL-C133"
 UNRESOLVED_PLACEHOLDER = "LL-C140"
@@ -87,6 +88,7 @@ MEANINGS: dict[str, str] = {
     ERASES: "Settings by which every run erases the rows of those before it.",
     UNKNOWN_ENVIRONMENT: "An environment that the contract does not have.",
     NO_ENVIRONMENTS: "An environment was chosen, and the contract has none.",
+    SHARED_ENVIRONMENT: "An environment that reads something else and writes to the same table.",
     BAD_SET_PATH: "An override whose path leads nowhere.",
     BAD_SET_VALUE: "An override that cannot be read.",
     UNRESOLVED_PLACEHOLDER: "A `{placeholder}` that nothing fills.",

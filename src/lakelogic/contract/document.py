@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import ConfigDict, PrivateAttr
 
-from lakelogic.contract.base import Dialect, Free, Key, NamedList, Number, Place, Section, Text, whole
+from lakelogic.contract.base import Dialect, Flag, Free, Key, NamedList, Number, Place, Section, Text, whole
 from lakelogic.contract.fields import Model
 from lakelogic.contract.governance import (
     LAYERS,
@@ -46,6 +46,7 @@ class Environment(Part):
 
     path: Place | None = Key(None, description="Takes the place of `source.path`.")
     format: Format | None = Key(None, description="Takes the place of `source.format`.")
+    shares_target: Flag = Key(False, description="Its rows may stand in one table with those of other environments.")
 
 
 def told_layer(written: str | None, target: str | None, name: str | None) -> str | None:

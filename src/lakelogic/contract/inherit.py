@@ -176,8 +176,9 @@ def with_environment(
 
 
 def overlay_of(chosen: Branch) -> Branch:
-    """An environment as a part of a contract: its `path` and `format` are the source's."""
-    overlay = {name: entry for name, entry in chosen.entries.items() if name not in ("path", "format")}
+    """An environment as a part of a contract: its `path` and `format` are the source's, `shares_target` is its own."""
+    own = ("path", "format", "shares_target")
+    overlay = {name: entry for name, entry in chosen.entries.items() if name not in own}
     short = {name: entry for name, entry in chosen.entries.items() if name in ("path", "format")}
     if short:
         under = overlay.get("source")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from lakelogic.contract import codes
 from lakelogic.contract.check import describe, in_order
 from lakelogic.contract.document import Contract
+from lakelogic.contract.environments import concerns_rows
 from lakelogic.contract.packs import PackChoice
 from lakelogic.contract.references import neighbours, with_references
 from lakelogic.contract.resolve import Asked, Overrides, entity_of, resolve
@@ -57,7 +58,8 @@ class Loaded:
     `origins` holds the place of every key by its path (`quality.row_rules[0].sql`); `tree` is the resolved
     document before it became models; `env` is the environment that was chosen. `around` are the documents it
     inherits from, `packs` its policy packs, `layers` what was laid over one another, weakest first; `references`
-    are texts that hold something of this machine (a variable, a folder), and how they were written.
+    are texts that hold something of this machine (a variable, a folder), and how they were written. `environment` is
+    the chosen one where it changes anything that concerns rows: only then are its rows other rows.
     """
 
     contract: Contract
@@ -69,6 +71,7 @@ class Loaded:
     packs: tuple[Document, ...] = ()
     layers: tuple[tuple[str, Branch], ...] = ()
     references: Mapping[str, str] = field(default_factory=dict)
+    environment: str | None = None
 
     def as_written(self, told: Any) -> Any:
         """Something that was said about the contract, for others: with `${VAR}` where it holds what a variable says."""
@@ -158,6 +161,7 @@ def examine(
     Unless `env_is_needed`, a contract without the chosen environment stands as it is written.
     """
     environ = os.environ if environ is None else environ
+    given = placeholders
     documents = documents or Documents()
     packs = _with_variables(packs or PackChoice(), environ)
     if isinstance(written, Contract):
@@ -203,7 +207,15 @@ def examine(
     contract = with_references(contract, file, beside, listed)
     origins = Origins(resolved.tree)
     told = (resolved.packs, resolved.layers, resolved.references)
-    return Loaded(contract, origins, resolved.tree, file, env, around, *told), problems
+    loaded = Loaded(contract, origins, resolved.tree, file, env, around, *told)
+    if env is not None:
+        plain_environ = {name: value for name, value in environ.items() if name != "LAKELOGIC_ENV"}
+        bare, _ = examine(
+            written, overrides=overrides, placeholders=given, environ=plain_environ, packs=packs, documents=documents
+        )
+        if bare is None or concerns_rows(bare.contract) != concerns_rows(contract):
+            loaded = replace(loaded, environment=env)
+    return loaded, problems
 
 
 def _with_variables(packs: PackChoice, environ: Mapping[str, str]) -> PackChoice:

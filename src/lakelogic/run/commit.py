@@ -25,6 +25,7 @@ from lakelogic.plan.strategies.settings import Strategy, strategy_of
 from lakelogic.run import secondary
 from lakelogic.run.cuts import within
 from lakelogic.run.deleted import as_fact
+from lakelogic.run.environments import ENVIRONMENTS, makers_after, makers_of
 from lakelogic.run.folding import Seen
 from lakelogic.run.formats import tables_of
 from lakelogic.run.good import settle_good
@@ -195,7 +196,7 @@ class Commit:
         files = staged_files(staged.good)
         strategy = replace(self.strategy, of_table="table" in (facts.get("input") or {}))
         place = self.places.target_location
-        facts = {**facts, **as_fact(strategy, self.tables, self.tables.state(place))}
+        facts = {**facts, **as_fact(strategy, self.tables, self.tables.state(place)), **self._makers(facts)}
         if self.decision.action == "widen":
             types = {change.name: to_arrow(change.new) for change in self.changes.changed}
             self.tables.widen(place, types, {"lakelogic": f"wider types for batch {self.batch_id}"})
@@ -229,9 +230,16 @@ class Commit:
         if not done.skipped:
             settle(self.progress, self.named)
         self.good_version = done.version
-        metadata = self._info("good", {}).metadata
+        known = {name: facts[name] for name in (ENVIRONMENTS,) if name in facts}
+        metadata = self._info("good", known).metadata
         secondary.publish(self.places.others, self.progress, self.n, metadata, facts)
         return done
+
+    def _makers(self, facts: Mapping[str, Any]) -> dict[str, Any]:
+        """Whose rows the table holds with these."""
+        before = makers_of(self.tables, self.places.target_location, *applications(self.progress, "good"))
+        whole = self.strategy.kind == "overwrite" and not self._keeps_partitions and self.replaced is None
+        return makers_after(before, facts, replaces=whole)
 
     def _refuse_overtaken(self) -> None:
         """Another run that has put bad rows of a later batch away counts on these good rows for itself."""

@@ -12,6 +12,7 @@ from lakelogic.ledger.adoption import batches_elsewhere
 from lakelogic.ledger.records import Act
 from lakelogic.ledger.store import Ledger
 from lakelogic.run import leases
+from lakelogic.run.environments import refuse_others
 from lakelogic.run.events import Events, logging_sink
 from lakelogic.run.job import Job
 from lakelogic.run.places import QUARANTINE_FORMAT, places
@@ -39,6 +40,7 @@ def discard(
     act_id = names.new_run_id(clock.now()).replace("run-", "discard-")
     lease = leases.acquire(ledger, where.target_location, act_id)
     try:
+        refuse_others(loaded, where, progress, "Nothing was discarded.")
         no_engine: Any = None
         job = Job(loaded, no_engine, catalog, ledger)
         recover(job, where, progress, Events(dataset, (logging_sink,)))

@@ -12,6 +12,7 @@ from lakelogic.ledger.records import Held, RunRecord
 from lakelogic.plan.fingerprint import is_of
 from lakelogic.run import faults, forward, leases, withhold
 from lakelogic.run.commit import Commit
+from lakelogic.run.environments import refuse_others
 from lakelogic.run.events import Events, logging_sink
 from lakelogic.run.formats import tables_of
 from lakelogic.run.job import Job
@@ -46,6 +47,7 @@ def release(job: Job, run_id: str, *, person: str, why: str | None, approved_at:
         faults.reach("after_lease")
         events = Events(held.dataset, (logging_sink, *job.sinks))
         recover(job, where, _progress(job, held, where), events)
+        refuse_others(job.loaded, where, _progress(job, held, where), "Nothing was published; the batch waits on.")
         done = Decision(held.run_id, held.dataset, "released", batch.good_rows, where.target)
         if _is_there(job, where, held):
             forward.decide(job, held, "released", person, why)

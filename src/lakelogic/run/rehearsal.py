@@ -12,6 +12,7 @@ from lakelogic.plan.compile import compile_contract
 from lakelogic.plan.fingerprint import fingerprint
 from lakelogic.privacy.keys import load_keys
 from lakelogic.run import window
+from lakelogic.run.environments import refuse_others
 from lakelogic.run.events import Events
 from lakelogic.run.job import Job, Run
 from lakelogic.run.places import places
@@ -51,6 +52,7 @@ def rehearse(job: Job, chosen: Chosen, most_rows: int = 50) -> Rehearsed:
     adding(contract)  # what cannot be replayed at all is refused
     run_.keys = load_keys({f.masking for f in contract.model.fields if f.masking}, job.environ)
     run_.places = places(contract, job.catalog, job.target).adding()
+    refuse_others(job.loaded, run_.places, run_.progress, "Nothing is shown.")
     run_.links = window.pin_links(contract, job.catalog, job.engine)
     found = Rehearsed()
     for part in parts_of(run_, chosen):

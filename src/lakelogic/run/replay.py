@@ -45,6 +45,7 @@ from lakelogic.run import faults, gates, leases, quarantine, unpublished, window
 from lakelogic.run.absent import before, seen
 from lakelogic.run.arrival import BROUGHT, REPLACED, UNTOLD, Arrivals
 from lakelogic.run.commit import Commit, committer, stored_names
+from lakelogic.run.environments import ENVIRONMENT, refuse_others
 from lakelogic.run.events import Events, logging_sink
 from lakelogic.run.folding import Seen
 from lakelogic.run.formats import tables_of
@@ -105,11 +106,13 @@ def replay(job: Job, chosen: Chosen) -> Replayed:
         compile_contract(job.loaded)
         run_.keys = load_keys({f.masking for f in contract.model.fields if f.masking}, job.environ)
         run_.places = places(contract, job.catalog, job.target).adding()
+        refuse_others(job.loaded, run_.places, run_.progress, "Nothing was replayed.")
         refuse_changed(contract, run_.places, run_.progress, run_.keys)
         lease = leases.acquire(job.ledger, run_.places.target_location, run_.run_id)
         try:
             faults.reach("after_lease")
             run_.compared = recover(job, run_.places, run_.progress, run_.events).newest
+            refuse_others(job.loaded, run_.places, run_.progress, "Nothing was replayed.")
             for part in parts_of(run_, chosen):
                 if done.result is not None:
                     at = clock.now()
@@ -371,6 +374,7 @@ def _publish(run_: Run, queue: Queue, commit: Commit, settled: Settled, landed: 
             settled.prepared.compiled.plan, landed.source, seen(landed.source, before(run_, landed.source))
         ),
         "replay": True,
+        ENVIRONMENT: run_.job.loaded.environment,
         **({BROUGHT: came.brought} if came.brought is not None else {}),
     }
     # A row is itself by its id: what several readings of it left are one.

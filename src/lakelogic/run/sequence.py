@@ -41,6 +41,7 @@ from lakelogic.run import (
 from lakelogic.run.account import digests_of
 from lakelogic.run.broken import engine_told
 from lakelogic.run.commit import Commit, committer, stored_names
+from lakelogic.run.environments import ENVIRONMENT, doubts, refuse_others
 from lakelogic.run.events import Events, logging_sink
 from lakelogic.run.formats import tables_of
 from lakelogic.run.identities import digests
@@ -127,6 +128,7 @@ def _run(run_: Run) -> Result:
     if job.materialize:
         run_.places = places(contract, job.catalog, job.target)
         refuse_overlap(run_.places, job.catalog)
+        refuse_others(job.loaded, run_.places, run_.progress, "Nothing was read.")
         refuse_changed(contract, run_.places, run_.progress, run_.keys)
         # Before any frame is made: a table that needs the session's own Delta may need another session.
         if isinstance(job.engine, HasOwnDelta):
@@ -152,6 +154,7 @@ def _read(run_: Run, keep_lease: Callable[[], None] | None) -> Result:
     if job.ledger is not None and run_.places is not None:
         known = recover(job, run_.places, run_.progress, run_.events)
         run_.compared = known.newest
+        _compare_environments(run_)
         warn_of_namesakes(run_)
     slice_ = window.pin_source(contract, job.catalog, job.engine)
     run_.links = window.pin_links(contract, job.catalog, job.engine)
@@ -197,6 +200,14 @@ def _read(run_: Run, keep_lease: Callable[[], None] | None) -> Result:
     return _evaluate_and_publish(run_, keep_lease)
 
 
+def _compare_environments(run_: Run) -> None:
+    """Once more under the lease: a run that had stopped, or was faster, may have brought rows of another one."""
+    assert run_.places is not None
+    loaded, where, progress = run_.job.loaded, run_.places, run_.progress
+    for line in doubts(loaded, where, progress, refuse_others(loaded, where, progress, "Nothing was read.")):
+        run_.events.tell("warning", line)
+
+
 def _waits(run_: Run) -> Held | None:
     """The same batch behind a closed gate: it is taken, and judged again it would be another one to decide about."""
     ledger, where = run_.job.ledger, run_.places
@@ -240,6 +251,7 @@ def _judge_rows(run_: Run, keep_lease: Callable[[], None] | None) -> Result:
     if job.ledger is not None and run_.places is not None:
         known = recover(job, run_.places, run_.progress, run_.events)
         is_there, run_.compared = known.table_exists, known.newest
+        _compare_environments(run_)
     run_.links = window.pin_links(contract, job.catalog, job.engine)
     run_.identity = {"run": run_.run_id} if job.batch is None else {"batch": job.batch}
     # A name of the owner's stands for the same rows whatever the contract says by now.
@@ -487,6 +499,7 @@ def _publish(run_: Run, commit: Commit, settled: Settled) -> Result:
         "watermark": run_.watermark,
         "landed": run_.landed,
         MASKS: remembered(contract, run_.keys),
+        ENVIRONMENT: run_.job.loaded.environment,
     }
     record = foreseen(run_, settled)
     batch = manifest(run_, commit, settled, facts, record)
