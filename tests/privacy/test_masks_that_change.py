@@ -215,3 +215,107 @@ def test_a_table_that_was_masked_anew_is_so_when_upkeep_came_last(
     upkeep(kind, trims=trims)
     people("c")
     assert run(duckdb_engine).status == "succeeded"
+
+
+def test_without_a_key_rows_that_wait_are_given_up_only_when_that_is_asked_for(
+    people: Callable[[str], None], duckdb_engine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from click.testing import CliRunner
+
+    from lakelogic.cli.main import cli
+
+    write(None)
+    run(duckdb_engine)
+    before = stored()
+    write("redact")
+    monkeypatch.delenv("LAKELOGIC_PII_KEY")
+    refused = CliRunner().invoke(cli, ["remask", "people.yaml"])
+    assert refused.exit_code != 0
+    assert "1 rows that wait" in refused.output
+    assert "--forget-landed" in refused.output
+    assert stored() == before
+    [row] = load("delta").preview("lakelogic_warehouse/shop/quarantine/silver_people", 9).to_pylist()
+    assert CANARY in row["_lakelogic_raw"]
+    done = CliRunner().invoke(cli, ["remask", "people.yaml", "--forget-landed"])
+    assert done.exit_code == 0, done.output
+    assert "1 rows that wait in shop.quarantine.silver_people cannot be replayed any more" in done.output
+    assert remask("people.yaml").forgotten == 0  # there is nothing left to give up
+
+
+def test_with_a_key_rows_that_wait_are_replayed_after_a_remask(people: Any, duckdb_engine: Any) -> None:
+    write(None)
+    run(duckdb_engine)
+    write("redact")
+    assert remask("people.yaml").forgotten == 0
+    Path("people.yaml").write_text(Path("people.yaml").read_text().replace("max: 90", "max: 100"))
+    assert DataProcessor("people.yaml", duckdb_engine).replay().passed == 1
+    assert stored() == ["***"] * 3
+
+
+def test_no_command_shows_rows_of_a_table_from_before_a_mask(people: Any, duckdb_engine: Any) -> None:
+    from click.testing import CliRunner
+
+    from lakelogic.cli.main import cli
+
+    write(None)
+    run(duckdb_engine)
+    bad = "shop.quarantine.silver_people"
+    shows = [
+        ("preview", "shop.silver.people"), ("preview", TARGET), ("preview", "shop.silver.people", "--json"),
+        ("preview", bad), ("explain", "people.yaml", "--key", "1"),
+        ("quarantine", "show", "people"), ("quarantine", "show", bad), ("quarantine", "show", "people.yaml"),
+        ("quarantine", "export", "people", "bad.json"),
+        ("quarantine", "replay", "people.yaml", "--preview", "--engine", "duckdb"),
+    ]  # fmt: skip
+    for words in shows[:1] + shows[3:8]:
+        assert CANARY in CliRunner().invoke(cli, words).output, words
+    write("hash")
+    for words in shows:
+        refused = CliRunner().invoke(cli, words)
+        assert refused.exit_code == 2, (words, refused.output)
+        assert "lakelogic remask" in refused.output
+        assert CANARY not in refused.output
+    assert not Path("bad.json").exists()
+    remask("people.yaml")
+    for words in shows:
+        shown = CliRunner().invoke(cli, words)
+        assert shown.exit_code == 0, (words, shown.output)
+        assert CANARY not in shown.output
+
+
+def test_a_contract_that_cannot_be_read_could_mask_anything(people: Any, duckdb_engine: Any) -> None:
+    from lakelogic.actions.preview import preview
+
+    write(None)
+    run(duckdb_engine)
+    assert len(preview("shop.silver.people").rows) == 2
+    Path("people.yaml").write_text("dataset: [people\n")
+    with pytest.raises(UsageError, match="nobody can tell what it masks"):
+        preview("shop.silver.people")
+    Path("people.yaml").unlink()
+    assert len(preview("shop.silver.people").rows) == 2
+
+
+@pytest.mark.parametrize("kind", ["delta", "iceberg", "parquet"])
+def test_after_a_remask_upkeep_and_discards_make_no_run_believe_that_rows_are_in_clear(
+    people: Any, duckdb_engine: Any, kind: str
+) -> None:
+    from click.testing import CliRunner
+
+    from lakelogic.cli.main import cli
+
+    write(None, kind=kind, strategy="append")
+    for name in ("a", "b", "c"):
+        people(name)
+        run(duckdb_engine)
+    write("hash", kind=kind, strategy="append")
+    remask("people.yaml")
+    for words in (
+        ("maintain", "people.yaml"),
+        ("quarantine", "discard", "people.yaml", "--all", "--reason", "test data"),
+    ):
+        done = CliRunner().invoke(cli, words)
+        assert done.exit_code == 0, done.output
+    people("d")
+    assert run(duckdb_engine).status == "succeeded"
+    assert len(stored(kind)) == 8

@@ -103,6 +103,7 @@ export interface Queue {
   active: number;
   replayed: number;
   discarded: number;
+  superseded?: number;
   rules: Record<string, number>;
 }
 export interface QueueFacets {
@@ -114,7 +115,7 @@ export interface QueueFacets {
 }
 export interface QueueRow {
   row_id: string;
-  state: "active" | "replayed" | "discarded";
+  state: "active" | "replayed" | "discarded" | "superseded";
   at: string;
   run_id: string;
   rules: string[];

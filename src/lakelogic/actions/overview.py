@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lakelogic.actions.export import kinds, status
-from lakelogic.actions.preview import preview
+from lakelogic.actions.preview import first_rows
 from lakelogic.actions.queue_pages import QueuePages, Wanted
 from lakelogic.actions.served import Served
 from lakelogic.actions.veil import concealed, veiled, veiled_run
@@ -129,7 +129,7 @@ def sample(served: Served, member: Member, limit: int = 20) -> dict[str, Any]:
     """
     where = places(member.loaded.contract, LocalCatalog())
     try:
-        found = preview(where.target_location, limit)
+        found = first_rows(where.target_location, limit)
     except UsageError:
         return {
             "dataset": member.dataset,

@@ -26,7 +26,19 @@ class Preview:
 
 
 def preview(table: str, limit: int = 20, columns: Sequence[str] = ()) -> Preview:
-    """The first rows of a table, by name or path; with `columns` only these, in this order."""
+    """The first rows of a table, by name or path; with `columns` only these, in this order.
+
+    Refused where rows were written before the contract of the table masked what it masks now.
+    """
+    from lakelogic.actions.owners import refuse_rows_in_clear
+
+    catalog = LocalCatalog()
+    refuse_rows_in_clear(catalog.resolve(table), catalog)
+    return first_rows(table, limit, columns)
+
+
+def first_rows(table: str, limit: int = 20, columns: Sequence[str] = ()) -> Preview:
+    """The same as they are kept, for whoever hides by itself what is masked."""
     from lakelogic.run.deleted import deleted_of, marks
     from lakelogic.tables.kinds import kind_of
     from lakelogic.tables.registry import load

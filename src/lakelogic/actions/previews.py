@@ -14,7 +14,7 @@ from dataclasses import asdict
 from typing import Any
 
 from lakelogic import clock, names
-from lakelogic.actions.quarantine import Place, Request, find
+from lakelogic.actions.quarantine import Place, Request, find, refuse_clear
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.errors import Overtaken, UsageError
 from lakelogic.plan.fingerprint import fingerprint
@@ -32,6 +32,7 @@ def preview(action: str, request: Request, limit: int = 50, engine: str | None =
     place = find(request)
     if place.loaded is None:
         raise UsageError("A preview needs the contract.", hint="Name the contract's file instead of the dataset.")
+    refuse_clear(place)
     token, version = _token(action, place, request)
     limit = max(1, min(limit, _MOST_SHOWN))
     told = _replayed(place, request, limit, engine) if action == "replay" else _discarded(place, request, limit)

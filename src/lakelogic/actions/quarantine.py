@@ -19,6 +19,7 @@ from typing import Any, TextIO
 import pyarrow as pa
 
 from lakelogic import clock, names
+from lakelogic.actions.owners import refuse_rows_in_clear
 from lakelogic.catalogs.local import LocalCatalog, is_path
 from lakelogic.contract.load import Loaded
 from lakelogic.contract.packs import PackChoice
@@ -29,9 +30,7 @@ from lakelogic.plan.compile import compile_contract, load_checked
 from lakelogic.privacy.keys import load_keys
 from lakelogic.privacy.masks import reveal_text
 from lakelogic.run.events import Sink
-from lakelogic.run.masking import refuse_clear_queue
 from lakelogic.run.places import QUARANTINE_FORMAT, places
-from lakelogic.run.progress import progress_of
 from lakelogic.run.queue import ACTIVE, STATES, Chosen, Queue, Stamped
 from lakelogic.storage import fresh
 from lakelogic.tables.kinds import kind_of, table_around
@@ -102,10 +101,7 @@ def find(request: Request, catalog: LocalCatalog | None = None) -> Place:
 
 def refuse_clear(place: Place) -> None:
     """Refuse to show rows that were put away before the contract masked what it masks now."""
-    if place.loaded is not None:
-        contract = place.loaded.contract
-        where = places(contract, LocalCatalog())
-        refuse_clear_queue(contract, where, progress_of(contract.dataset_name, where))
+    refuse_rows_in_clear(place.queue.location, LocalCatalog(), place.loaded)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,24 +21,34 @@ class RemaskReport:
     quarantine: str
     quarantined: int | None
     columns: tuple[str, ...]
+    forgotten: int = 0  # rows that waited and cannot be replayed any more
 
     def as_dict(self) -> dict[str, Any]:
         """As plain data."""
         return {
             "dataset": self.dataset, "target": self.target, "rows": self.rows, "quarantine": self.quarantine,
-            "quarantined": self.quarantined, "columns": list(self.columns),
+            "quarantined": self.quarantined, "columns": list(self.columns), "forgotten": self.forgotten,
         }  # fmt: skip
 
 
 def remask(
-    contract: str, env: str | None = None, overrides: tuple[str, ...] = (), why: str | None = None
+    contract: str,
+    env: str | None = None,
+    overrides: tuple[str, ...] = (),
+    why: str | None = None,
+    *,
+    forget_landed: bool = False,
 ) -> RemaskReport:
-    """Mask what is stored as the contract and the keys at hand say now; the ledger hears of it first."""
+    """Mask what is stored as the contract and the keys at hand say now; the ledger hears of it first.
+
+    Rows that wait in quarantine are kept as they landed, encrypted. Where there is no key, only `forget_landed` goes
+    on, and these rows cannot be replayed any more.
+    """
     from lakelogic.ledger.records import Act
     from lakelogic.ledger.store import open_ledger
     from lakelogic.plan.compile import load_checked
     from lakelogic.privacy.keys import load_keys
-    from lakelogic.run import leases, masking
+    from lakelogic.run import faults, leases, masking
     from lakelogic.run.environments import refuse_others
     from lakelogic.run.places import places
     from lakelogic.run.progress import progress_of
@@ -50,11 +60,14 @@ def remask(
     with open_ledger(catalog.ledger_url()) as ledger:
         lease = leases.acquire(ledger, where.target_location, f"remask-{names.new_run_id(clock.now())}")
         try:
+            faults.reach("after_lease")
             refuse_others(loaded, where, progress_of(document.dataset_name, where), "Nothing was masked anew.")
             ledger.tell(Act("remask", document.dataset_name, person(), why, {"contract": contract}))
-            done = masking.remask(document, where, progress_of(document.dataset_name, where), keys)
+            faults.reach("after_intent")
+            progress = progress_of(document.dataset_name, where)
+            done = masking.remask(document, where, progress, keys, forget_landed=forget_landed)
         finally:
             leases.release(ledger, lease)
     return RemaskReport(
-        document.dataset_name, where.target, done.rows, where.quarantine, done.quarantined, done.columns
+        document.dataset_name, where.target, done.rows, where.quarantine, done.quarantined, done.columns, done.forgotten
     )

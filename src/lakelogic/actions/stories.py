@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lakelogic import names
+from lakelogic.actions.owners import refuse_rows_in_clear
 from lakelogic.actions.quarantine import Place, Request, find, ledger_here, refuse_clear
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.load import Loaded
@@ -92,6 +93,7 @@ def explain_row(row: str, request: Request | None = None, engine: str | None = N
     run = _run_of(catalog, facts["run_id"])
     loaded = place.loaded or _contract_of(run)
     if loaded is None:
+        refuse_clear(place)
         note = "its contract is not known here: name the contract's file to see steps and rules"
         return RowStory(place.dataset, place.name, facts, values, notes=(note,), run=run)
     refuse_clear(replace(place, loaded=loaded))
@@ -244,6 +246,7 @@ def explain_key(
     state = tables.state(where.target_location)
     if state is None:
         raise UsageError(f"There is no table {where.target} yet.", hint="Run the contract first.")
+    refuse_rows_in_clear(where.target_location, catalog, loaded)
     columns = [name for part in document.key for name in state.schema.names if name.lower() == part.lower()]
     found = [
         row

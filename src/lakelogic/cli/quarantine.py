@@ -33,7 +33,7 @@ def choosing(command: F) -> F:
 
 def state_option(default: str) -> Callable[[F], F]:
     """The option that chooses states."""
-    states = click.Choice(["active", "replayed", "discarded", "all"])
+    states = click.Choice(["active", "replayed", "discarded", "superseded", "all"])
     return click.option("--state", type=states, default=default, show_default=True, help="In which state rows are.")
 
 
@@ -82,10 +82,10 @@ def list_(what: str | None, state: str, limit: int, by: str | None, as_json: boo
         elif not found:
             console.print("No quarantine yet: no run has written one.")
         else:
-            heads = ("dataset", "table", "active", "replayed", "discarded", "oldest (UTC)")
+            states = ("active", "replayed", "discarded", "superseded")
             rows = [one.as_dict() for one in found]
-            shown = [(r["dataset"], r["table"], *(str(r[s]) for s in heads[2:5]), _at(r["oldest"])) for r in rows]
-            console.table(heads, shown)
+            shown = [(r["dataset"], r["table"], *(str(r[s]) for s in states), _at(r["oldest"])) for r in rows]
+            console.table(("dataset", "table", *states, "oldest (UTC)"), shown)
         return 0
     listed = action.list_rows(request_of(what, options, state), limit)
     if as_json:

@@ -168,20 +168,25 @@ def reload(
 
 @click.command()
 @click.argument("contract", type=click.Path())
+@click.option("--forget-landed", is_flag=True, help="Without a key: give up the replay of rows that wait.")
 @why_option
 @env_option
 @set_option
 @json_flag
 @guarded
-def remask(contract: str, why: str | None, env: str | None, overrides: tuple[str, ...], as_json: bool) -> int:
+def remask(
+    contract: str, forget_landed: bool, why: str | None, env: str | None, overrides: tuple[str, ...], as_json: bool
+) -> int:
     """Mask stored rows anew after a mask, a key or a salt has changed; table and quarantine, one commit each."""
     from lakelogic.actions.remask import remask as action
 
     console = Console(as_json)
-    done = action(contract, env, overrides, why)
+    done = action(contract, env, overrides, why, forget_landed=forget_landed)
     if as_json:
         console.json(done.as_dict())
         return 0
+    if done.forgotten:
+        console.warn(f"{done.forgotten} rows that wait in {done.quarantine} cannot be replayed any more.")
     for place, rows in ((done.target, done.rows), (done.quarantine, done.quarantined)):
         console.note(f"{place}: {'there is no such table' if rows is None else f'{rows} rows'}")
     console.note(

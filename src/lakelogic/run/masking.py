@@ -12,16 +12,17 @@ import pyarrow as pa
 
 from lakelogic import clock, names
 from lakelogic.contract.document import Contract
-from lakelogic.errors import CredentialError, UnsupportedError, UsageError
+from lakelogic.errors import CommitConflict, CredentialError, UnsupportedError, UsageError
 from lakelogic.plan.nodes import Mask
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.privacy import kept
 from lakelogic.privacy.keys import Keys
 from lakelogic.privacy.masks import PREFIX, mask_array, reveal_texts
 from lakelogic.privacy.recognise import is_masked, sealed_with
+from lakelogic.run import faults
 from lakelogic.run.places import QUARANTINE_FORMAT, Places
 from lakelogic.run.progress import Progress, application, applications
-from lakelogic.run.queue import Queue, Stamped, facts_of
+from lakelogic.run.queue import ACTIVE, Queue, Stamped, facts_of
 from lakelogic.sql.arrays import strings
 from lakelogic.storage import fresh
 from lakelogic.tables import chain
@@ -34,13 +35,16 @@ _LOOKED_AT = 1_000
 _FINAL = ("hash", "redact", "partial", "nullify")
 
 
-def refuse_clear(contract: Contract, where: Places, progress: Progress) -> None:
-    """Refuse to send rows elsewhere that were written before the masks that the contract declares now."""
+def refuse_clear(contract: Contract, where: Places, progress: Progress, done: str = "Nothing was sent.") -> None:
+    """Refuse to send or show rows that were written before the masks that the contract declares now.
+
+    `done` says what did not happen.
+    """
     tables = load_tables(contract.materialization.format)
     if said := _in_clear(contract, tables, where.target_location, _names(progress, "good")):
         raise UsageError(
             f"The masks of `{contract.dataset_name}` have changed: {where.target}: {'; '.join(said)}.",
-            hint="Nothing was sent. `lakelogic remask` masks what is stored anew.",
+            hint=f"{done} `lakelogic remask` masks what is stored anew.",
         )
 
 
@@ -143,12 +147,16 @@ class Remasked:
     rows: int | None
     quarantined: int | None
     columns: tuple[str, ...]
+    forgotten: int = 0  # rows that waited and cannot be replayed any more
 
 
-def remask(contract: Contract, where: Places, progress: Progress, keys: Keys) -> Remasked:
+def remask(
+    contract: Contract, where: Places, progress: Progress, keys: Keys, *, forget_landed: bool = False
+) -> Remasked:
     """Mask a table and its quarantine anew, in one commit each; whoever holds the lease of the target may call this.
 
     Stopped in between, it is begun again: what is masked already stays as it is, and a run is refused until both are.
+    Without a key landed rows cannot be kept: that must be asked for with `forget_landed`.
     """
     masks = kept.declared(contract)
     tables = load_tables(contract.materialization.format)
@@ -159,14 +167,33 @@ def remask(contract: Contract, where: Places, progress: Progress, keys: Keys) ->
     touched = sorted({name for state in (good, bad) if state for name in state.schema.names if name.lower() in masks})
     if good is not None:
         _refuse_unfit(contract, good, masks)
+    forgotten = 0 if keys.encryption or not masks else _in_the_open(queue)
+    if forgotten and not forget_landed:
+        raise CredentialError(
+            f"{forgotten} rows that wait in {where.quarantine} could not be replayed any more: they are kept as they "
+            "landed, and there is no key in LAKELOGIC_PII_KEY to encrypt that with.",
+            hint="Nothing was masked anew. Set a key (`lakelogic keys new` makes one), or give them up with "
+            "--forget-landed.",
+        )
     # Quarantine first, as in a run: what fails here has changed nothing in the table.
     if bad is not None:
         edit = _quarantined(masks, keys)
         info = _info(progress, bad, facts)
-        queue.change(info, where.act_staging(str(facts["run_id"])), lambda _: True, lambda table, _: edit(table))
+        if _as_text(bad.schema, masks) == bad.schema:
+            queue.change(info, where.act_staging(str(facts["run_id"])), lambda _: True, lambda table, _: edit(table))
+        else:  # a number that becomes text is another column
+            _rewrite(queue.tables, bad, masks, edit, info)
+        faults.reach("after_quarantine_commit")
     if good is not None:
-        _rewrite(tables, good, masks, keys, _info(progress, good, facts))
-    return Remasked(good.rows if good else None, bad.rows if bad else None, tuple(touched))
+        _rewrite(tables, good, masks, lambda table: _masked(table, masks, keys), _info(progress, good, facts))
+        faults.reach("after_good_commit")
+    return Remasked(good.rows if good else None, bad.rows if bad else None, tuple(touched), forgotten)
+
+
+def _in_the_open(queue: Queue) -> int:
+    """How many rows wait whose landed row is kept and not encrypted."""
+    rows = queue.light(wanted=(names.STATE, names.RAW))
+    return sum(1 for row in rows if row[names.STATE] == ACTIVE and row[names.RAW] and not sealed_with(row[names.RAW]))
 
 
 def _info(progress: Progress, state: TableState, facts: Mapping[str, Any]) -> CommitInfo:
@@ -191,7 +218,13 @@ def _refuse_unfit(contract: Contract, state: TableState, masks: Mapping[str, Mas
         )
 
 
-def _rewrite(tables: TableFormat, state: TableState, masks: Mapping[str, Mask], keys: Keys, info: CommitInfo) -> None:
+def _rewrite(
+    tables: TableFormat,
+    state: TableState,
+    masks: Mapping[str, Mask],
+    edit: Callable[[pa.Table], pa.Table],
+    info: CommitInfo,
+) -> None:
     """Every file of the table again, with its columns masked; one commit on top of the version that was read."""
     schema = _as_text(state.schema, masks)
     folder = fresh.folder(Path(state.location) / f"remask-{fresh.name()}")
@@ -200,13 +233,19 @@ def _rewrite(tables: TableFormat, state: TableState, masks: Mapping[str, Mask], 
         target, number = folder / f"part-{at:05d}.parquet", 0
         with fresh.parquet_writer(target, schema, compression="zstd", coerce_timestamps="us") as writer:
             for batch in table_rows.batches(replace(state, files=(path,))):
-                writer.write_table(_masked(pa.Table.from_batches([batch]), masks, keys).cast(schema))
+                writer.write_table(edit(pa.Table.from_batches([batch])).cast(schema))
                 number += batch.num_rows
         staged.append(StagedFile(str(target), number, target.stat().st_size, state.parts.get(path, {})))
     tables.check(state.location, removes=True)
+    faults.reach("after_stage")
     if schema == state.schema:
         tables.replace(state.location, state.files, staged, schema, info, based_on=state.version)
     else:
+        now = tables.state(state.location)
+        if now is None or now.version != state.version:
+            raise CommitConflict(
+                "The table has changed since it was looked at.", where=state.location, hint="Run it again."
+            )
         tables.overwrite(state.location, staged, schema, info, replace_schema=True)
 
 

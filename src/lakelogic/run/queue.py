@@ -23,8 +23,10 @@ from lakelogic.sql.types import from_arrow, to_arrow
 from lakelogic.storage import fresh, parquet
 from lakelogic.tables.base import CommitInfo, Committed, StagedFile, TableFormat, TableState
 
-ACTIVE, REPLAYED, DISCARDED = "active", "replayed", "discarded"
-STATES = (ACTIVE, REPLAYED, DISCARDED)
+# Published by a replay or by a run that read it again; given up by a person; left aside by a run that read its source
+# again, in which it stands no more or may have been left out by a step.
+ACTIVE, REPLAYED, DISCARDED, SUPERSEDED = "active", "replayed", "discarded", "superseded"
+STATES = (ACTIVE, REPLAYED, DISCARDED, SUPERSEDED)
 
 _INSTANT = pa.timestamp("us", tz="UTC")
 # Who took a row out of the queue, when and why. A table gets these columns with the first row that leaves it.
@@ -384,6 +386,7 @@ def facts_of(metadata: Mapping[str, str] | None) -> dict[str, Any]:
 
 
 PART = "part of "
+LEFT_OUT = "left out by "  # of a replay whose steps leave the row out
 
 
 def is_void(row: Mapping[str, Any]) -> bool:

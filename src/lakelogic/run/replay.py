@@ -5,7 +5,8 @@ A row leaves a place only after it stands in the next, and every step can be fou
 1. *Quarantine.* Rows that fail again get their new reasons; rows that pass are **claimed** by this batch. They wait on.
    Where only a part of a row fails (one element of an explode), the row is claimed, and the part comes beside it.
 2. *Good.* The rows that passed, by the contract's strategy, in one commit of this batch.
-3. *Quarantine.* Rows with the claim of a batch that the target has seen become `replayed`.
+3. *Quarantine.* Rows with the claim of a batch that the target has seen become `replayed`; those that its steps
+   leave out were not published, and become `superseded`.
 4. *Ledger.*
 
 Where no column tells the newer of two rows of a key, the rows of each batch are a replay of their own, the oldest
@@ -40,6 +41,7 @@ from lakelogic.plan.nodes import Read
 from lakelogic.plan.publish import Stamps
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.plan.unique import Uniqueness
+from lakelogic.privacy.kept import remembered
 from lakelogic.privacy.keys import load_keys
 from lakelogic.run import faults, gates, leases, quarantine, unpublished, window
 from lakelogic.run.absent import before, seen
@@ -51,12 +53,12 @@ from lakelogic.run.folding import Seen
 from lakelogic.run.formats import tables_of
 from lakelogic.run.job import Job, Prepared, Run, Settled
 from lakelogic.run.landed import LandedRows, gathers, landed_facts, landed_rows, lead_back
-from lakelogic.run.masking import refuse_changed
+from lakelogic.run.masking import MASKS, refuse_changed
 from lakelogic.run.measures import measure
 from lakelogic.run.outcome import finish, record_failure
 from lakelogic.run.places import QUARANTINE_FORMAT, places
 from lakelogic.run.progress import applications, good_commits
-from lakelogic.run.queue import ACTIVE, PART, Chosen, Queue, Stamped, claim, claim_of, is_void, put
+from lakelogic.run.queue import ACTIVE, LEFT_OUT, PART, Chosen, Queue, Stamped, claim, claim_of, is_void, put
 from lakelogic.run.reconcile import reconcile
 from lakelogic.run.recover import recover
 from lakelogic.run.result import Result
@@ -375,6 +377,7 @@ def _publish(run_: Run, queue: Queue, commit: Commit, settled: Settled, landed: 
         ),
         "replay": True,
         ENVIRONMENT: run_.job.loaded.environment,
+        MASKS: remembered(run_.job.loaded.contract, run_.keys),
         **({BROUGHT: came.brought} if came.brought is not None else {}),
     }
     # A row is itself by its id: what several readings of it left are one.
@@ -396,11 +399,13 @@ def _publish(run_: Run, queue: Queue, commit: Commit, settled: Settled, landed: 
         table = noted.put(table)
         return put({names.CLAIM: PART + mark})(table, [one in bad.parts for one in table[names.ROW_ID].to_pylist()])
 
+    left_out = _left_out(run_, settled, landed) & passed
+
     done, _ = queue.change(
         commit.info("bad", facts),
         f"{commit.quarantine_staging}/edited",
         meant,
-        lambda table, chosen: _judged(table, chosen, passed, mark, noted),
+        lambda table, chosen: _judged(table, chosen, passed, left_out, mark, noted),
         bad.files,
         bad.schema,
         finish=parts,
@@ -428,9 +433,22 @@ def _withheld(run_: Run, commit: Commit, settled: Settled) -> Result:
     return finish(run_, settled, "gated", published=False, commit=commit)
 
 
-def _judged(table: pa.Table, chosen: list[bool], passed: set[str], mark: str, noted: Seen) -> pa.Table:
+def _left_out(run_: Run, settled: Settled, landed: LandedRows) -> set[str]:
+    """The rows of which the steps make no good row; looked for only where steps have left some out."""
+    counts = settled.counts
+    if not sum((*counts.filtered.values(), *counts.deduplicated.values())):
+        return set()
+    made = run_.job.engine.collect(settled.prepared.frame).select([names.NUMBER, names.SIDE]).to_pylist()
+    good = {row[names.NUMBER] for row in made if row[names.SIDE] == names.GOOD_SIDE}
+    return {origin.row_id for place, origin in enumerate(landed.origins, 1) if place not in good}
+
+
+def _judged(
+    table: pa.Table, chosen: list[bool], passed: set[str], left_out: set[str], mark: str, noted: Seen
+) -> pa.Table:
     """Rows that passed are claimed; the others are left out, their new version comes beside them."""
     rows = table.column(names.ROW_ID).to_pylist()
-    claimed = [one and row in passed for one, row in zip(chosen, rows, strict=True)]
+    claimed = [one and row in passed - left_out for one, row in zip(chosen, rows, strict=True)]
+    aside = [one and row in left_out for one, row in zip(chosen, rows, strict=True)]
     dropped = [one and row not in passed for one, row in zip(chosen, rows, strict=True)]
-    return noted.drop(claim(mark)(table, claimed), dropped)
+    return noted.drop(claim(LEFT_OUT + mark)(claim(mark)(table, claimed), aside), dropped)

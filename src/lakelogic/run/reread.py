@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,11 +13,27 @@ from lakelogic import clock, names
 from lakelogic.plan.days import Days, days_of, plain_day
 from lakelogic.plan.watermarks import Bound, bound_told
 from lakelogic.run.progress import Progress, application, applications
-from lakelogic.run.queue import ACTIVE, DISCARDED, PART, REPLAYED, Queue, claim_of, facts_of, may_hold, put, settle
+from lakelogic.run.queue import (
+    ACTIVE,
+    DISCARDED,
+    LEFT_OUT,
+    PART,
+    REPLAYED,
+    SUPERSEDED,
+    Queue,
+    claim_of,
+    facts_of,
+    may_hold,
+    put,
+    settle,
+)
 from lakelogic.run.tracked import FORMER
 from lakelogic.tables.base import CommitInfo
 
 AGAIN = "its source was read again"
+GONE = "its source was read again and has changed since: the row may stand there no more"
+MAYBE_LEFT_OUT = "its source was read again, and steps left rows out: it may be one of them"
+LEFT_OUT_NOW = "a step leaves it out now: it was not published"
 
 
 def sources_of(facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -80,6 +96,11 @@ class Reread:
             return False  # somebody else's, or so old that nobody knows what it was read from
         return bool(self.facts.get("replaces")) or before.get(source) == self.sources[source]
 
+    def is_as_it_was(self, row: Mapping[str, Any]) -> bool:
+        """Whether what the row was read from has not changed since."""
+        source, batch = row[self.queue.stamped.source], row[names.BATCH_ID]
+        return batch == self.batch_id or self._batches().get(batch, {}).get(source) == self.sources.get(source)
+
     def met(self, row: Mapping[str, Any]) -> bool:
         """Whether a row with the same identity is this one: it came from the same place, whatever changed there since.
 
@@ -134,7 +155,7 @@ def let_go(
     place: str,
     foreign: Container[str] = frozenset(),
 ) -> int:
-    """Take the rows out of the queue that a good commit has published; how many.
+    """Take the rows out of the queue that a good commit has published, or taken the place of; how many.
 
     These are the rows that it claimed, and those that it read again and did not find bad: what the commit says of
     itself is enough, so whoever comes after a crash can do this too. Doing it twice changes nothing.
@@ -148,21 +169,44 @@ def let_go(
         if row[names.STATE] != ACTIVE:
             return False
         if is_replay:
-            return row[names.CLAIM] in (mark, PART + mark)
+            return row[names.CLAIM] in (mark, PART + mark, LEFT_OUT + mark)
         return row[names.BATCH_ID] != batch_id and reread.holds(row)
 
     run_id = str(facts.get("run_id"))
     said = {"batch_id": batch_id, "facts": json.dumps({"run_id": run_id})}
     info = CommitInfo(application(progress, "queue"), n, said)
-    leave = settle(REPLAYED, run_id, clock.now(), None if is_replay else AGAIN)
+    fate = _fate(reread, facts, mark)
+    now = clock.now()
 
     def edit(table: pa.Table, chosen: list[bool]) -> pa.Table:
-        marks = table.column(names.CLAIM).to_pylist()
-        parts = [one and mark_ == PART + mark for one, mark_ in zip(chosen, marks, strict=True)]
-        left = [one and not part for one, part in zip(chosen, parts, strict=True)]
-        return put({names.CLAIM: None})(leave(table, left), parts)
+        looked = table.select([name for name in reread.looked_at() if name in table.column_names]).to_pylist()
+        fates = [fate(row) if one else None for one, row in zip(chosen, looked, strict=True)]
+        for state, why in sorted({one for one in fates if one is not None and one[0]}, key=str):
+            table = settle(state, run_id, now, why)(table, [one == (state, why) for one in fates])
+        return put({names.CLAIM: None})(table, [one == _PART_LEFT for one in fates])
 
     # A replay looks at the rows that it claimed, a run at what earlier batches left.
     only, besides = (None, None) if is_replay else (reread.sources, batch_id)
     _, count = queue.change(info, place, meant, edit, looks_at=reread.looked_at(), only=only, besides=besides)
     return count
+
+
+_PART_LEFT = ("", None)  # the row as a whole has left; this part of it waits on
+
+
+def _fate(reread: Reread, facts: Mapping[str, Any], mark: str) -> Callable[[Mapping[str, Any]], tuple[str, str | None]]:
+    """What became of a row that leaves, and why: called `replayed` only where it was published for certain."""
+    counts = facts.get("counts", {})
+    left_out = any(sum(counts.get(kind, {}).values()) for kind in ("filtered", "deduplicated"))
+
+    def of_replay(row: Mapping[str, Any]) -> tuple[str, str | None]:
+        if row[names.CLAIM] == PART + mark:
+            return _PART_LEFT
+        return (SUPERSEDED, LEFT_OUT_NOW) if row[names.CLAIM] == LEFT_OUT + mark else (REPLAYED, None)
+
+    def of_run(row: Mapping[str, Any]) -> tuple[str, str | None]:
+        if not reread.is_as_it_was(row):
+            return SUPERSEDED, GONE
+        return (SUPERSEDED, MAYBE_LEFT_OUT) if left_out else (REPLAYED, AGAIN)
+
+    return of_replay if facts.get("replay") else of_run

@@ -178,7 +178,7 @@ function One({ dataset, queues }: { dataset: string; queues: Queue[] }) {
           <section>
             <h2>State</h2>
             <ul>
-              {(["active", "replayed", "discarded"] as const).map((name) => (
+              {(["active", "replayed", "discarded", "superseded"] as const).map((name) => (
                 <li key={name}>
                   <Link href={href({ state: name === "active" ? undefined : name, row: undefined })} aria-current={state === name ? "true" : undefined}>
                     <Mark role={name === "active" ? "bad" : name === "replayed" ? "good" : "skip"} size={9} />

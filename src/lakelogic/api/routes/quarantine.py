@@ -21,7 +21,9 @@ from lakelogic.api.service import Service, service_of, trouble
 from lakelogic.errors import UsageError
 
 router = APIRouter(prefix="/api/v1/quarantine", tags=["quarantine"])
-State = Annotated[Literal["active", "replayed", "discarded", "all"], Query(description="In which state rows are.")]
+State = Annotated[
+    Literal["active", "replayed", "discarded", "superseded", "all"], Query(description="In which state rows are.")
+]
 _AS_JOB: dict[int | str, dict[str, Any]] = {202: {"description": "A worker does it.", "model": Job}}
 Several = Annotated[list[Word], Query(max_length=50, default_factory=list)]
 
