@@ -70,8 +70,8 @@ def test_facets_count_what_is_chosen_and_states_whatever_their_state(index):
     total, oldest, counts = index.counted(Wanted(rules=("late",)))
     assert (total, oldest) == (9, NOON)
     assert counts == {
-        "state": {"active": 9, "replayed": 0, "discarded": 3}, "rule": {"late": 9, "empty": 3}, "category": {"c": 9},
-        "run_id": {"run-0": 3, "run-1": 3, "run-2": 3}, "source": {"a.csv": 9},
+        "state": {"active": 9, "replayed": 0, "discarded": 3, "superseded": 0}, "rule": {"late": 9, "empty": 3},
+        "category": {"c": 9}, "run_id": {"run-0": 3, "run-1": 3, "run-2": 3}, "source": {"a.csv": 9},
     }  # fmt: skip
 
 
