@@ -9,10 +9,12 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
+from deltalake import DeltaTable
 
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.cli.main import cli
 from lakelogic.run import commit, environments, faults
+from lakelogic.tables.base import CommitInfo
 from lakelogic.tables.registry import load
 
 CONTRACT = """
@@ -174,6 +176,19 @@ def test_a_first_run_that_was_killed_is_finished_and_still_refuses_the_other(est
     assert ids() == []
     assert "without an environment" in refused("run", "orders.yaml", "--env", "dev")
     assert ids() == [1]
+
+
+def test_what_the_log_holds_no_more_is_remembered_beside_it(estate: Path) -> None:
+    done("run", "orders.yaml")
+    place = Path(LocalCatalog().resolve("shop.silver.orders"))
+    tables = load("delta")
+    state = tables.state(str(place))
+    assert state is not None
+    tables.append(str(place), [], state.schema, CommitInfo("lakelogic:upkeep", 1, {"x": "y"}))
+    DeltaTable(place).create_checkpoint()
+    for path in sorted(place.glob("_delta_log/*.json"))[:-1]:
+        path.unlink()
+    assert "without an environment" in refused("run", "orders.yaml", "--env", "dev")
 
 
 def test_a_secondary_target_is_asked_too(estate: Path) -> None:

@@ -12,6 +12,7 @@ from lakelogic.errors import UsageError
 from lakelogic.run.places import QUARANTINE_FORMAT, Places
 from lakelogic.run.progress import Progress, application, applications, elsewhere
 from lakelogic.run.queue import facts_of
+from lakelogic.tables import chain
 from lakelogic.tables.base import TableFormat
 from lakelogic.tables.registry import load as load_tables
 
@@ -43,6 +44,9 @@ def makers_of(tables: TableFormat, location: str, *app_ids: str) -> Makers | Non
     if newest is None:
         commits = tables.commits(location, *app_ids)
         newest = next((found for one in commits if (found := facts_of(one).get(ENVIRONMENTS))), None)
+    if newest is None and app_ids:  # what the log holds no more may stand beside it
+        beside = chain.told(location, app_ids[0], state.transactions.get(app_ids[0], 0))
+        newest = facts_of(beside).get(ENVIRONMENTS)
     return Makers(frozenset(), is_known=False) if newest is None else Makers(frozenset(newest["of"]), newest["known"])
 
 
