@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -126,3 +127,45 @@ def test_estate_and_validate_take_the_same_words(estate: Path) -> None:
     )
     code, told = call("estate", "validate", ".", "--select", "nothing_*")
     assert code == 2
+
+
+def of_docs(*words: str) -> list[str]:
+    done = CliRunner().invoke(cli, ["docs", "build", "site", ".", *words], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return sorted(page.stem for page in Path("site/datasets").glob("*.html"))
+
+
+def of_estate(*words: str) -> list[str]:
+    return sorted(one["dataset"] for one in call("estate", "validate", ".", *words)[1]["datasets"])
+
+
+def of_validate(*words: str) -> list[str]:
+    return sorted(Path(one["contract"]).stem for one in call("validate", ".", *words)[1]["contracts"])
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["--select", "+gold_*"], ALL),
+        (["--select", "tag:daily"], ["clean_a", "raw_a"]),
+        (["--select", "domain:crm"], ["clean_b"]),
+        (["--select", "owner:ann"], ["clean_a", "raw_a"]),
+        (["--select", "state:never", "--exclude", "gold_*,layer:bronze"], ["clean_a", "clean_b"]),
+    ],
+)
+@pytest.mark.parametrize("asked", [planned, of_estate, of_validate, of_docs])
+def test_four_commands_take_the_same_words(estate: Path, asked: Any, words: list[str], found: list[str]) -> None:
+    assert asked(*words) == found
+
+
+def test_a_site_of_some_datasets_leads_to_no_page_that_is_not_there(estate: Path) -> None:
+    assert of_docs("--select", "clean_a") == ["clean_a"]
+    targets = {
+        (page.parent / target).resolve()
+        for page in Path("site").rglob("*.html")
+        for target in re.findall(r'(?:href|src)="([^"#:]+)"', page.read_text())
+    }
+    assert [str(one) for one in sorted(targets) if not one.exists()] == []
+    done = CliRunner().invoke(cli, ["docs", "build", "site", ".", "--select", "nothing_*"], catch_exceptions=False)
+    assert (done.exit_code, "selects nothing" in done.output) == (2, True)
+    assert Path("site/datasets/clean_a.html").exists()  # what was there stays

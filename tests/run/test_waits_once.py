@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from deltalake import DeltaTable
 
-from lakelogic import DataProcessor, clock
+from lakelogic import DataProcessor, clock, names
 from lakelogic.actions import quarantine as acts
 from lakelogic.actions.stories import explain_row
+from lakelogic.cli.main import cli
 from lakelogic.run.queue import Chosen
 from lakelogic.run.reread import Reread
 
@@ -83,7 +86,8 @@ def test_a_row_that_was_discarded_stays_so_when_its_table_has_another_version(pa
 def unfolded(passes: Callable[[int], None], monkeypatch: pytest.MonkeyPatch) -> None:
     """The table as it was written before: an entry for each of three readings."""
     with monkeypatch.context() as before:
-        before.setattr(Reread, "met", Reread.holds)
+        for name in ("met", "holds"):  # only an attempt at the very same batch was known
+            before.setattr(Reread, name, lambda reread, row: row[names.BATCH_ID] == reread.batch_id)
         for number in range(3):
             passes(number)
     assert len(entries()) == 6
@@ -132,3 +136,30 @@ def test_a_replay_is_not_judged_by_the_service_levels_of_a_batch(passes: Callabl
     Path("silver.yaml").write_text(SILVER.replace("min: 0", "min: -1") + promised)
     done = acts.replay_rows(acts.Request("silver.yaml"), "duckdb")
     assert (done.status, done.exit_code, done.passed, done.report["service_levels"]) == ("succeeded", 0, 1, [])
+
+
+def said(*words: str) -> list[list[str]]:
+    done = CliRunner().invoke(cli, ["quarantine", *words], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return [re.split(r" {2,}", line.strip()) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("kept", ["folded", "unfolded"])
+def test_people_read_since_when_a_row_waits_and_in_how_many_runs(
+    kept: str, passes: Callable[[int], None], request: pytest.FixtureRequest
+) -> None:
+    if kept == "unfolded":
+        request.getfixturevalue("unfolded")
+    else:
+        for number in range(3):
+            passes(number)
+    first, last = "2026-03-02 12:00:00", "2026-03-04 12:00:00"
+    heads, _, *rows = said("list", "silver.yaml")
+    assert heads[2:5] == ["first seen (UTC)", "last seen (UTC)", "runs"]
+    assert [row[2:5] for row in rows[:2]] == [[first, last, "3"]] * 2
+    shown = said("show", "silver.yaml")
+    row_id = next(row["_lakelogic_row_id"] for row in entries())
+    told = said("explain", row_id, "silver.yaml")
+    for line in (["first_seen", first], ["last_seen", last], ["runs", "3"]):
+        assert shown.count(line) == 2
+        assert told.count(line) == 1

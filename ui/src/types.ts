@@ -117,6 +117,8 @@ export interface QueueRow {
   row_id: string;
   state: "active" | "replayed" | "discarded" | "superseded";
   at: string;
+  first_seen: string | null;
+  runs: number;
   run_id: string;
   rules: string[];
   categories: string[];
@@ -145,6 +147,9 @@ export interface Story {
   rules?: string[];
   run_id: string;
   at: string;
+  first_seen?: string | null;
+  last_seen?: string | null;
+  runs?: number;
   contract_version?: string | null;
   settled_by?: string | null;
   settled_at?: string | null;

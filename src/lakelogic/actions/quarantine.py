@@ -30,6 +30,7 @@ from lakelogic.plan.compile import compile_contract, load_checked
 from lakelogic.privacy.keys import load_keys
 from lakelogic.privacy.masks import reveal_text
 from lakelogic.run.events import Sink
+from lakelogic.run.folding import TOLD, key_of
 from lakelogic.run.places import QUARANTINE_FORMAT, places
 from lakelogic.run.queue import ACTIVE, STATES, Chosen, Queue, Stamped
 from lakelogic.storage import fresh
@@ -174,8 +175,7 @@ def list_rows(request: Request, limit: int = 20) -> Listed:
             "row_id": row[names.ROW_ID],
             "state": row[names.STATE],
             "at": row[stamped.at],
-            "first_seen": row["first_seen"],
-            "runs": row["runs"],
+            **{name: row[name] for name in TOLD},
             "run_id": row[stamped.run_id],
             "rules": row[names.RULES] or [],
             "categories": row[names.CATEGORIES] or [],
@@ -198,6 +198,7 @@ class Shown:
     table: str
     rows: tuple[dict[str, Any], ...]
     revealed: tuple[str, ...] = ()
+    seen: tuple[dict[str, Any], ...] = ()  # of each row: when it was seen first and last, and in how many runs
 
 
 def show_rows(request: Request, limit: int = 20, *, reveal: bool = False, why: str | None = None) -> Shown:
@@ -207,8 +208,10 @@ def show_rows(request: Request, limit: int = 20, *, reveal: bool = False, why: s
     now = clock.now()
     table = place.queue.rows(lambda row: request.chosen.keeps(row, place.queue.stamped, now), limit)
     rows = [_plain(row) for row in table.to_pylist()]
+    known = place.queue.seen(row[names.ROW_ID] for row in rows)
+    seen = tuple(known[key_of(row)] for row in rows)
     if not reveal:
-        return Shown(place.dataset, place.name, tuple(_without_raw(row) for row in rows))
+        return Shown(place.dataset, place.name, tuple(_without_raw(row) for row in rows), seen=seen)
     masked, landed_too = _may_reveal(place, why)
     keys = load_keys({"encrypt"}, os.environ)
     with ledger_here(LocalCatalog()) as ledger:
@@ -222,7 +225,7 @@ def show_rows(request: Request, limit: int = 20, *, reveal: bool = False, why: s
         # The row as it landed holds every value: it stays sealed where one of them is masked for good.
         if landed_too and row.get(names.RAW):
             row[names.RAW] = reveal_text(row[names.RAW], keys)
-    return Shown(place.dataset, place.name, tuple(rows), tuple(sorted(masked)))
+    return Shown(place.dataset, place.name, tuple(rows), tuple(sorted(masked)), seen)
 
 
 def _may_reveal(place: Place, why: str | None) -> tuple[set[str], bool]:

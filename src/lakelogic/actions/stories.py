@@ -25,6 +25,7 @@ from lakelogic.plan.nodes import Plan, Read
 from lakelogic.privacy.keys import Keys, load_keys
 from lakelogic.privacy.masks import reveal_text
 from lakelogic.run import window
+from lakelogic.run.folding import key_of
 from lakelogic.run.landed import landed_rows
 from lakelogic.run.places import places
 from lakelogic.run.queue import Queue, facts_of
@@ -85,6 +86,7 @@ def explain_row(row: str, request: Request | None = None, engine: str | None = N
         "original": dict(kept.get(names.ORIGINAL) or {}),
         "run_id": kept.get(stamped.run_id),
         "at": kept.get(stamped.at),
+        **place.queue.seen([kept[names.ROW_ID]])[key_of(kept)],
         "contract_version": kept.get(names.CONTRACT_VERSION),
         "settled_by": kept.get(names.SETTLED_BY),
         "settled_at": kept.get(names.SETTLED_AT),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from lakelogic.cli.console import Console, guarded
-from lakelogic.cli.options import env_option, json_flag
+from lakelogic.cli.options import env_option, json_flag, selecting, words
 
 
 @click.group()
@@ -16,10 +16,13 @@ def docs() -> None:
 @docs.command("build")
 @click.argument("out", type=click.Path(file_okay=False))
 @click.argument("places", nargs=-1, type=click.Path())
+@selecting
 @env_option
 @json_flag
 @guarded
-def build(out: str, places: tuple[str, ...], env: str | None, as_json: bool) -> int:
+def build(
+    out: str, places: tuple[str, ...], select: tuple[str, ...], exclude: tuple[str, ...], env: str | None, as_json: bool
+) -> int:
     """Write catalogue, contracts, lineage, promises and quality history of PLACES into the folder OUT.
 
     PLACES are registries, folders or contracts; by default the working directory. No row of a table is in the site.
@@ -28,7 +31,8 @@ def build(out: str, places: tuple[str, ...], env: str | None, as_json: bool) -> 
     from lakelogic.actions.site import build_site
 
     console = Console(as_json)
-    done = build_site(EstateRequest(places or (".",), env), out)
+    only, without = words("--select", select), words("--exclude", exclude)
+    done = build_site(EstateRequest(places or (".",), env, select=only, exclude=without), out)
     if as_json:
         console.json({"folder": done.folder, "pages": done.pages, "datasets": done.datasets})
     else:

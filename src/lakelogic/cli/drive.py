@@ -12,7 +12,7 @@ import click
 
 from lakelogic.cli import process
 from lakelogic.cli.console import Console, grid, guarded
-from lakelogic.cli.options import env_option, json_flag, pack_dir_option, pack_option, set_option, words
+from lakelogic.cli.options import SELECT, env_option, json_flag, pack_dir_option, pack_option, set_option, words
 from lakelogic.version import VERSION
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -37,7 +37,7 @@ _CHOICE = (
     _names("--layers", "Only these layers: reference,bronze,silver,gold."),
     _names("--entities", "Only these entities."),
     _names("--contracts", "Only these datasets, entities or paths of contracts."),
-    _names("--select", "Only these: names with *, tag:, domain:, owner:, layer:, state:; + before or after one."),
+    _names("--select", SELECT),
     _names("--exclude", "Leave these out: datasets, entities, paths of contracts, or the same words as --select."),
     click.option("--engine", help="spark, duckdb or polars (or LAKELOGIC_ENGINE)."),
     env_option,

@@ -22,9 +22,13 @@ set_option = click.option("--set", "overrides", multiple=True, metavar="KEY=VALU
 json_flag = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout instead of text.")
 
 
+SELECT = "Only these: names with *, tag:, domain:, owner:, layer:, state:; + before or after one."
+EXCLUDE = "Leave these out: the same words as --select."
+
+
 def selecting(command: F) -> F:
     """The options that choose among the datasets of an estate."""
-    for flag, told in (("--exclude", "Leave these out."), ("--select", "Only these: names with *, tag:, owner:, +x.")):
+    for flag, told in (("--exclude", EXCLUDE), ("--select", SELECT)):
         command = click.option(flag, multiple=True, metavar="NAMES", help=told)(command)
     return command
 

@@ -93,13 +93,13 @@ def list_(what: str | None, state: str, limit: int, by: str | None, as_json: boo
     elif not listed.rows:
         console.print(f"No such row in {listed.table}.")
     else:
-        heads = ("row", "state", "at (UTC)", "run", "rules", "errors")
+        columns = ("row", "state", "first seen (UTC)", "last seen (UTC)", "runs", "run", "rules", "errors")
         console.table(
-            heads,
+            columns,
             [
                 (
-                    row["row_id"][:12], row["state"], _at(row["at"]), row["run_id"] or "", ", ".join(row["rules"]),
-                    "; ".join(row["errors"]),
+                    row["row_id"][:12], row["state"], _at(row["first_seen"]), _at(row["at"]), str(row["runs"]),
+                    row["run_id"] or "", ", ".join(row["rules"]), "; ".join(row["errors"]),
                 )
                 for row in listed.rows
             ],
@@ -137,12 +137,12 @@ def show(what: str, state: str, limit: int, reveal: bool, why: str | None, as_js
     shown = show_rows(request_of(what, options, state), limit, reveal=reveal, why=why)
     if as_json:
         told = {"dataset": shown.dataset, "table": shown.table, "revealed": list(shown.revealed), "rows": shown.rows}
-        console.json(told)
+        console.json({**told, "seen": shown.seen})
     elif not shown.rows:
         console.print(f"No such row in {shown.table}.")
     else:
-        for row in shown.rows:
-            show_values(console, row)
+        for row, seen in zip(shown.rows, shown.seen, strict=True):
+            show_values(console, {**row, **_seen(seen)})
             console.print()
     return 0
 
@@ -252,7 +252,7 @@ def explain(
 
 def show_story(console: Console, told: Any) -> None:
     """A story for people."""
-    show_values(console, {**told.facts, **told.values})
+    show_values(console, {**told.facts, **_seen(told.facts), **told.values})
     if told.story is not None:
         console.print()
         rows = [
@@ -275,6 +275,13 @@ def show_values(console: Console, values: Mapping[str, Any]) -> None:
     width = max(map(len, told), default=0)
     for name, value in told.items():
         console.print(f"{name:<{width}}  {printable.line(value)}")
+
+
+def _seen(row: Mapping[str, Any]) -> dict[str, Any]:
+    """When a row was seen and in how many runs, for people; of a good row nothing."""
+    if row.get("runs") is None:
+        return {}
+    return {"first_seen": _at(row["first_seen"]), "last_seen": _at(row["last_seen"]), "runs": row["runs"]}
 
 
 def _at(value: Any) -> str:

@@ -18,6 +18,7 @@ from lakelogic.sql.arrays import flags
 
 _INSTANT = pa.timestamp("us", tz="UTC")
 SEEN = pa.schema([(names.FIRST_SEEN, _INSTANT), (names.SEEN_RUNS, pa.int64())])
+TOLD = ("first_seen", "last_seen", "runs")
 _EVER = datetime(1, 1, 1, tzinfo=UTC)
 _WAITS = "active"
 

@@ -131,6 +131,18 @@ class Queue:
         """Every row once, however often it was read, with `first_seen`, `last_seen` and `runs`."""
         return folding.folded(self.light(), self.stamped.at)
 
+    def seen(self, row_ids: Iterable[str]) -> dict[tuple[Any, Any], dict[str, Any]]:
+        """When some rows were seen first and last, and in how many runs, by what makes entries one row."""
+        from pyarrow import compute
+
+        state, wanted = self.state(), pa.array(sorted(set(row_ids)), pa.string())
+        found: list[dict[str, Any]] = []
+        for batch in parquet.batches(state.files if state else (), self.stamped.light):
+            meant = compute.is_in(batch.column(batch.schema.get_field_index(names.ROW_ID)), value_set=wanted)
+            found += batch.filter(meant).to_pylist()
+        entries = folding.folded(found, self.stamped.at)
+        return {folding.key_of(row): {name: row[name] for name in folding.TOLD} for row in entries}
+
     def commits(self, app_ids: Sequence[str]) -> list[Mapping[str, str]]:
         """What the commits under several names say, newest first: earlier versions wrote under other names."""
         return list(self.tables.commits(self.location, *app_ids))

@@ -339,7 +339,14 @@ function Rows({ items, chosen, toggle, at, total, more, onAct, onAll }: { items:
                 {one.line !== null && `:${one.line}`}
               </span>
               <span role="gridcell" className="muted small num">
-                {one.state === "active" ? <Ago at={one.at} /> : one.state}
+                {one.state === "active" ? (
+                  <>
+                    {one.runs > 1 && <span className="wide-only" title={`Bad in ${one.runs} runs; newest first, by when it was seen last`}>{plural(one.runs, "run")} · </span>}
+                    <Ago at={one.first_seen ?? one.at} />
+                  </>
+                ) : (
+                  one.state
+                )}
               </span>
             </div>
           );

@@ -3,7 +3,7 @@ import { X } from "lucide-react";
 import { useEffect, useRef } from "react";
 import { Link } from "wouter";
 import { part, useGet } from "../api";
-import { words } from "../format";
+import { plural, words } from "../format";
 import type { Step, Story, Value, Values } from "../types";
 import { Ago, Shown } from "./bits";
 import { Mark } from "./marks";
@@ -135,10 +135,16 @@ function Told({ story, dataset }: { story: Story; dataset: string }) {
           <dd>
             <Link href={`/runs/${part(story.run_id)}`}>{story.run_id}</Link>
           </dd>
-          <dt>Quarantined</dt>
+          <dt>First seen</dt>
           <dd>
-            <Ago at={story.at} /> under contract {story.contract_version ?? "–"}
+            <Ago at={story.first_seen ?? story.at} />
           </dd>
+          <dt>Last seen</dt>
+          <dd>
+            <Ago at={story.last_seen ?? story.at} /> under contract {story.contract_version ?? "–"}
+          </dd>
+          <dt>Bad in</dt>
+          <dd>{plural(story.runs ?? 1, "run")}</dd>
           <dt>Same cause</dt>
           <dd>
             {(story.rules ?? []).map((rule) => (
