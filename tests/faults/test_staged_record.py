@@ -14,7 +14,7 @@ import pytest
 from lakelogic import DataProcessor, clock
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.ledger.store import open_ledger
-from lakelogic.run import faults, staged
+from lakelogic.run import faults, in_use
 from lakelogic.tables.registry import load as load_tables
 
 NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
@@ -223,7 +223,7 @@ def test_a_closed_gate_is_held_from_the_record_and_the_batch_counts_as_taken(
     assert (shop.ids(), shop.bad()) == ([], [1])
     with shop.ledger() as ledger:
         [held] = ledger.waiting()
-        assert staged.folders_in_use(ledger, held.target) >= {held.facts["folder"]}
+        assert in_use.folders_of(ledger, held.target)[held.facts["folder"]] == "held"
 
 
 def test_rows_that_were_handed_in_are_finished_too(engine: Any, workspace: Path) -> None:

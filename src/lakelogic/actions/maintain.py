@@ -64,7 +64,7 @@ def maintain(request: MaintainRequest) -> list[Maintained]:
         for table in found:
             lease = leases.acquire(ledger, table.location, f"maintain-{names.new_run_id(clock.now())}")
             try:
-                done.append(_maintained(table, request, upkeep.folders_needed(ledger)))
+                done.append(_maintained(table, request, upkeep.folders_needed(ledger, table.location)))
             finally:
                 leases.release(ledger, lease)
     return done

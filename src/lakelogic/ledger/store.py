@@ -68,6 +68,13 @@ class Ledger:
         return self._database.name
 
     @property
+    def id(self) -> str:
+        """What tells this ledger from every other: the moment in which it was made. A copy of it is the same one."""
+        with self._database.read() as connection:
+            made = connection.rows("SELECT min(applied_at) AS at FROM lakelogic_migrations WHERE number = 1")
+        return str(made[0]["at"])
+
+    @property
     def database(self) -> Database:
         """Where the ledger is kept, for the other things that are remembered there (`work.py`, `access.py`)."""
         return self._database

@@ -74,7 +74,7 @@ def _left_behind(job: Job, where: Places, tables: TableFormat) -> Iterator[Findi
     """
     progress = progress_of(job.loaded.contract.dataset_name, where)
     runs = {str(facts_of(commit).get("run_id")) for commit in good_commits(tables, progress)}
-    needed, root = folders_needed(job.ledger), Path(where.target_location)
+    needed, root = folders_needed(job.ledger, where.target_location), Path(where.target_location)
     unused = [
         folder
         for folder in (sorted(root.glob("batch-*")) if root.is_dir() else ())

@@ -22,7 +22,7 @@ from lakelogic.plan.nodes import Plan, Published
 from lakelogic.plan.sources import Replaced, Sources
 from lakelogic.plan.strategies.meet import own_columns
 from lakelogic.plan.strategies.settings import Strategy, strategy_of
-from lakelogic.run import secondary
+from lakelogic.run import in_use, leases, secondary
 from lakelogic.run.cuts import within
 from lakelogic.run.deleted import as_fact
 from lakelogic.run.environments import ENVIRONMENTS, makers_after, makers_of
@@ -129,6 +129,13 @@ class Commit:
                 staged=staged() if staged is not None else None,
             )
         )
+        self.tell_in_use()
+
+    def tell_in_use(self) -> None:
+        """Tell beside both tables what is staged there: whoever sweeps them may know another ledger."""
+        if self.ledger is not None:
+            roots = (self.places.target_location, self.places.quarantine_location)
+            in_use.tell(self.ledger, self.places.target_location, roots, leases.owner(self.attempt))
 
     def reread(self, facts: Mapping[str, Any]) -> Reread:
         """Which rows of the quarantine this batch reads again."""

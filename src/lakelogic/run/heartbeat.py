@@ -11,6 +11,7 @@ from lakelogic import printable
 from lakelogic.errors import Blocked, LakeLogicError
 from lakelogic.ledger.records import Lease
 from lakelogic.ledger.store import Ledger
+from lakelogic.run import in_use
 
 log = logging.getLogger("lakelogic")
 # After trouble it is tried more often than it beats: several times before the lease expires.
@@ -50,6 +51,7 @@ class Heartbeat:
             wait = self._every
             try:
                 self._ledger.renew(self._lease, self._lasts)
+                in_use.touch(self._lease.target)
             except Blocked as lost:
                 self._lost = lost
                 return

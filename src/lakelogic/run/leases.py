@@ -10,6 +10,7 @@ from pathlib import Path
 
 from lakelogic.ledger.records import Lease
 from lakelogic.ledger.store import Ledger
+from lakelogic.run import in_use
 from lakelogic.run.heartbeat import Heartbeat
 
 LEASE_TIME = timedelta(minutes=10)
@@ -29,7 +30,7 @@ def acquire(ledger: Ledger, target: str, run_id: str) -> Lease:
     held = ledger.lease(target)
     if held is not None and is_dead(held.owner):
         ledger.release(held)
-    lease = ledger.acquire(target, f"{run_id}@{socket.gethostname()}:{os.getpid()}:{_mark(os.getpid())}", LEASE_TIME)
+    lease = ledger.acquire(target, owner(run_id), LEASE_TIME)
     _held.add(lease.owner)
     try:
         _beating[lease.token] = Heartbeat(ledger, lease, LEASE_TIME, BEAT)
@@ -45,7 +46,15 @@ def release(ledger: Ledger, lease: Lease) -> None:
     _held.discard(lease.owner)
     if (heart := _beating.pop(lease.token, None)) is not None:
         heart.stop()
-    ledger.release(lease)
+    try:
+        in_use.tell_again(ledger, lease.target)
+    finally:
+        ledger.release(lease)
+
+
+def owner(run_id: str) -> str:
+    """How a lease, and whatever else outlives a process, names who holds it."""
+    return f"{run_id}@{socket.gethostname()}:{os.getpid()}:{_mark(os.getpid())}"
 
 
 def is_dead(owner: str) -> bool:

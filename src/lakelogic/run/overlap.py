@@ -8,12 +8,12 @@ from pathlib import Path
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.errors import TableError
 from lakelogic.run.places import Places
-from lakelogic.tables.chain import FOLDER
+from lakelogic.tables import chain
 from lakelogic.tables.kinds import kind_of, table_around
-from lakelogic.tables.upkeep import STAGED
+from lakelogic.tables.upkeep import IN_USE, STAGED
 
 # What formats make in a table's folder before its first commit.
-_OWN = frozenset({"_delta_log", "_lakelogic", "metadata", "data", "versions", "current", FOLDER})
+_OWN = frozenset({"_delta_log", "_lakelogic", "metadata", "data", "versions", "current", chain.FOLDER, IN_USE})
 _HINT = "Nothing was read. Give the table a folder of its own: removing or cleaning one would take the other along."
 
 

@@ -506,6 +506,7 @@ def _publish(run_: Run, commit: Commit, settled: Settled) -> Result:
     if run_.job.ledger is not None:
         make_durable((*batch.good, *batch.bad, *batch.quarantine))
         run_.job.ledger.stage(run_.progress.key, commit.n, batch.as_dict())
+        commit.tell_in_use()
     faults.reach("after_staged_record")
     plan = settled.prepared.compiled.plan
     ready = Batch(commit, plan, settled.staged, settled.bad, facts, run_.started, batch.reasons)

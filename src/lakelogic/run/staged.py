@@ -20,7 +20,6 @@ from lakelogic import names
 from lakelogic.contract.document import Contract
 from lakelogic.engines.base import DataFile, Staged
 from lakelogic.ledger.records import RUN_COLUMNS, Held, InputFile, RunRecord
-from lakelogic.ledger.store import Ledger
 from lakelogic.plan.nodes import Plan, Published, Read
 from lakelogic.run.commit import Commit
 from lakelogic.run.job import Run, Settled
@@ -282,31 +281,6 @@ def with_digests(batch: Manifest) -> Manifest:
 def is_handed_in(identity: Mapping[str, Any]) -> bool:
     """Whether an input is rows that were handed in, which only their owner can bring again."""
     return "run" in identity or "batch" in identity
-
-
-def folders_in_use(ledger: Ledger, target: str) -> set[str]:
-    """The staging folders that open intents and waiting batches of a target need: nobody may delete them.
-
-    A folder stands here also where the run that stages into it has written no record yet.
-    """
-    found: set[str] = set()
-    for intent in ledger.intents_with_files():
-        told: Any = intent.staged
-        if intent.target != target:
-            continue
-        if told is not None:
-            found |= _folders(told)
-        elif intent.run_id is not None:
-            found.add(f"{target}/batch-{intent.batch_id[:16]}-{intent.run_id}")
-    for held in ledger.waiting():
-        if held.target == target:
-            found |= _folders(held.facts)
-    return found
-
-
-def _folders(told: Any) -> set[str]:
-    files = [*told["good"], *told["bad"], *told.get("quarantine", ())]
-    return {told["folder"], *(str(Path(file["path"]).parent) for file in files)}
 
 
 def _files(files: Sequence[File], parted: Sequence[str]) -> tuple[DataFile, ...]:

@@ -13,10 +13,10 @@ from lakelogic import clock
 from lakelogic.contract.materialization import Compaction
 from lakelogic.errors import CommitConflict, LakeLogicError
 from lakelogic.ledger.store import Ledger
+from lakelogic.run import in_use, leases
 from lakelogic.run.events import Events
 from lakelogic.run.memory import head_of
 from lakelogic.run.queue import Queue, Stamped, drop
-from lakelogic.run.staged import folders_in_use
 from lakelogic.storage import fresh
 from lakelogic.tables import chain, rows
 from lakelogic.tables import upkeep as table_upkeep
@@ -84,7 +84,7 @@ def after_run(
         done = compact(tables, location)
         if settings.vacuum_retention_hours is not None:
             kept = timedelta(hours=float(settings.vacuum_retention_hours))
-            vacuum(tables, location, kept, needed=folders_needed(ledger))
+            vacuum(tables, location, kept, needed=folders_needed(ledger, location))
     except LakeLogicError as error:
         events.tell("warning", f"The rows are published, upkeep was not done: {error.message}")
         return
@@ -147,7 +147,9 @@ def vacuum(
         later = before.timestamp() + 1
         for path in spared:
             os.utime(path, (later, later))  # formats that sweep by age pass it by
-        if spared and tables.name == "delta":
+        state = tables.state(location)
+        if tables.name == "delta" and (spared or (state is not None and not state.own)):
+            # Exactly what was planned: what a run has staged since then is its own.
             table_upkeep.remove(location, gone)
         else:
             tables.vacuum(location, before)
@@ -169,13 +171,17 @@ def forget_entries(tables: TableFormat, location: str, before: datetime, *, dry_
     return Vacuumed(len(sizes), sum(sizes))
 
 
-def folders_needed(ledger: Ledger | None) -> frozenset[str]:
-    """The names of the staging folders that open intents and waiting batches of a ledger are made of."""
+def folders_needed(ledger: Ledger | None, location: str) -> frozenset[str]:
+    """The names of the staging folders that open intents and waiting batches are made of.
+
+    Of this ledger, as it knows; of others, as they told beside the table.
+    """
+    others = in_use.needed_by_others(ledger, location, leases.LEASE_TIME, leases.is_dead)
     if ledger is None:
-        return frozenset()
+        return others
     targets = {intent.target for intent in ledger.intents_with_files()} | {held.target for held in ledger.waiting()}
-    paths = (Path(folder) for target in targets for folder in folders_in_use(ledger, target))
-    return frozenset(part for path in paths for part in path.parts if part.startswith("batch-"))
+    paths = (Path(folder) for target in targets for folder in in_use.folders_of(ledger, target))
+    return others | {part for path in paths for part in path.parts if part.startswith("batch-")}
 
 
 def forget_bad_rows(

@@ -17,6 +17,7 @@ from pathlib import Path
 from lakelogic.storage import fresh
 from lakelogic.tables import chain
 from lakelogic.tables.kinds import kind_of
+from lakelogic.tables.upkeep import IN_USE
 
 ASIDE = ".lakelogic-dropped-"  # the log of a table that is being removed, or the list of its files
 _unlink = os.unlink  # a fault test stops here
@@ -68,7 +69,7 @@ def drop_listed(root: str, named: Callable[[], Iterable[str]], take_out: Callabl
 def _remove_memory(root: Path) -> None:
     """Without a table there is nothing to remember; a table of another kind that lies there keeps what it knows."""
     if kind_of(str(root)) is None:
-        _remove(root, chain.files(root))
+        _remove(root, [*chain.files(root), *(str(path) for path in (root / IN_USE).glob("*.json"))])
 
 
 def _staged(root: Path) -> Iterator[str]:
