@@ -132,9 +132,10 @@ class Commit:
         self.tell_in_use()
 
     def tell_in_use(self) -> None:
-        """Tell beside both tables what is staged there: whoever sweeps them may know another ledger."""
+        """Tell beside the tables what is staged there: whoever sweeps them may know another ledger."""
         if self.ledger is not None:
-            roots = (self.places.target_location, self.places.quarantine_location)
+            others = (other.location for other in self.places.others)
+            roots = (self.places.target_location, self.places.quarantine_location, *others)
             in_use.tell(self.ledger, self.places.target_location, roots, leases.owner(self.attempt))
 
     def reread(self, facts: Mapping[str, Any]) -> Reread:

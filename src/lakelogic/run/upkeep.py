@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -27,6 +28,7 @@ SMALL, FULL = 32 << 20, 128 << 20
 RETENTION = timedelta(hours=168)
 UNBORN = timedelta(days=1)  # how long an entry may wait for its commit
 _ATTEMPTS = 3
+STAGED_BY_UPKEEP = tuple(prefix for prefix in table_upkeep.STAGED if prefix != "batch-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,15 +132,17 @@ def vacuum(
     retention: timedelta,
     *,
     dry_run: bool = False,
-    needed: Container[str] = frozenset(),
+    needed: Collection[str] = frozenset(),
 ) -> Vacuumed:
     """Delete files that no version of the retention period needs, staged files that were never committed included.
 
-    Folders whose names are `needed` stay, however old: a batch that waits, or a run that goes on, is made of them.
+    Folders whose names are, or begin with, one that is `needed` stay, however old: a batch that waits, or a run that
+    goes on, is made of them.
     """
     before = clock.now() - retention
     planned = tables.vacuum(location, before, dry_run=True)
-    spared = {path for path in planned if any(part in needed for part in Path(path).parts)}
+    spared = {path for path in planned if any(_is_needed(part, needed) for part in Path(path).parts)}
+    spared |= {path for path in planned if _may_be_written(path)}
     gone = [path for path in planned if path not in spared]
     # First, while the log still tells which entry belongs to its newest commit.
     swept = forget_entries(tables, location, before, dry_run=dry_run)
@@ -154,6 +158,20 @@ def vacuum(
         else:
             tables.vacuum(location, before)
     return Vacuumed(len(sizes) + swept.files, sum(sizes) + swept.size)
+
+
+def _is_needed(folder: str, needed: Collection[str]) -> bool:
+    """Whether a folder is one that is needed, or one that its run staged beside it: for the table, or another one."""
+    return folder in needed or any(folder.startswith(f"{name}-") for name in needed)
+
+
+def _may_be_written(path: str) -> bool:
+    """Whether upkeep that knows another ledger may be at work on a file: it takes no number, and tells nobody."""
+    if not any(part.startswith(STAGED_BY_UPKEEP) for part in Path(path).parts):
+        return False
+    with suppress(FileNotFoundError):
+        return clock.now().timestamp() - Path(path).stat().st_mtime < leases.LEASE_TIME.total_seconds()
+    return False
 
 
 def forget_entries(tables: TableFormat, location: str, before: datetime, *, dry_run: bool) -> Vacuumed:
