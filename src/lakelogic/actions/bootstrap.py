@@ -54,6 +54,9 @@ class Drafted:
             "missing": list(self.missing),
             "files": {"count": len(one.landing.files), "pattern": one.landing.pattern, "why": one.landing.why},
             "rows_looked_at": one.rows,
+            "rows_held_against": {"count": one.proof.rows, "all": one.proof.is_whole},
+            "encoding": {"name": one.how.encoding.name or "utf-8", "why": one.how.encoding.why},
+            "note": one.how.note,
             "broken_lines": one.broken,
             "key": {"columns": list(one.key), "why": one.key_why},
             "strategy": {

@@ -36,7 +36,7 @@ def bootstrap(as_json: bool, **asked: Any) -> int:
         return _PARTLY if done.left_out else 0
     for one in done.drafts:
         entity = one.entity
-        console.print(f"{entity.name}: {one.effect} {one.contract} ({entity.landing.why}, {entity.rows} rows seen)")
+        console.print(f"{entity.name}: {one.effect} {one.contract} ({entity.landing.why}, {_seen(entity)})")
         if one.effect == "kept":
             told = ", ".join(one.missing)
             console.print(f"  edited by somebody, left as it is{f'; it lacks the landed {told}' if told else ''}")
@@ -51,6 +51,10 @@ def bootstrap(as_json: bool, **asked: Any) -> int:
         ]
         shown = grid(("column", "type", "why"), rows, limit=100)
         console.print("\n".join(f"  {line}" for line in shown.splitlines()))
+        if entity.how.encoding.name is not None:
+            console.print(f"  encoding: {entity.how.encoding.name} ({entity.how.encoding.why})")
+        if entity.how.note is not None:
+            console.print(f"  note: {entity.how.note}")
         console.print(f"  key: {', '.join(entity.key) or 'none'} ({entity.key_why})")
         console.print(f"  rows: {entity.strategy_why}")
         if entity.partition:
@@ -65,3 +69,11 @@ def bootstrap(as_json: bool, **asked: Any) -> int:
     if done.to_add:
         console.print(f"Add to it yourself:\n{done.to_add}")
     return _PARTLY if done.left_out else 0
+
+
+def _seen(entity: Any) -> str:
+    """How many rows the guesses are made of, and how many they were held against."""
+    told = f"{entity.rows} rows seen"
+    if entity.proof.rows > entity.rows:
+        told += f" and held against {'' if entity.proof.is_whole else 'the first '}{entity.proof.rows:,}"
+    return told

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Final
+
+from lakelogic.infer import nested
 
 _INT: Final = re.compile(r"[+-]?[0-9]+")
 _DECIMAL: Final = re.compile(r"[+-]?[0-9]+\.[0-9]+")
@@ -21,7 +23,7 @@ _BOOLEANS: Final = frozenset({"true", "false"})
 _NO_NUMBERS: Final = frozenset(
     {"phone", "zip", "postcode", "postal", "iban", "ssn", "account", "barcode", "ean", "fax"}
 )
-_TIMES: Final = frozenset({"date", "day", "at", "on", "time", "timestamp"})
+TIMES: Final = frozenset({"date", "day", "at", "on", "time", "timestamp"})
 # Measures of the world, of which nobody wants the last digit: a decimal would refuse a value with one more.
 _MEASURED: Final = frozenset({"lat", "latitude", "lon", "lng", "long", "longitude", "altitude", "elevation"})
 _MOST_SCALE: Final = 6  # digits after the point that amounts have
@@ -67,16 +69,20 @@ def words(name: str) -> list[str]:
     return [word for word in re.split(r"[^a-z0-9]+", parted.lower()) if word]
 
 
-def look(name: str, values: Sequence[str | None], declared: str | None = None) -> Column:
-    """What a column holds by some of its values; `declared` is a type that its file tells."""
+def look(
+    name: str, values: Sequence[str | None], declared: tuple[str, str] | None = None, more: Sequence[str] = ()
+) -> Column:
+    """What a column holds by some of its values; `declared` is a type that its file tells, and how.
+
+    `more` are values of further rows that are unlike these.
+    """
     filled = [value for value in values if value is not None]
-    distinct = set(filled)
-    kind, why = (declared, "its file says so") if declared is not None else type_of(name, filled)
+    known = [*filled, *more]
+    distinct = set(known)
+    kind, why = declared if declared is not None else type_of(name, known)
     few = tuple(sorted(distinct)) if len(distinct) <= 12 else ()
     column = Column(name, kind, why, len(filled), len(distinct), _personal(name, filled), (), few)
-    return Column(
-        name, kind, why, len(filled), len(distinct), column.personal, tuple(_rules(column, filled, len(values))), few
-    )
+    return replace(column, rules=tuple(_rules(column, known, len(values))))
 
 
 def type_of(name: str, values: Sequence[str]) -> tuple[str, str]:
@@ -111,13 +117,40 @@ def type_of(name: str, values: Sequence[str]) -> tuple[str, str]:
     return _mostly(name, values)
 
 
+def fits(kind: str, value: str) -> bool:
+    """Whether a type that was found by other values holds this one too."""
+    match kind:
+        case "boolean":
+            return value.lower() in _BOOLEANS
+        case "int" | "bigint":
+            most = _MOST_INT if kind == "int" else _MOST_BIGINT
+            digits = value.lstrip("+-")
+            return (
+                bool(_INT.fullmatch(value))
+                and (digits == "0" or not digits.startswith("0"))
+                and abs(int(value)) <= most
+            )
+        case "double":
+            return any(shape.fullmatch(value) for shape in (_INT, _DECIMAL, _REAL))
+        case "date":
+            return bool(_DATE.fullmatch(value)) and _is(date, value)
+        case "timestamp":
+            return _is_instant(value)
+    if kind.startswith("decimal("):
+        precision, scale = map(int, kind[len("decimal(") : -1].split(","))
+        whole, _, rest = value.lstrip("+-").partition(".")
+        is_number = bool(_INT.fullmatch(value) or _DECIMAL.fullmatch(value))
+        return is_number and len(rest) <= scale and len(whole) <= precision - scale
+    return nested.holds(kind, value) if "<" in kind else True
+
+
 def _is_instant(value: str) -> bool:
     return bool(_DATE.fullmatch(value) or _INSTANT.fullmatch(value)) and _is(datetime, value)
 
 
 def _mostly(name: str, values: Sequence[str]) -> tuple[str, str]:
     """A type that nearly all values have, where the name says it too: the others are what a contract is for."""
-    if set(words(name)) & _TIMES and len(values) >= _ENOUGH:
+    if set(words(name)) & TIMES and len(values) >= _ENOUGH:
         for kind, fits in (("date", lambda v: bool(_DATE.fullmatch(v)) and _is(date, v)), ("timestamp", _is_instant)):
             found = sum(fits(value) for value in values)
             if found >= len(values) * _NEARLY_ALL:

@@ -97,10 +97,17 @@ def _title(name: str) -> str:
 
 
 def _options(entity: Entity) -> list[str]:
-    if not entity.nulls:
-        return []
-    listed = ", ".join(map(text, entity.nulls))
-    return [f"  options: {{null_values: [{listed}]}}  # seen beside numbers; they mean NULL in every column"]
+    how = entity.how
+    lines: list[str] = []
+    if how.encoding.name is not None:
+        lines.append(f"    encoding: {text(how.encoding.name)}  # {comment(how.encoding.why)}")
+    if how.options.get("multiline"):
+        told = how.note or "each file is one document, and one row"
+        lines.append(f"    multiline: true  # {comment(told)}")
+    if entity.nulls:
+        listed = ", ".join(map(text, entity.nulls))
+        lines.append(f"    null_values: [{listed}]  # seen beside numbers; they mean NULL in every column")
+    return ["  options:", *lines] if lines else []
 
 
 def _loading(entity: Entity) -> list[str]:
@@ -120,10 +127,15 @@ def _field(column: Column, entity: Entity) -> list[str]:
     needed = column.name in entity.key or (entity.operation is not None and column.name == entity.sequence)
     return [
         f"    - name: {text(column.name)}",
-        f"      type: {column.type}  # {comment(why)}",
+        f"      type: {_type(column.type)}  # {comment(why)}",
         *(["      required: true"] if needed else []),
         *([f"      pii: true  # {comment(column.personal)}; `masking:` hides it"] if column.personal else []),
     ]
+
+
+def _type(kind: str) -> str:
+    """A type in YAML: names of keys stand in nested ones."""
+    return in_json(json.dumps(kind, ensure_ascii=False)) if "<" in kind else kind
 
 
 def _rules(entity: Entity) -> list[str]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Final
 
-from lakelogic.infer.columns import Column, look, quote
+from lakelogic.infer.columns import TIMES, Column, look, quote
 from lakelogic.infer.landings import Landing
-from lakelogic.infer.samples import Sample, sample
+from lakelogic.infer.proofs import Proof, prove
+from lakelogic.infer.samples import Reading, Sample, reading, sample, settled
 
 _SEQUENCES: Final = (
     "updated_at",
@@ -23,6 +26,11 @@ _SEQUENCES: Final = (
 _OPERATIONS: Final = frozenset({"op", "operation", "_op", "cdc_op", "change_type", "__op", "dml_type"})
 _DELETES: Final = ("D", "d", "DELETE", "delete", "Delete")
 _ARRIVALS: Final = ("extract_date", "load_date", "ingest_date", "file_date", "snapshot_date", "business_date", "dt")
+NO_KEY: Final = "no column that looks like a key is filled and different in every row of a file"
+_CODE: Final = re.compile(r"[^\s]{1,40}")
+_ENOUGH: Final = 10  # rows in which codes that differ do not differ by chance
+_PARTS: Final = frozenset({"id", "key", "code", "number", "no", "nr", "line", "position", "seq", "sequence", "item"})
+_MOST_PARTS: Final = 6
 _PAIRS: Final = (("start", "end"), ("from", "to"), ("valid_from", "valid_to"), ("opened", "closed"))
 
 
@@ -35,7 +43,7 @@ class Entity:
     rows: int
     broken: int
     key: tuple[str, ...] = ()
-    key_why: str = "no column is filled and different in every row of a file"
+    key_why: str = NO_KEY
     sequence: str | None = None
     operation: str | None = None
     deletes: tuple[str, ...] = ()
@@ -43,6 +51,8 @@ class Entity:
     partition_why: str | None = None
     rules: tuple[tuple[str, str, str], ...] = ()
     nulls: tuple[str, ...] = ()  # texts that mean no value
+    how: Reading = field(default_factory=lambda: Reading(()))
+    proof: Proof = field(default_factory=Proof)
 
     @property
     def name(self) -> str:
@@ -66,10 +76,16 @@ class Entity:
 
 def infer(landing: Landing, rows: int) -> Entity:
     """Look at an entity's files."""
-    seen = sample(landing, rows)
-    columns = tuple(look(name, values, seen.declared.get(name)) for name, values in seen.columns.items())
+    how = reading(landing)
+    seen = sample(landing, how, rows)
+    columns = _looked_at(seen)
     operation, deletes = _operation(columns)
-    key, why = _key(landing.entity, columns, seen, changes=operation is not None)
+    keys = _keys(landing, columns, seen, changes=operation is not None)
+    proof = prove(landing, how, seen, columns, keys.keys(), repeats=operation is not None)
+    if proof.news:
+        seen = settled(replace(seen, more=proof.news), landing)
+        columns = _looked_at(seen)
+    key, why = _key(keys, proof, changes=operation is not None)
     sequence = _sequence(columns)
     if operation is not None and (not key or sequence is None):
         operation, deletes = None, ()
@@ -77,28 +93,68 @@ def infer(landing: Landing, rows: int) -> Entity:
     return Entity(
         landing, columns, seen.rows, seen.broken, key, why, sequence if key else None, operation, deletes, partition,
         partition_why, (*(rule for column in columns for rule in column.rules), *_orders(columns, seen)),
-        seen.nulls,
+        seen.nulls, how, proof,
     )  # fmt: skip
 
 
-def _key(entity: str, columns: Sequence[Column], seen: Sample, *, changes: bool) -> tuple[tuple[str, ...], str]:
-    """A column that no row lacks and that no two rows of one file share; its name decides between several."""
-    found: list[tuple[int, str]] = []
-    for place, column in enumerate(columns):
-        values = seen.columns[column.name]
-        pairs = list(zip(seen.files, values, strict=True))
-        is_one = column.filled == seen.rows > 0 and (changes or len(set(pairs)) == len(pairs))
-        if not is_one or column.type in ("double", "boolean", "timestamp", "date") or column.type.startswith("dec"):
-            continue
-        worth = _likely(entity, column, place)
-        if worth:
-            found.append((-worth, column.name))
-    if not found:
-        return (), "no column is filled and different in every row of a file"
-    name = min(found)[1]
-    again = len(set(seen.columns[name])) < seen.rows
+def _looked_at(seen: Sample) -> tuple[Column, ...]:
+    return tuple(
+        look(name, values, seen.declared.get(name), seen.more.get(name, ())) for name, values in seen.columns.items()
+    )
+
+
+def _keys(landing: Landing, columns: Sequence[Column], seen: Sample, *, changes: bool) -> dict[tuple[str, ...], int]:
+    """Columns, or pairs of them, that no row lacks and that no two rows of one file share; how likely a key each is.
+
+    Names tell, or codes in the first column. A pair is thought of where no column alone will do, and both are called
+    as parts of keys are.
+    """
+    entity, is_ordered = landing.entity, landing.format in ("csv", "tsv", "parquet")
+    filled = [
+        (place, column)
+        for place, column in enumerate(columns)
+        if column.filled == seen.rows > 0 and _is_exact(column.type)
+    ]
+    found: dict[tuple[str, ...], int] = {}
+    for place, column in filled:
+        worth = _likely(entity, column, place) or (1 if place == 0 and is_ordered and _has_codes(column, seen) else 0)
+        if worth and (changes or _differ(seen, (column.name,))):
+            found[(column.name,)] = worth
+    if found or changes:
+        return found
+    parts = [column.name for _, column in filled if column.words and column.words[-1] in _PARTS][:_MOST_PARTS]
+    return {pair: 1 for pair in combinations(parts, 2) if _differ(seen, pair)}
+
+
+def _has_codes(column: Column, seen: Sample) -> bool:
+    """Whether a column of another name holds codes of something: texts without blanks, of which there are enough."""
+    if column.type != "string" or column.personal or seen.rows < _ENOUGH or set(column.words) & TIMES:
+        return False
+    return all(value is not None and _CODE.fullmatch(value) for value in seen.columns[column.name])
+
+
+def _is_exact(kind: str) -> bool:
+    """Whether values of the type are keys: neither measures nor times, nor anything nested."""
+    return kind in ("string", "int", "bigint") or kind == "decimal(38,0)"
+
+
+def _differ(seen: Sample, names: tuple[str, ...]) -> bool:
+    rows = list(zip(seen.files, *(seen.columns[name] for name in names), strict=True))
+    return len(set(rows)) == len(rows)
+
+
+def _key(keys: Mapping[tuple[str, ...], int], proof: Proof, *, changes: bool) -> tuple[tuple[str, ...], str]:
+    """The likeliest key that every row keeps to."""
+    left = {key: worth for key, worth in keys.items() if key not in proof.refuted}
+    if not left:
+        return (), NO_KEY
+    key = min(left, key=lambda one: (-left[one], one))
     told = "filled in every row" + ("" if changes else ", different in every row of a file")
-    return (name,), told + (", and found again in later files" if again else "") + "; its name is a key's"
+    told += ", and found again in later files" if key in proof.again else ""
+    named = "its name is a key's" if left[key] > 1 else "it is the first column, and holds codes"
+    if len(key) > 1:
+        named = "no column alone is, and their names are parts of keys"
+    return key, f"{told}; {named}"
 
 
 def _likely(entity: str, column: Column, place: int) -> int:

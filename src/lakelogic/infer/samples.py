@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from lakelogic.connectors.discover import discover, parquet_columns, parquet_schemas
+from lakelogic.connectors.discover import csv_headers, discover, parquet_columns, parquet_schemas
 from lakelogic.engines import text_reader
 from lakelogic.engines.base import Pinned
+from lakelogic.infer import nested
 from lakelogic.infer.columns import type_of
+from lakelogic.infer.documents import are_documents
+from lakelogic.infer.encodings import Encoding, encoding_of, options_of
 from lakelogic.infer.landings import Landing
 from lakelogic.names import BROKEN
 from lakelogic.plan.nodes import Landed, Read
@@ -20,14 +23,25 @@ _NULL_WORDS = ("NA", "N/A", "n/a", "NULL", "null", "None", "-", "\\N", "NaN", "n
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """How the files of an entity are read, and what to say of that."""
+
+    columns: tuple[Landed, ...]
+    options: dict[str, object] = field(default_factory=dict)
+    encoding: Encoding = field(default_factory=Encoding)
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
     """Columns with their values, None where there is none; `files` has the number of the file of each row."""
 
     columns: dict[str, list[str | None]]
     files: list[int]
-    declared: dict[str, str] = field(default_factory=dict)  # types that the files themselves tell
+    declared: dict[str, tuple[str, str]] = field(default_factory=dict)  # types that the files tell, and how
     broken: int = 0
     nulls: tuple[str, ...] = ()  # texts that mean no value
+    more: dict[str, list[str]] = field(default_factory=dict)  # values of further rows that differ from those here
 
     @property
     def rows(self) -> int:
@@ -35,30 +49,72 @@ class Sample:
         return len(self.files)
 
 
-def sample(landing: Landing, rows: int) -> Sample:
+def reading(landing: Landing) -> Reading:
+    """How the files are to be read."""
+    if landing.format == "parquet":
+        return Reading(parquet_columns(parquet_schemas(landing.files)))
+    encoding = encoding_of(landing.files)
+    options = dict(options_of(encoding))
+    if landing.format in ("csv", "tsv"):
+        return Reading(discover(landing.format, landing.files, options), options, encoding)
+    is_whole, note = are_documents(landing.files, options)
+    if is_whole:
+        options["multiline"] = True
+    read = Read("source", landing.format, (), options)  # type: ignore[arg-type]
+    return Reading(text_reader.discover(read, Pinned(landing.files)), options, encoding, note)
+
+
+def sample(landing: Landing, how: Reading, rows: int) -> Sample:
     """At most so many rows, from every file some."""
     share = max(rows // len(landing.files), LEAST_PER_FILE)
-    if landing.format == "parquet":
-        return _of_parquet(landing, share)
-    pinned = Pinned(landing.files)
-    if landing.format in ("csv", "tsv"):
-        columns = discover(landing.format, landing.files)
-    else:
-        columns = text_reader.discover(Read("source", landing.format, ()), pinned)  # type: ignore[arg-type]
-    found = Sample({column.name: [] for column in columns}, [])
+    found = Sample({column.name: [] for column in how.columns}, [])
     broken = 0
     for number, path in enumerate(landing.files):
-        for row, trouble in _rows(landing, path, columns, share):
-            if trouble:
-                broken += 1
-                continue
-            found.files.append(number)
-            for name, values in found.columns.items():
-                value = row[name]
-                values.append(None if value is None or value == "" else str(value))
-    nulls = _null_words(found.columns) if landing.format in ("csv", "tsv") else ()
-    columns_ = {name: [None if value in nulls else value for value in values] for name, values in found.columns.items()}
-    return Sample(columns_, found.files, {}, broken, nulls)
+        left = share
+        for batch in batches(landing, how, path):
+            for row in batch.slice(0, left).to_pylist():
+                if row.get(BROKEN):
+                    broken += 1
+                    continue
+                found.files.append(number)
+                for name, values in found.columns.items():
+                    values.append(text_of(row.get(name)))
+            left -= batch.num_rows
+            if left <= 0:
+                break
+    if landing.format == "parquet":
+        told = {column.name: (str(column.type), "its file says so") for column in how.columns}
+        return Sample(found.columns, found.files, told, broken)
+    return settled(Sample(found.columns, found.files, {}, broken), landing)
+
+
+def settled(seen: Sample, landing: Landing) -> Sample:
+    """With the words for no value taken out, and the types of nested values told, by all values that are known."""
+    known = {name: [*values, *seen.more.get(name, ())] for name, values in seen.columns.items()}
+    if landing.format not in ("csv", "tsv"):
+        shapes = {name: nested.type_of([v for v in values if v is not None]) for name, values in known.items()}
+        return replace(seen, declared={name: shape for name, shape in shapes.items() if shape is not None})
+    nulls = _null_words(known)
+    columns = {name: [None if v in nulls else v for v in values] for name, values in seen.columns.items()}
+    more = {name: [v for v in values if v not in nulls] for name, values in seen.more.items()}
+    return replace(seen, columns=columns, more=more, nulls=(*seen.nulls, *nulls))
+
+
+def text_of(value: Any) -> str | None:
+    """A value as it is looked at."""
+    return None if value is None or value == "" else str(value)
+
+
+def batches(landing: Landing, how: Reading, path: str) -> Iterator[Any]:
+    """The rows of one file, many at a time."""
+    if landing.format == "parquet":
+        yield from parquet.batches([path])
+        return
+    options = dict(how.options)
+    if landing.format in ("csv", "tsv"):
+        options["headers"] = csv_headers([path], how.options, file_format=landing.format)
+    read = Read("source", landing.format, how.columns, options)  # type: ignore[arg-type]
+    yield from text_reader.TextScan(read, Pinned((path,))).batches()
 
 
 def _null_words(columns: Mapping[str, Sequence[str | None]]) -> tuple[str, ...]:
@@ -71,38 +127,3 @@ def _null_words(columns: Mapping[str, Sequence[str | None]]) -> tuple[str, ...]:
         if words and rest and type_of(name, rest)[0] != "string":
             found |= words
     return tuple(word for word in _NULL_WORDS if word in found)
-
-
-def _rows(
-    landing: Landing, path: str, columns: tuple[Landed, ...], most: int
-) -> Iterator[tuple[dict[str, Any], str | None]]:
-    options: dict[str, object] = {}
-    if landing.format in ("csv", "tsv"):
-        from lakelogic.connectors.discover import csv_headers
-
-        options["headers"] = csv_headers([path], file_format=landing.format)
-    read = Read("source", landing.format, columns, options)  # type: ignore[arg-type]
-    left = most
-    for batch in text_reader.TextScan(read, Pinned((path,))).batches():
-        for row in batch.slice(0, left).to_pylist():
-            yield row, row[BROKEN]
-        left -= batch.num_rows
-        if left <= 0:
-            return
-
-
-def _of_parquet(landing: Landing, share: int) -> Sample:
-    columns = {column.name: column.type for column in parquet_columns(parquet_schemas(landing.files))}
-    found = Sample({name: [] for name in columns}, [], {name: str(kind) for name, kind in columns.items()})
-    for number, path in enumerate(landing.files):
-        left = share
-        for batch in parquet.batches([path]):
-            for row in batch.slice(0, left).to_pylist():
-                found.files.append(number)
-                for name, values in found.columns.items():
-                    value = row.get(name)
-                    values.append(None if value is None else str(value))
-            left -= batch.num_rows
-            if left <= 0:
-                break
-    return found

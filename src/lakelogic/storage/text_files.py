@@ -117,6 +117,16 @@ def open_text(
     return stream
 
 
+def open_bytes(path: str) -> BinaryIO:
+    """The unpacked bytes of a file, whatever they mean; bounded as those of a text are."""
+    packing = packing_of(path, {})
+    try:
+        opened = _unpacked(path, packing)
+    except _TROUBLE as error:
+        raise SourceError(f"{path} cannot be read: {_said(error)}.") from error
+    return io.BufferedReader(_Guarded(path, opened, None if packing == "none" else MOST_RATIO), _PIECE)
+
+
 def _unpacked(path: str, packing: str) -> BinaryIO:
     match packing:
         case "gzip":
