@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.load import Loaded
 from lakelogic.errors import UnsupportedError, UsageError
 from lakelogic.run.events import Sink
+from lakelogic.run.places import Places
 from lakelogic.run.progress import Progress
 
 
@@ -27,6 +28,16 @@ class ResetRequest:
     env: str | None = None
     overrides: tuple[str, ...] = ()
     why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A secondary table that goes too: left behind, it would receive every row a second time."""
+
+    target: str
+    location: str
+    format: str
+    rows: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +58,7 @@ class Doomed:
     shared: bool
     files_read: int
     progress: Progress
+    secondary: tuple[Copy, ...] = ()  # other tables that hold only rows of this dataset
 
     def as_dict(self) -> dict[str, Any]:
         """The plan as plain data."""
@@ -94,6 +106,8 @@ def reset(request: ResetRequest, confirm: Callable[[list[Doomed]], bool]) -> lis
                 share = share_of(queue, one.progress, load(one.format), ledger)
                 if share.is_shared:
                     remove_share(queue, one.progress, share)
+                for copy in one.secondary:  # before the first: stopped in between, none receives rows twice
+                    load(copy.format).drop(copy.location)
                 load(one.format).drop(one.location)
                 if not share.is_shared:
                     queue.tables.drop(one.quarantine_location)
@@ -104,8 +118,13 @@ def reset(request: ResetRequest, confirm: Callable[[list[Doomed]], bool]) -> lis
     return doomed
 
 
-def reload(request: RunRequest, why: str | None = None, sinks: tuple[Sink, ...] = ()) -> RunReport:
-    """Read everything again in one run. Appended rows are replaced in one commit; others are merged as ever."""
+def reload(
+    request: RunRequest, why: str | None = None, sinks: tuple[Sink, ...] = (), *, rebuild_history: bool = False
+) -> RunReport:
+    """Read everything again in one run: in one commit the table becomes what a first run over it would give.
+
+    A history holds versions that its source has no row of any more; it is only made anew where that is asked for.
+    """
     from lakelogic.ledger.records import Act
     from lakelogic.ledger.store import open_ledger
     from lakelogic.plan.compile import load_checked
@@ -114,26 +133,33 @@ def reload(request: RunRequest, why: str | None = None, sinks: tuple[Sink, ...] 
     contract = load_checked(request.contract, env=request.env, overrides=request.overrides).contract
     kind, source = strategy_of(contract).kind, contract.source
     overrides = list(request.overrides)
-    if kind == "append":
+    only_appends = kind == "append" and contract.materialization.fact is not None
+    if kind == "append" and not only_appends:
         overrides.append("materialization.strategy=overwrite")
     # The days of a `date_range` are what the dataset is made of: everything of them is read again.
     if source.load_mode == "incremental" and source.watermark_strategy != "date_range":
-        overrides += ["source.load_mode=full"]
+        overrides += [] if only_appends else ["source.load_mode=full"]
         overrides += ["source.watermark_strategy=null"] if source.watermark_strategy else []
     elif source.load_mode == "cdc":
         raise UnsupportedError(
             "A source of changes cannot be loaded again by itself.",
             hint="`lakelogic reset` the dataset and run: the changes are applied again in their order.",
         )
-    changed = load_checked(request.contract, env=request.env, overrides=overrides).contract
-    if strategy_of(changed).kind == "append":
-        raise UnsupportedError("This kind of fact only appends.", hint="`lakelogic reset` the dataset and run.")
+    if kind == "scd2" and not rebuild_history:
+        raise UnsupportedError(
+            "A history cannot be loaded again without losing versions: its source holds only what is there now.",
+            where="materialization.strategy",
+            hint="Nothing was read. `lakelogic run` puts new and changed rows in their place. "
+            "`lakelogic reload --rebuild-history` makes the history anew from the source, and versions that it has "
+            "no row of are lost.",
+        )
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
         facts = {"contract": request.contract, "by": "overwrite" if kind == "append" else kind}
         ledger.tell(Act("reload", contract.dataset_name, person(), why, facts))
     again = RunRequest(
-        request.contract, request.engine, request.env, tuple(overrides), settings=request.settings, again=True
-    )
+        request.contract, request.engine, request.env, tuple(overrides), settings=request.settings, again=True,
+        anew=True,
+    )  # fmt: skip
     return run_contract(again, sinks)
 
 
@@ -226,4 +252,28 @@ def _doomed(loaded: Loaded, catalog: LocalCatalog, ledger: Any) -> Doomed:
         share.is_shared,
         len(ledger.seen(progress.key)),
         progress,
+        tuple(_copies(where, progress)),
     )
+
+
+def _copies(where: Places, progress: Progress) -> Iterator[Copy]:
+    """The secondary tables that we have written to; one that others write to as well stops the reset."""
+    from lakelogic.run.secondary import writers
+    from lakelogic.tables.registry import load
+
+    for other in where.others:
+        state = load(other.format).state(other.location)
+        if state is None:
+            continue
+        others = writers(state, progress, other)
+        if others is None:
+            continue
+        if others:
+            raise UsageError(
+                f"The secondary table {other.name} holds rows of `{others[0]}` too: a reset cannot take ours out, and "
+                "the next run would add them a second time.",
+                where="materialization.secondary_targets",
+                hint="Nothing was removed. Take it out of the contract, or give it a place that only this dataset "
+                "writes to.",
+            )
+        yield Copy(other.name, other.location, other.format, state.rows or 0)

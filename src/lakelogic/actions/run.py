@@ -28,6 +28,7 @@ class RunRequest:
     policy_pack: tuple[str, ...] = ()
     policy_pack_dir: str | None = None
     again: bool = False  # read what lies there even where it was read before
+    anew: bool = False  # and put it in the place of all rows of the table
     profile: bool = False
     profile_rows: int | None = None  # how many rows of the batch rules are measured on
 
@@ -66,7 +67,7 @@ def run_contract(request: RunRequest, sinks: tuple[Sink, ...] = ()) -> RunReport
     with processor:
         if request.profile:
             return _profiled(processor, request.profile_rows)
-        result = processor.run(again=request.again)
+        result = processor.run(again=request.again, anew=request.anew)
     return RunReport(result.status, EXIT_BY_STATUS[result.status], result.report, result.reasons)
 
 

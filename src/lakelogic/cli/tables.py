@@ -111,6 +111,8 @@ def reset(
         if not as_json:
             heads = ("dataset", "table", "rows", "quarantine", "bad rows", "files read")
             console.table(heads, [_row(one) for one in plan])
+            for copy in (copy for one in plan for copy in one.secondary):
+                console.note(f"and the secondary table {copy.target} with {copy.rows} rows")
         if yes:
             return True
         if as_json:
@@ -143,20 +145,28 @@ def _row(one: object) -> list[str]:
 @click.command()
 @click.argument("contract", type=click.Path())
 @click.option("--engine", help="spark, duckdb or polars.")
+@click.option("--rebuild-history", is_flag=True, help="scd2: lose versions that the source has no row of any more.")
 @why_option
 @env_option
 @set_option
 @json_flag
 @guarded
 def reload(
-    contract: str, engine: str | None, why: str | None, env: str | None, overrides: tuple[str, ...], as_json: bool
+    contract: str,
+    engine: str | None,
+    why: str | None,
+    env: str | None,
+    overrides: tuple[str, ...],
+    as_json: bool,
+    rebuild_history: bool,
 ) -> int:
-    """Read everything again in one run; the table is never empty in between."""
+    """Read everything again: in one commit the table becomes what a first run would give; it is never empty."""
     from lakelogic.actions.reset import reload as action
     from lakelogic.actions.run import RunRequest
 
     console = Console(as_json)
-    report = action(RunRequest(contract, engine, env, overrides), why, console.sinks())
+    request = RunRequest(contract, engine, env, overrides)
+    report = action(request, why, console.sinks(), rebuild_history=rebuild_history)
     console.clear()
     if as_json:
         outcome = {"status": report.status, "exit_code": report.exit_code, "reasons": list(report.reasons)}

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from lakelogic.plan.days import Days, days_of
 from lakelogic.plan.state import holds
-from lakelogic.sql.expressions import FALSE, Call, Expression, text
+from lakelogic.sql.expressions import FALSE, TRUE, Call, Expression, text
 from lakelogic.sql.types import BOOLEAN
 
 
@@ -60,7 +60,27 @@ class Sources:
         )
 
 
-Part: TypeAlias = Days | Sources
+@dataclass(frozen=True, slots=True)
+class Everything:
+    """All rows of the table: what was read is what it shall hold."""
+
+    def __str__(self) -> str:
+        return "the source"
+
+    def hold(self, _: Expression) -> Expression:
+        """TRUE, whatever a row carries."""
+        return TRUE
+
+    def may_hold(self, _: Any) -> bool:
+        """The same of a plain value."""
+        return True
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {"everything": True}
+
+
+Part: TypeAlias = Days | Sources | Everything
 Replaced: TypeAlias = tuple[str, Part]  # a column of the table, and which of its values
 
 FEW = 5  # rows that may go whatever share of a table they are
@@ -75,6 +95,8 @@ def replaced_by(told: Mapping[str, Any]) -> Replaced | None:
     instead = told.get(INSTEAD)
     if not instead:
         return None
+    if instead.get("everything"):
+        return instead["column"], Everything()
     part = Sources(tuple(instead["sources"]), bool(instead.get("whole")), instead.get("at_most"))
     return instead["column"], part
 

@@ -18,6 +18,7 @@ from lakelogic.ledger.adoption import batches_elsewhere
 from lakelogic.ledger.records import Intent
 from lakelogic.ledger.store import Ledger
 from lakelogic.plan import evolve
+from lakelogic.plan.days import Days
 from lakelogic.plan.nodes import Plan, Published
 from lakelogic.plan.sources import Replaced, Sources
 from lakelogic.plan.strategies.meet import own_columns
@@ -347,7 +348,8 @@ def committer(
     """A commit for one batch; tables that would be damaged by writing are refused here, before anything is staged."""
     tables = tables_of(contract.materialization.format, engine)
     tables.check(where.target_location, removes=replaced is not None or strategy_of(contract).kind != "append")
-    is_part = replaced is not None and not (isinstance(replaced[1], Sources) and replaced[1].whole)
+    is_whole = replaced is not None and (not isinstance(replaced[1], Sources) or replaced[1].whole)
+    is_part = replaced is not None and (isinstance(replaced[1], Days) or not is_whole)
     if is_part and any(other.strategy == "overwrite" for other in where.others):
         raise UnsupportedError(
             "A window cannot be given to a secondary target that is overwritten: it would keep nothing else.",

@@ -17,7 +17,7 @@ from lakelogic.engines.base import Engine, Staged
 from lakelogic.errors import DataError, UnsupportedError, UsageError
 from lakelogic.plan.days import Days, plain_day
 from lakelogic.plan.nodes import Measure, Plan, Published
-from lakelogic.plan.sources import Replaced
+from lakelogic.plan.sources import Everything, Replaced
 from lakelogic.plan.strategies.settings import Strategy, strategy_of
 from lakelogic.run.window import Slice, pin_files
 from lakelogic.sql.expressions import Column, call
@@ -238,5 +238,7 @@ def within(strategy: Strategy, replaced: Replaced | None) -> Strategy:
     """The strategy, where a batch takes the place of a part of its table."""
     if replaced is None:
         return strategy
-    kind = "part" if strategy.kind in ("append", "overwrite") else strategy.kind
+    is_plain = strategy.kind in ("append", "overwrite")
+    anew = strategy.kind == "periodic" and isinstance(replaced[1], Everything)
+    kind = "part" if is_plain or anew else strategy.kind
     return replace(strategy, kind=kind, part=replaced)

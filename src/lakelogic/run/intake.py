@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from lakelogic.errors import DataError
+from lakelogic.errors import DataError, UnsupportedError
 from lakelogic.ledger.records import InputFile
 from lakelogic.plan.compile import compile_contract
 from lakelogic.plan.crossing import crossing
@@ -58,9 +58,13 @@ def choose(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any
     contract, cut = run_.job.loaded.contract, run_.cut
     if source.files and contract.source.identity == "content":
         source = replace(source, contents={file.path: run_.digests.of(file.path) for file in source.files})
+    anew = _anew(run_, known) if run_.job.anew else {}
     if run_.bound is not None:
         source = tracked.without_copies(source)
-        return source, tracked.in_part(source, known.files) if source.files and not run_.bound.is_open else {}
+        parts = tracked.in_part(source, known.files) if source.files and not run_.bound.is_open else {}
+        return source, {**parts, **anew}
+    if run_.job.anew:
+        return source, anew
     if cut is not None and cut.by == "rows":
         return source, tracked.in_part(source, known.files) if source.files else {}
     if cut is not None and (cut.again or cut.column is not None):
@@ -78,6 +82,36 @@ def choose(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any
         found = tracked.news(source, known.files)
         return tracked.replace_files(source, found.files), {}
     return _append(run_, source, known)
+
+
+def _anew(run_: Run, known: Known) -> dict[str, Any]:
+    """What a batch says that takes the place of all rows; where they are not only ours, it is refused."""
+    contract, where = run_.job.loaded.contract, run_.places
+    strategy = strategy_of(contract)
+    if where is None or not known.table_exists:
+        return {}
+    if others := [other.name for other in where.others if other.strategy == "append"]:
+        raise UnsupportedError(
+            f"The table is loaded anew, and {', '.join(others)} only receives rows: all would stand there twice.",
+            where="materialization.secondary_targets",
+            hint="Nothing was read. `lakelogic reset` the dataset, which removes secondary tables too, and run.",
+        )
+    state = tables_of(contract.materialization.format, run_.job.engine).state(where.target_location)
+    if state is None:
+        return {}
+    if other := tables_read.another_writer(state, run_.progress):
+        raise DataError(
+            f"{where.target} is loaded anew, and `{other}` writes to it too: its rows would be lost.",
+            hint="Nothing was read. Give each dataset a target_path of its own.",
+        )
+    if strategy.history is not None and state.own:
+        raise UnsupportedError(
+            f"{where.target} is written by Spark's own Delta: its history cannot be replaced in one commit.",
+            hint="Nothing was read. `lakelogic reset` the dataset and run.",
+        )
+    if strategy.kind == "overwrite" or strategy.reconcile is not None:
+        return {}  # it is replaced anyway; or what the snapshot lacks is marked as deleted
+    return {INSTEAD: {"column": state.schema.names[0], "everything": True}}
 
 
 def _follows(run_: Run) -> bool:

@@ -51,6 +51,7 @@ class Job:
     references: References | None = None  # links that the pass has read for all
     approval: gates.Approval | None = None  # what a person must approve of
     again: bool = False  # read what lies there, whatever was read before
+    anew: bool = False  # what is read takes the place of all rows of the table
     asked: Asked | None = None  # the days that it shall read; None for whatever is new
     judged: tuple[Run, Prepared] | None = None  # what was read, once a run has begun to judge it
 

@@ -92,11 +92,15 @@ class DataProcessor:
         materialize_target: str | None = None,
         batch: str | None = None,
         again: bool = False,
+        anew: bool = False,
     ) -> Result:
         """Run the contract over its source, or over rows handed in.
 
         `again` reads what lies there even where it was read before; a table that is appended to still takes only what
         is new, so that no row is in it twice.
+
+        `anew` reads it too, and what is read takes the place of all rows of the table, in one commit: by this
+        `lakelogic reload` gives the table that a first run would give.
 
         `batch` is a name of your own for rows that are handed in: a second call with the same name publishes nothing
         and says `no_new_data`, so that a call that may have come through can be repeated.
@@ -110,7 +114,15 @@ class DataProcessor:
                 hint="Hand the rows in: run(df, batch='2026-02-03'). What a source holds is known by itself.",
             )
         writes = materialize or materialize_target is not None
-        return self._run(self.loaded, df, materialize=writes, target=materialize_target, batch=batch, again=again)
+        return self._run(
+            self.loaded,
+            df,
+            materialize=writes,
+            target=materialize_target,
+            batch=batch,
+            again=again or anew,
+            anew=anew,
+        )
 
     def profile(self, rows: int | None = None) -> Profile:
         """Run the contract, and tell where the time went; what rules cost is measured on so many rows of the batch."""
@@ -161,6 +173,7 @@ class DataProcessor:
         target: str | None,
         batch: str | None = None,
         again: bool = False,
+        anew: bool = False,
     ) -> Result:
         if df is not None and target is None and not loaded.contract.materialization.target_path:
             materialize = False  # rows that are handed in, and nowhere to put them: they are judged
@@ -175,6 +188,7 @@ class DataProcessor:
             data=df,
             batch=batch,
             again=again,
+            anew=anew,
             pipeline_run_id=self._pipeline_run_id,
             sinks=self._sinks,
         )

@@ -71,8 +71,11 @@ def publish(batch: Batch, engine: Engine, events: Events) -> Done:
         return Done(skipped=True)
     events.tell("wrote", f"Wrote {batch.counts['good']} valid rows to {commit.places.target}")
     if gone := commit.applied.get("gone"):
-        became = "were removed" if commit.strategy.kind == "merge" else "end with this run"
-        lost = f"{gone} rows of {commit.places.target} that {batch.facts.get('source')} does not have any more"
+        became = "end with this run" if commit.strategy.follows_source and commit.strategy.history else "were removed"
+        source = batch.facts.get("source") or "the source"
+        lost = f"{gone} rows of {commit.places.target} that {source} does not have any more"
+        if commit.strategy.begins_anew and commit.strategy.history:
+            lost = f"{gone} versions of {commit.places.target} that were known before"
         events.tell("note", f"{lost} {became}", gone=gone)
     faults.reach("after_good_commit")
     if gone := commit.let_go(batch.facts):

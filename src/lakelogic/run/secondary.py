@@ -45,6 +45,15 @@ def _seen(state: TableState | None, progress: Progress, other: Other) -> int:
     return max(state.transactions.get(name, 0) for name in names)
 
 
+def writers(state: TableState, progress: Progress, other: Other) -> list[str] | None:
+    """Which other datasets have written to a place; None where this one never has."""
+    own = {elsewhere(progress, other.location), *(f"lakelogic:{name}:secondary" for name in progress.before)}
+    if not own & set(state.transactions):
+        return None
+    strangers = sorted(app for app in state.transactions if app not in own and app.endswith((":good", ":secondary")))
+    return [app.removeprefix("lakelogic:").rpartition(":")[0] for app in strangers]
+
+
 def as_facts(staging: str, schema: pa.Schema) -> dict[str, Any]:
     """What the commit of the first target says, so that others can be caught up on."""
     return {"staged": staging, "columns": [[field.name, str(from_arrow(field.type))] for field in schema]}

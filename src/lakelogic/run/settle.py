@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -101,6 +101,7 @@ class Settling:
     refuse: Callable[[Counted], str | None] | None = None  # why it must not be published
     part: Callable[[Mapping[str, Any]], bool] | None = None  # whether files of a partition have a part in it
     extra: Callable[[TableState | None, Settlement, str], Extra | None] | None = None
+    anew: bool = False  # the table's rows have no part in it: all of them go
 
     def commit(self, info: Callable[[Mapping[str, int]], CommitInfo]) -> tuple[Committed, Mapping[str, int]]:
         """Work it out and commit, again where the table has moved on; the application transaction makes it once."""
@@ -111,7 +112,11 @@ class Settling:
             if state is not None and state.transactions.get(blank.app_id, 0) >= blank.n:
                 return Committed(state.version, skipped=True), {}
             settlement = self.settlement(state)
-            worked = self.work_out(state, settlement, f"{self.batch.place}-table-{fresh.name()}")
+            place = f"{self.batch.place}-table-{fresh.name()}"
+            worked = self.work_out(None if self.anew else state, settlement, place)
+            if self.anew and state is not None:
+                gone = dict.fromkeys(("gone", "removed_rows"), state.rows or 0)
+                worked = replace(worked, removed=state.files, applied={**worked.applied, **gone})
             try:
                 done = self._commit(state, settlement, worked, info(worked.applied))
             except Overtaken:

@@ -108,13 +108,24 @@ def why_rows_stay(
     return None
 
 
+def another_writer(state: TableState, progress: Progress) -> str | None:
+    """Another dataset that has written to the table; None where it is only ours."""
+    own = applications(progress, "good")
+    others = (app for app in state.transactions if app.startswith("lakelogic:") and app not in own)
+    return next((_dataset(app) for app in others if app.endswith((":good", ":secondary"))), None)
+
+
+def _dataset(app: str) -> str:
+    return app.removeprefix("lakelogic:").rpartition(":")[0]
+
+
 def fed_by_others(tables: TableFormat, state: TableState, progress: Progress, part: Sources) -> str | None:
     """Another dataset whose rows in the same table carry the same stamps; None where there is none."""
     own = (*applications(progress, "good"), *applications(progress, "secondary"))
     for app in state.transactions:
         if app in own or not app.startswith("lakelogic:"):
             continue
-        name = app.removeprefix("lakelogic:").rpartition(":")[0]
+        name = _dataset(app)
         if app.endswith(":secondary"):
             return name  # its commits do not tell what they were made of
         if app.endswith(":good"):

@@ -220,6 +220,8 @@ def replaced_inputs(told: Mapping[str, Any], *, whole: bool = False) -> set[str]
     """
     if whole and AGAIN in told and not told.get("days") and not told.get(INSTEAD):
         return None
+    if (told.get(INSTEAD) or {}).get("everything"):
+        return None
     stamps = (told.get(INSTEAD) or {}).get("sources", ())
     return {*told.get(FORMER, {}).values(), *stamps} - {path for path, *_ in told.get("files", ())}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,6 +32,7 @@ from lakelogic.plan.strategies.frames import (
 )
 from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.plan.strategies.surrogate import made_of
+from lakelogic.plan.strategies.unknown import is_there, member
 from lakelogic.sql.expressions import FALSE, TRUE, Call, Column, Expression, Literal, call, convert, text
 from lakelogic.sql.types import BIGINT, BOOLEAN, DOUBLE, STRING, TIMESTAMP, Type
 
@@ -120,8 +122,11 @@ class _Merging:
         self.bench = bench
         self.own = {name.lower() for name in own}
         self.order = meeting.spelled(strategy.order) if strategy.order else None
-        self.milestones = {name.lower() for name in strategy.milestones}
-        self.may_be_older = self.order is not None or bool(meeting.newer and meeting.run_column)
+        # What begins anew is as if there had been no row: none is older, and none has values that stay.
+        anew = strategy.begins_anew
+        self.milestones = set[str]() if anew else {name.lower() for name in strategy.milestones}
+        self.absent = () if anew else meeting.absent
+        self.may_be_older = not anew and (self.order is not None or bool(meeting.newer and meeting.run_column))
         self.soft = strategy.deletes.column if strategy.may_delete else None
         self.keeps_tombs = self.soft is not None and self.order is not None and meeting.has_deletes
 
@@ -167,6 +172,8 @@ class _Merging:
             replaced = both(replaced, negated(bench["~held"]))  # its newer form waits in quarantine
             if self.strategy.follows_source:
                 compared = either([compared, both(there, self._belongs_to_part())])
+        if self.strategy.begins_anew:
+            compared, replaced = there, both(replaced, negated(self._is_member()))
         change = choose(
             replaced, text("replaced"), gone, text("deleted"), both(there, holds(changes)), now, nothing(STRING)
         )
@@ -177,6 +184,19 @@ class _Merging:
         if self.strategy.may_delete and self.soft is None:
             lost = either([lost, call("same", bench[CHANGE], text("deleted"))])
         bench.add("written", {WRITTEN: negated(lost)})
+
+    def _is_member(self) -> Expression:
+        """The table's row is the unknown member, which comes from no source."""
+        if self.strategy.unknown is None:
+            return FALSE
+        columns, keys = self.meeting.stored, self.meeting.keys
+        surrogate = self.strategy.surrogate
+        told = (
+            self.strategy
+            if surrogate and surrogate.column in columns
+            else dataclasses.replace(self.strategy, surrogate=None)
+        )
+        return is_there(told, keys, member(told, keys, columns, {}), columns)
 
     def _belongs_to_part(self) -> Expression:
         """The table's row belongs to the part that the batch takes the place of."""
@@ -240,7 +260,7 @@ class _Merging:
     def _merged(self, name: str) -> Expression:
         """The value of a live row of the batch; a milestone that was reached stays reached, what did not land stays."""
         new = self.bench[NEW + name]
-        if name in self.meeting.absent:
+        if name in self.absent:
             kept = Call("coalesce", (self.bench[name], convert(new, self.bench[name].type)), self.bench[name].type)
             lacking = holds(self.bench[NEW + names.ABSENT + name])
             return choose(lacking, convert(kept, new.type), new)

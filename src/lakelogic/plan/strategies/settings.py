@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from lakelogic.contract.document import Contract
 from lakelogic.contract.materialization import Deletion, Scd2
-from lakelogic.plan.sources import Replaced, Sources
+from lakelogic.plan.sources import Everything, Replaced, Sources
 
 Kind = Literal["append", "overwrite", "merge", "scd2", "periodic", "part"]
 
@@ -71,6 +71,11 @@ class Strategy:
     def follows_source(self) -> bool:
         """Whether all of a table was read, and what it does not have any more goes."""
         return self.part is not None and isinstance(self.part[1], Sources) and self.part[1].whole
+
+    @property
+    def begins_anew(self) -> bool:
+        """Whether the table shall hold what a first run would give, and nothing else."""
+        return self.part is not None and isinstance(self.part[1], Everything)
 
     @property
     def looks_at_the_table(self) -> bool:
