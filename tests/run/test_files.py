@@ -228,6 +228,8 @@ def contract(case: Case, root: Path) -> dict[str, Any]:
         "dataset": "files",
         "source": {"path": str(root), "format": case.format, **case.source},
         **({"model": model} if case.model else {}),
+        # What is shown is how files are read; without this, numbers that nobody declares would be numbers.
+        **({"server": {"cast_to_string": True}} if case.format != "csv" and not case.model else {}),
         "lineage": {"enabled": False},
     }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple, NoReturn
 
@@ -18,6 +18,7 @@ import pyarrow as pa
 from lakelogic.engines.text_reader import Builder, Part, local_path, positions, schema
 from lakelogic.names import landed_name
 from lakelogic.plan.nodes import Read
+from lakelogic.plan.numbers import OTHERS, Shape, shape_of
 from lakelogic.sql.arrays import integers, strings
 from lakelogic.storage.text_files import encoding_of, open_text
 
@@ -263,12 +264,35 @@ def _blank(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def keys_of(read: Read, part: Part) -> set[str]:
-    """The top-level keys of the objects in a file."""
-    found: set[str] = set()
+def shapes_of(read: Read, part: Part) -> dict[str, Shape]:
+    """The top-level keys of the objects in a file, and how their values are written; columns of `read` need no look."""
+    known = {column.name.lower() for column in read.columns}
+    found: dict[str, Shape] = {}
     for rows in rows_of(read, part):
-        found.update(*(row.value for row in rows if row.value is not None))
+        look(found, [row.value for row in rows if row.value is not None], known)
     return found
+
+
+def shapes_of_texts(texts: Sequence[str]) -> dict[str, Shape]:
+    """The same for objects that were kept as text."""
+    found: dict[str, Shape] = {}
+    look(found, [value for value, _ in map(_parse, texts) if value is not None], ())
+    return found
+
+
+def look(found: dict[str, Shape], objects: Sequence[dict[str, Any]], known: Collection[str]) -> None:
+    """Add what these objects have to what was found before."""
+    for key in set().union(*objects):
+        before = found.get(key)
+        if before is None:
+            before = found[key] = OTHERS if landed_name(key).lower() in known else Shape()
+        if before.has_others:
+            continue
+        values = {value for one in objects if type(value := one.get(key)) is _Number}
+        if any(type(value := one.get(key)) is not _Number and value is not None for one in objects):
+            found[key] = OTHERS
+        elif values:
+            found[key] = before | shape_of(values)
 
 
 def batches_of(read: Read, part: Part, whole: pa.Schema) -> Iterator[pa.RecordBatch]:

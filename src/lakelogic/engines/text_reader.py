@@ -21,6 +21,7 @@ from lakelogic.engines.base import Pinned
 from lakelogic.errors import SourceError, UnsupportedError
 from lakelogic.names import BROKEN, FILE, NUMBER, TEXT, landed_name
 from lakelogic.plan.nodes import Landed, Read
+from lakelogic.plan.numbers import Shape
 from lakelogic.sql.arrays import strings
 from lakelogic.sql.types import STRING, to_arrow
 from lakelogic.storage.csv_records import dialect_of
@@ -123,17 +124,23 @@ class TextScan:
 
 def discover(read: Read, pinned: Pinned) -> tuple[Landed, ...]:
     """The top-level keys of all JSON objects, in sorted order; keys that differ only in case are one column."""
-    from lakelogic.engines.json_lines import keys_of
+    from lakelogic.engines.json_lines import shapes_of
 
-    return columns_of(set().union(*(keys_of(read, Part(uri)) for uri in pinned.files)))
+    return columns_of(pair for uri in pinned.files for pair in shapes_of(read, Part(uri)).items())
 
 
-def columns_of(keys: Iterable[str]) -> tuple[Landed, ...]:
-    """The landed columns for the keys of objects."""
-    names: dict[str, str] = {}
-    for name in sorted(landed_name(key) for key in keys):
-        names.setdefault(name.lower(), name)
-    return tuple(Landed(name, STRING) for name in names.values())
+def columns_of(keys: Iterable[tuple[str, Shape]]) -> tuple[Landed, ...]:
+    """The landed columns for the keys of objects, each with how its values are written."""
+    shapes: dict[str, Shape] = {}
+    names: set[str] = set()
+    for key, shape in keys:
+        name = landed_name(key)
+        names.add(name)
+        shapes[name.lower()] = shapes.get(name.lower(), Shape()) | shape
+    spelled: dict[str, str] = {}
+    for name in sorted(names):
+        spelled.setdefault(name.lower(), name)
+    return tuple(Landed(name, STRING, shapes[key]) for key, name in spelled.items())
 
 
 def positions(read: Read, names: Iterable[str]) -> list[int | None]:

@@ -16,7 +16,7 @@ from lakelogic.contract.load import Loaded, examine
 from lakelogic.contract.packs import PackChoice
 from lakelogic.contract.surroundings import Documents
 from lakelogic.errors import CompileError, Diagnostic, LoadError
-from lakelogic.plan import absence, publish, shape, steps, unseen, verdicts, watermark_checks, watermarks
+from lakelogic.plan import absence, numbers, publish, shape, steps, unseen, verdicts, watermark_checks, watermarks
 from lakelogic.plan.codes import CLEAR, NOT_YET
 from lakelogic.plan.datasets import Checks, checks
 from lakelogic.plan.days import Days
@@ -49,6 +49,17 @@ class SourceColumns:
     options: Mapping[str, object] = field(default_factory=dict)
     lacks: absence.Lacks = field(default_factory=absence.Lacks)  # which rows lack which of the columns
     deleted: Deleted | None = None  # how rows of a table are marked as deleted
+    kinds: Mapping[str, Type] = field(default_factory=dict)  # of JSON: keys that nobody declares, in lower case
+
+    def settled(self, contract: Contract, before: numbers.Memory = numbers.NOTHING) -> SourceColumns:
+        """With the types of JSON keys that nobody declares; `before` are those that they had."""
+        if self.format not in absence.WITHOUT_HEADER or (
+            contract.server is not None and contract.server.cast_to_string
+        ):
+            return self
+        shapes = {column.name.lower(): column.shape for column in self.columns if column.shape is not None}
+        declared = [declared.name for declared in contract.model.fields]
+        return replace(self, kinds=numbers.kinds_of(shapes, declared, before))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +129,7 @@ def compile_contract(
     if is_text:
         verdicts.judge_lines(state)
     watermarks.judge_unplaced(state, contract, types)
+    verdicts.judge_numbers(state, contract, assumed.kinds)
     _check_settings(contract, trouble)
     watermark_checks.check(contract, types, trouble)
     strategy_checks.check(contract, trouble)

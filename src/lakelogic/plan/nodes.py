@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeAlias
 
+from lakelogic.plan.numbers import Shape
 from lakelogic.sql import expressions
 from lakelogic.sql.expressions import Expression
 from lakelogic.sql.types import INT, Type
@@ -24,10 +25,11 @@ APART = "apart"  # the label of nodes that only move what rows show which failed
 
 @dataclass(frozen=True, slots=True)
 class Landed:
-    """A column as it landed: text formats land everything as string."""
+    """A column as it landed: text formats land everything as string. `shape` is how values of JSON are written."""
 
     name: str
     type: Type
+    shape: Shape | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,6 +179,7 @@ class State:
     model: tuple[str, ...] = ()  # the fields of the model in their order, in lower case: so ties are broken
     landed: frozenset[str] = frozenset()  # physical columns that the source itself has
     lent: tuple[str, ...] = ()  # fields that did not land and that pre steps read as NULL
+    retyped: dict[str, str] = field(default_factory=dict)  # physical column → the landed one whose numbers it holds
 
     # names
 
@@ -194,6 +195,11 @@ class State:
     def spelled(self, name: str) -> str | None:
         """The logical name as it stands in scope, matched without case."""
         return next((known for known in self.scope if known.lower() == name.lower()), None)
+
+    def landed_name(self, name: str) -> str | None:
+        """The landed column that a logical name still stands for; None where a step has made something else of it."""
+        value = self.scope.get(name)
+        return self.retyped.get(value.name, value.name) if isinstance(value, Column) else None
 
     def column(self, name: str, path: str) -> Expression | None:
         """The column of that logical name, or a diagnostic."""

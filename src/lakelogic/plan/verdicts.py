@@ -29,6 +29,23 @@ def judge_lines(state: State) -> None:
     state.snapshots[-1] = Snapshot(state.snapshots[-1].verdicts, {})
 
 
+def judge_numbers(state: State, contract: Contract, kinds: Mapping[str, Type]) -> None:
+    """Numbers of JSON that nobody declares become numbers before any step sees them; what is none is a bad row."""
+    types = {name: kind for name in state.scope if (kind := kinds.get(name.lower())) is not None and kind.is_number}
+    chosen = {name: kind for name, kind in types.items() if contract.model.field(name) is None}
+    if not chosen:
+        return
+    before = dict(state.scope)
+    implied = [Field.model_construct(name=name, type=str(kind)) for name, kind in chosen.items()]
+    _, flags, originals = shape.conform(state, implied, chosen, missing=frozenset(), options=Options.model_validate({}))
+    state.originals += originals
+    for name in chosen:
+        old, made = before[name], state.scope[name]
+        if isinstance(old, Column) and isinstance(made, Column):
+            state.retyped[made.name] = old.name
+    state.judge(batch.spare_deletions(state, contract, flags))
+
+
 def show_lines(state: State, landed: Mapping[str, Expression]) -> None:
     """A broken line has no values; where nothing else can fail, its quarantine still has the landed columns."""
     if state.closed or len(state.snapshots) > 1:
@@ -90,7 +107,7 @@ def judge_before(
     flags: list[Flag] = []
     policy = contract.schema_policy
     # What a pre step renamed, dropped or made anew is no longer what landed.
-    unknown = [name for name in unknown if getattr(state.scope.get(name), "name", None) == name]
+    unknown = [name for name in unknown if state.landed_name(name) == name]
     strangers = {name: state.scope[name].type for name in unknown}
     if policy.unknown_fields == "drop":
         state.scope = {name: value for name, value in state.scope.items() if name not in strangers}

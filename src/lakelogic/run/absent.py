@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 from lakelogic.contract.document import Contract
 from lakelogic.plan import unseen
 from lakelogic.plan.absence import WITHOUT_HEADER
 from lakelogic.plan.compile import Compiled, SourceColumns
 from lakelogic.plan.nodes import Landed
+from lakelogic.plan.numbers import Memory
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.run.formats import tables_of
 from lakelogic.run.job import Run
 from lakelogic.run.progress import application
-from lakelogic.sql.types import STRING
+from lakelogic.sql.types import STRING, Type, from_arrow, parse_type
 from lakelogic.tables import chain
 
 
@@ -24,10 +25,16 @@ class Before:
     """The names of columns that landed before, as the newest commit of the target tells; none where it tells none."""
 
     names: tuple[str, ...] = ()
+    kinds: Mapping[str, Type] = field(default_factory=dict)  # in lower case; of keys that nobody declares
 
     def has(self, name: str) -> bool:
         """Whether a column of that name landed before."""
         return name.lower() in {known.lower() for known in self.names}
+
+    @property
+    def memory(self) -> Memory:
+        """What types of keys that nobody declares go by."""
+        return Memory(frozenset(name.lower() for name in self.names), self.kinds)
 
 
 def before(run_: Run, source: SourceColumns) -> Before:
@@ -41,9 +48,14 @@ def before(run_: Run, source: SourceColumns) -> Before:
     place = run_.places.target_location
     found = (tables.find_commit(place, app_id, n) or chain.told(place, app_id, n)) if n else None
     landed = json.loads(found.get("facts", "{}")).get("landed") if found else None
+    stored = {one.name.lower(): from_arrow(one.type) for one in state.schema} if state is not None else {}
+    settings = run_.job.loaded.contract
+    if settings.materialization.strategy == "overwrite" and settings.schema_policy.evolution == "overwrite":
+        stored = {}
     if not landed or landed.get("format") not in WITHOUT_HEADER:
-        return Before()
-    return Before(tuple(landed.get("seen") or (name for name, _ in landed.get("columns", ()))))
+        return Before((), stored)
+    told = {name: parse_type(written) for name, written in landed.get("kinds", {}).items()} if stored else {}
+    return Before(tuple(landed.get("seen") or (name for name, _ in landed.get("columns", ()))), {**stored, **told})
 
 
 def with_keys(source: SourceColumns, known: Before, contract: Contract) -> SourceColumns:
@@ -51,6 +63,7 @@ def with_keys(source: SourceColumns, known: Before, contract: Contract) -> Sourc
 
     Declared fields are NULL anyway; a key that nobody declares is a column of the table from the first time on.
     """
+    source = source.settled(contract, known.memory)
     if source.format not in WITHOUT_HEADER or not strategy_of(contract).is_keyed:
         return source
     if unseen.policy(contract) != "allow":
@@ -99,6 +112,20 @@ def tell_aside(run_: Run, compiled: Compiled, stored: Collection[str]) -> None:
             f"`{name}` landed, is not in the model and is kept aside, because the contract masks fields: declare it, "
             f"or say schema_policy.unknown_fields: allow.{kept}",
             field=name,
+        )
+
+
+def tell_numbers(run_: Run, source: SourceColumns) -> None:
+    """Say where something else than numbers lands in a column that nobody declared and that holds numbers so far."""
+    for column in source.columns:
+        kind = source.kinds.get(column.name.lower())
+        if kind is None or not kind.is_number or column.shape is None or not column.shape.has_others:
+            continue
+        run_.events.tell(
+            "warning",
+            f"`{column.name}` is not declared and the table holds numbers in it ({kind}): rows with anything else are "
+            "bad. Declare it with the type that it should have.",
+            field=column.name,
         )
 
 

@@ -13,7 +13,8 @@ from lakelogic import names
 from lakelogic.connectors.discover import folder_values
 from lakelogic.contract.document import Contract
 from lakelogic.engines.base import Engine
-from lakelogic.engines.json_lines import batch_of_texts
+from lakelogic.engines.json_lines import batch_of_texts, shapes_of_texts
+from lakelogic.engines.text_reader import columns_of
 from lakelogic.plan.absence import WITHOUT_HEADER, Lacks
 from lakelogic.plan.compile import TEXT_FORMATS, SourceColumns
 from lakelogic.plan.nodes import Account, Assignment, Landed, Pairs, Plan, Publish, Read, Rollup, Stack
@@ -47,6 +48,7 @@ def landed_facts(plan: Plan, source: SourceColumns, seen: Sequence[str] = ()) ->
         "columns": [[column.name, str(column.type)] for column in plan.read.columns],
         **({"lacks": lacking} if lacking else {}),
         **({"seen": list(seen)} if seen else {}),
+        **({"kinds": {name: str(kind) for name, kind in source.kinds.items()}} if source.kinds else {}),
     }
 
 
@@ -102,6 +104,10 @@ def landed_rows(
     file_format = str(told["format"]) if told else file_format
     if not columns:
         columns = _by_keys(usable)
+    if file_format in WITHOUT_HEADER:
+        looked = columns_of(shapes_of_texts([row.clear for row in usable]).items())
+        shapes = {column.name.lower(): column.shape for column in looked}
+        columns = {name: replace(column, shape=shapes.get(name)) for name, column in columns.items()}
     source = SourceColumns(file_format, tuple(columns.values()))
     lacking = [_lacking(row, known.get(row.origin.batch_id or ""), columns) for row in usable]
     labels = {lacked: f"{at}" for at, lacked in enumerate(dict.fromkeys(lacking))}

@@ -284,6 +284,7 @@ def prepare(run_: Run, landed: LandedRows) -> Prepared:
     """The plan by which rows are judged again, and the frame of what it makes of them."""
     job, contract, engine = run_.job, run_.job.loaded.contract, run_.job.engine
     assert run_.places is not None
+    landed.source = landed.source.settled(contract, before(run_, landed.source).memory)
     compiled = compile_contract(
         job.loaded,
         landed.source,

@@ -302,6 +302,7 @@ def _prepare(run_: Run) -> Prepared:
         run_.drift["source"] = differing
     absent.tell(run_, compiled, known)
     absent.tell_aside(run_, compiled, stored)
+    absent.tell_numbers(run_, source)
     run_.landed = landed_facts(plan, source, told)
     _refuse_unknown(run_, compiled)
     require(plan, engine)

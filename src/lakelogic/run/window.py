@@ -199,7 +199,7 @@ def look(contract: Contract, slice_: Slice, engine: Engine) -> SourceColumns:
     held = next(iter(folders.values()), {})
     # What the files themselves may hold: by place, where they have no header.
     own = [name for name in names if name not in held]
-    found = _look(slice_, engine, options, own, only=only, known=unseen.header_names(contract))
+    found = _look(slice_, engine, options, own, only=only, known=unseen.header_names(contract)).settled(contract)
     if not folders:
         return found
     columns = [column for column in found.columns if column.name.lower() not in {name.lower() for name in held}]
@@ -235,7 +235,9 @@ def _look(
     if slice_.format in _JSON:
         if names and only:
             return SourceColumns(slice_.format, tuple(Landed(name, STRING) for name in names), options)
-        read = Read("source", slice_.format, (), options)  # type: ignore[arg-type]
+        # Fields of the model have their types: how their values are written is not asked for.
+        declared = tuple(Landed(name, STRING) for name in names)
+        read = Read("source", slice_.format, declared, options)  # type: ignore[arg-type]
         return SourceColumns(slice_.format, engine.discover(read, slice_.pinned), options)
     raise UnsupportedError(f"The format `{slice_.format}` is not available yet.")
 

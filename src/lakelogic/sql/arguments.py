@@ -142,15 +142,28 @@ def read(value: Expression, to: Type, *, json: bool = False) -> Expression:
     plain = cast(value, to)
     if not value.type.is_text:
         return plain
-    if to.kind == "decimal" and to.scale < _WIDE.scale:
-        return Call("coalesce", (plain, convert(convert(value, _WIDE), to)), to)
-    if json and to.is_integer:
-        real = convert(value, DOUBLE)
-        # Below 2^53 a double is exactly the number that was written; a fraction is no whole number.
-        safe = call("lt", Call("abs", (real,), DOUBLE), Literal(float(2**53), DOUBLE))
-        by_exponent = Call("case", (safe, convert(real, to), Literal(None, to)), to)
-        return Call("coalesce", (plain, convert(convert(value, _WIDE), to), by_exponent), to)
-    return plain
+    ways = [plain]
+    if (json and to.is_integer) or (to.kind == "decimal" and to.scale < _WIDE.scale):
+        ways.append(convert(convert(value, _WIDE), to))
+    if json and (to.is_integer or to.kind == "decimal"):
+        ways.append(_by_exponent(value, to))
+    return Call("coalesce", tuple(ways), to) if len(ways) > 1 else plain
+
+
+def _by_exponent(value: Expression, to: Type) -> Expression:
+    """A whole number that is written with an exponent; a fraction is none.
+
+    So few characters hold at most 15 digits, and so far a double tells every two numbers apart.
+    """
+    real = convert(value, DOUBLE)
+    written = call("or", *(Call("contains", (value, Literal(sign, STRING)), BOOLEAN) for sign in "eE"))
+    short = call("le", Call("length", (value,), INT), Literal(LONGEST_EXPONENT, INT))
+    safe = call("lt", Call("abs", (real,), DOUBLE), Literal(float(2**53), DOUBLE))
+    whole = convert(convert(real, BIGINT), to)
+    return Call("case", (call("and", written, call("and", short, safe)), whole, Literal(None, to)), to)
+
+
+LONGEST_EXPONENT = 17  # characters of a number that is read by its exponent
 
 
 _WIDE = Type("decimal", precision=38, scale=18)

@@ -7,6 +7,7 @@ others read, and by the same workers where it would not.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -26,6 +27,7 @@ from lakelogic.engines.spark.text import name, quoted, type_name
 from lakelogic.engines.text_reader import TEXT_FORMATS, Part, TextScan, constants, parts_of
 from lakelogic.errors import UnsupportedError
 from lakelogic.plan.nodes import Landed, Read
+from lakelogic.plan.numbers import Shape
 from lakelogic.sql.expressions import Literal
 from lakelogic.sql.types import BIGINT, STRING, to_arrow
 
@@ -134,14 +136,16 @@ def discover(session: Callable[[], Any], read: Read, pinned: Pinned) -> tuple[La
         return text_reader.discover(read, pinned)
 
     def keys(part: Part) -> Iterator[pa.RecordBatch]:
-        from lakelogic.engines.json_lines import keys_of
+        from lakelogic.engines.json_lines import shapes_of
         from lakelogic.sql.arrays import strings
 
-        yield pa.RecordBatch.from_arrays([strings(sorted(keys_of(read, part)))], names=["k"])
+        shapes = shapes_of(read, part)
+        told = strings([json.dumps(shape.as_list()) for shape in shapes.values()])
+        yield pa.RecordBatch.from_arrays([strings(list(shapes)), told], names=["k", "s"])
 
-    found = in_workers(session(), read, pinned.files, keys, "k STRING").distinct()
+    found = in_workers(session(), read, pinned.files, keys, "k STRING, s STRING").distinct()
     try:
-        return text_reader.columns_of(row[0] for row in found.collect())
+        return text_reader.columns_of((key, Shape.of_list(json.loads(told))) for key, told in found.collect())
     except Exception as error:
         if (told := text_reader.source_error(error)) is None:
             raise
