@@ -203,7 +203,7 @@ def test_a_row_that_comes_back_from_quarantine_does_not_bring_it(
 ) -> None:
     monkeypatch.setenv("LAKELOGIC_PII_KEY", KEY)
     land("a.csv", f"id,email,nick\n1,a@b.c,{CANARY}\n")
-    strict = contract(quality={"row_rules": [{"sql": "id > 1"}]})
+    strict = contract(quality={"row_rules": [{"sql": "id > 1"}], "max_quarantine_ratio": 1})
     assert run(duckdb_engine, strict).counts.quarantined == 1
     assert DataProcessor(contract(), duckdb_engine).replay().passed == 1
     assert table() == [{"id": 1, "email": "***"}]
