@@ -73,6 +73,7 @@ STEP = "transformations: [{%s}]"
             "`follow_source` needs all of the source",
             "strategy: keep",
         ),
+        (f"{MAX}; watermark_field: at; lookback: 1 day", {}, 7, "`lookback` has no effect", "strategy: lookback"),
         (f"{BACK}; watermark_field: at", {"how": MERGED}, 5, "needs `lookback`", "lookback: 7 days"),
         (
             f"{BACK}; watermark_field: at; lookback: 7 days",

@@ -8,8 +8,10 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable
 
 from lakelogic import DataProcessor
 from lakelogic.catalogs.local import LocalCatalog
@@ -265,20 +267,38 @@ def test_what_a_table_has_lost_below_the_bound_stays_and_nothing_was_read_twice(
             assert not [found for found in check_up(job, mend=False) if "twice" in str(found)]
 
 
-def test_merge_takes_newer_rows_of_a_key_and_deleted_rows_count(go: Go) -> None:
-    merged = orders(**MERGED)
-    land("a", "1,2026-02-01,1", "2,2026-02-09,2")
-    go(merged)
-    from deltalake import DeltaTable
+def test_rows_that_are_marked_as_deleted_count_and_rows_that_were_removed_do_not(go: Go) -> None:
+    changes = orders(None, load_mode="cdc", watermark_field=None, **MERGED)
+    changes["source"] |= {"cdc_op_field": "op", "cdc_timestamp_field": "at"}
+    Path("landing").mkdir()
+    Path("landing/a.csv").write_text("id,at,n,op\n1,2026-02-01,1,I\n2,2026-02-08,2,I\n2,2026-02-09,2,D\n")
+    go(changes)
+    assert sorted((row["id"], row["_lakelogic_is_deleted"]) for row in rows()) == [(1, False), (2, True)]
+    Path("landing/a.csv").unlink()
+    land("b", "1,2026-02-10,10", "3,2026-02-09,3")  # 3 is as old as the deletion
+    go(orders(**MERGED))
+    assert sorted((row["id"], row["n"]) for row in rows()) == [(1, 10), (2, 2)]
+    DeltaTable(LocalCatalog().resolve("s.silver.o")).delete("id = 1")  # by hand: the table ends earlier
+    go(orders(**MERGED))
+    assert sorted((row["id"], row["n"]) for row in rows()) == [(1, 10), (2, 2)]
 
-    # The row with the greatest value is marked as deleted: its value still tells what was read.
-    place = LocalCatalog().resolve("s.silver.o")
-    land("b", "1,2026-02-10,10", "3,2026-02-08,3")
-    go(merged)
-    assert sorted((row["id"], row["n"]) for row in rows()) == [(1, 10), (2, 2)]
-    DeltaTable(place).delete("id = 1")  # removed by hand: the table ends earlier, and begins again there
-    go(merged)
-    assert sorted((row["id"], row["n"]) for row in rows()) == [(1, 10), (2, 2)]
+
+def test_the_member_for_unknown_keys_does_not_lift_the_bound(go: Go) -> None:
+    contract = orders(**MERGED, unknown_member={"at": "9999-12-31", "n": 0})
+    land("a", "1,2026-02-01,1")
+    go(contract)
+    land("b", "2,2026-02-02,2")
+    go(contract)
+    assert ids() == [-1, 1, 2]
+
+
+def test_a_table_that_is_partitioned_by_the_field_tells_it_too(go: Go) -> None:
+    contract = orders(type="date", partition_by=["at"])
+    land("a", "1,2026-02-01,1", "2,2026-02-03,2")
+    go(contract)
+    land("b", "3,2026-02-02,3", "4,2026-02-04,4")
+    result = go(contract)
+    assert (ids(), result.counts.filtered) == ([1, 2, 4], {"watermark": 3})
 
 
 @pytest.mark.parametrize(("type_", "values"), [("bigint", (7, 8, 9)), ("decimal(10,2)", ("1.10", "1.11", "1.12"))])
@@ -425,8 +445,6 @@ def test_every_target_has_a_bound_of_its_own_and_a_table_that_is_gone_begins_aga
 
 
 def test_a_table_that_was_emptied_by_hand_is_filled_again(go: Go) -> None:
-    from deltalake import DeltaTable
-
     land("a", "1,2026-02-01,1", "2,2026-02-02,2")
     go(orders())
     DeltaTable(LocalCatalog().resolve("s.silver.o")).delete()
@@ -476,6 +494,25 @@ def test_a_batch_that_waits_behind_a_gate_is_not_published_twice(go: Go, workspa
     assert ids() == [1, 2]
     go(strict)
     assert ids() == [1, 2]
+
+
+def test_a_batch_that_waits_does_not_give_way_to_one_that_begins_later(go: Go, duckdb_engine: Any) -> None:
+    strict = orders(quality={"max_quarantine_ratio": 0.1})
+    land("a", "1,2026-02-01,1")
+    go(strict)
+    land("b", "2,2026-02-02,2", "3,2026-02-03,-3")
+    held = go(strict)
+    # Rows that are handed in lift the bound over those that wait.
+    go(strict, data=pa.table({"id": [20], "at": ["2026-02-20"], "n": [1]}))
+    land("c", "30,2026-02-21,1", "31,2026-02-22,-1")
+    go(strict)
+    with open_ledger(LocalCatalog().ledger_url()) as ledger:
+        assert len(ledger.waiting()) == 2
+        release(Job(load_checked(strict), duckdb_engine, LocalCatalog(), ledger), held.run_id, person="me", why=None)
+    assert ids() == [1, 2, 20]
+    assert go(strict).status == "gated"
+    go(orders(quality={"max_quarantine_ratio": 1}))
+    assert ids() == [1, 2, 20, 30]
 
 
 # lookback

@@ -39,6 +39,9 @@ def _needed(contract: Contract) -> Found:
     if strategy == "lookback" and not source.lookback:
         message = "`watermark_strategy: lookback` needs `lookback`."
         yield codes.ONE_NEEDED, message, "source.watermark_strategy", "Say how far back: `lookback: 7 days`."
+    if strategy in ("max_target", "date_range") and source.lookback:
+        message = f"`lookback` has no effect with `watermark_strategy: {strategy}`."
+        yield codes.NO_EFFECT, message, "source.lookback", "Write `watermark_strategy: lookback`, or remove it."
     for name in ("from_date", "to_date"):
         if strategy == "date_range" and not getattr(source, name):
             message = f"`watermark_strategy: date_range` needs `{name}`."

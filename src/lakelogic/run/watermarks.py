@@ -24,7 +24,7 @@ from lakelogic.plan.nodes import Account, Aggregate, Assignment, Landed, Publish
 from lakelogic.plan.state import present
 from lakelogic.plan.strategies.settings import Strategy, strategy_of
 from lakelogic.plan.strategies.unknown import is_there, member
-from lakelogic.plan.watermarks import INPUT, STEP, Bound, plain, range_of
+from lakelogic.plan.watermarks import INPUT, STEP, Bound, as_value, plain, range_of
 from lakelogic.run import cuts
 from lakelogic.run.cuts import Asked, Cut
 from lakelogic.run.formats import tables_of
@@ -146,7 +146,7 @@ def _greatest(engine: Engine, state: TableState, bound: Bound, strategy: Strateg
     shown = (Assignment("greatest", Column("greatest", bound.type)),)
     account = Account(None, (found,), Publish(shown, Literal(0, INT), text("good")))
     collected = engine.collect(engine.lower(engine.scan(read, pinned(state)), (account,), {}))
-    return collected.column("greatest")[0].as_py()
+    return as_value(collected.column("greatest")[0].as_py(), bound.type)
 
 
 def _known(where: Expression, strategy: Strategy, stored: Mapping[str, Type]) -> tuple[Expression, dict[str, Type]]:
@@ -194,7 +194,8 @@ def reached(run_: Run, measured: Mapping[str, Any]) -> str | None:
     """Where the table ends once the run is done, as the ledger keeps it."""
     if run_.bound is None:
         return None
-    found = [value for value in (run_.bound.greatest, measured.get(MEASURE)) if value is not None]
+    newest = as_value(measured.get(MEASURE), run_.bound.type)
+    found = [value for value in (run_.bound.greatest, newest) if value is not None]
     return replace(run_.bound, greatest=max(found)).as_dict()["after"] if found else None
 
 
