@@ -24,6 +24,7 @@ from lakelogic.plan.sources import Replaced, Sources
 from lakelogic.plan.strategies.meet import own_columns
 from lakelogic.plan.strategies.settings import Strategy, strategy_of
 from lakelogic.run import in_use, leases, secondary
+from lakelogic.run.behind import behind_of
 from lakelogic.run.cuts import within
 from lakelogic.run.deleted import as_fact
 from lakelogic.run.environments import ENVIRONMENTS, makers_after, makers_of
@@ -223,6 +224,7 @@ class Commit:
                 lambda applied: self._good_info(facts, applied),
                 self.layout,
                 newer,
+                behind_of(facts.get("input") or {}),
             )
         else:
             rows = sum(file.rows for file in files)

@@ -27,7 +27,7 @@ from lakelogic.plan.nodes import (
     Rollup,
 )
 from lakelogic.plan.sources import Part, Sources
-from lakelogic.plan.strategies.frames import STAYS, STOOD, Settlement
+from lakelogic.plan.strategies.frames import STAYS, STOOD, Behind, Settlement
 from lakelogic.plan.strategies.meet import absent_columns, good_types, meet, own_columns
 from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.plan.strategies.unknown import is_there, member
@@ -54,6 +54,7 @@ def settle_good(
     info: Info,
     layout: Layout = PLAIN,
     newer: frozenset[str] = frozenset(),
+    behind: Behind = (),
 ) -> tuple[Committed, Mapping[str, int]]:
     """Commit the good rows by a strategy that depends on what the table holds; what it did, by effect."""
     incoming = good_types(plan)
@@ -62,7 +63,7 @@ def settle_good(
 
     def settlement(state: TableState | None) -> Settlement:
         stored = {field.name: from_arrow(field.type) for field in state.schema} if state is not None else {}
-        return meet(contract, strategy, plan, stored, now, newer)
+        return meet(contract, strategy, plan, stored, now, newer, behind)
 
     keys = tuple(name for key in strategy.keys for name in incoming if name.lower() == key.lower())
     settling = Settling(

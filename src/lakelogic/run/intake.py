@@ -13,6 +13,7 @@ from lakelogic.plan.nodes import Plan
 from lakelogic.plan.sources import INSTEAD, Sources
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.run import cuts, renamed, tables_read, tracked, window
+from lakelogic.run.behind import settle_order
 from lakelogic.run.contents import remembered
 from lakelogic.run.formats import tables_of
 from lakelogic.run.job import Run
@@ -80,7 +81,7 @@ def choose(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any
         if contract.source.load_mode == "full":
             return source, {}
         found = tracked.news(source, known.files)
-        return tracked.replace_files(source, found.files), {}
+        return tracked.replace_files(source, found.files), settle_order(run_, found.changed, known.files)
     return _append(run_, source, known)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TypeAlias
 
 from lakelogic import names
 from lakelogic.plan.nodes import (
@@ -43,6 +44,10 @@ STOOD, STAYS = "~stood", "~stays"  # a staged row is one of the table; it is one
 COMPARED = "~compared"  # a live row of the table that a snapshot was compared with
 
 
+# Files that changed, oldest first, each group beside the files that were first read after it and not after the next.
+Behind: TypeAlias = tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Meeting:
     """The two sides that meet, by their columns, and how the contract calls some of them."""
@@ -57,6 +62,8 @@ class Meeting:
     newer: frozenset[str] = frozenset()  # runs whose rows came later than these, where no column tells
     run_column: str | None = None  # of the table: the run that wrote a row
     time_column: str | None = None  # of the table: when it did
+    behind: Behind = ()  # files of the batch that were first read before others, whose rows stay
+    source_column: str | None = None  # of both sides: the file that a row came from
     absent: tuple[str, ...] = ()  # columns that some rows of the batch do not have: staged rows say which
 
     def spelled(self, name: str) -> str | None:

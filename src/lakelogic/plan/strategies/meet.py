@@ -9,7 +9,7 @@ from lakelogic import names
 from lakelogic.contract.document import Contract
 from lakelogic.plan.nodes import Plan
 from lakelogic.plan.strategies import merge, part, periodic, scd2
-from lakelogic.plan.strategies.frames import Meeting, Settlement
+from lakelogic.plan.strategies.frames import Behind, Meeting, Settlement
 from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.sql.types import Type, from_arrow, to_arrow
 
@@ -34,8 +34,12 @@ def meet(
     stored: Mapping[str, Type],
     now: datetime,
     newer: frozenset[str] = frozenset(),
+    behind: Behind = (),
 ) -> Settlement:
-    """How the good rows of a plan meet a table with these columns; `newer` are runs whose rows came later."""
+    """How the good rows of a plan meet a table with these columns; `newer` are runs whose rows came later.
+
+    `behind` are files of the batch that other files were read after, where that alone tells which row is newer.
+    """
     incoming = good_types(plan)
     spelled = {name.lower(): name for name in incoming}
     lineage = contract.lineage
@@ -50,6 +54,8 @@ def meet(
         newer,
         _stored(stored, lineage.run_id_column_name),
         _stored(stored, lineage.timestamp_column_name),
+        behind,
+        _stored(stored, lineage.source_path_column_name),
         absent_columns(plan, incoming),
     )
     settle = {"scd2": scd2.settle, "periodic": periodic.settle, "part": part.settle}.get(strategy.kind, merge.settle)

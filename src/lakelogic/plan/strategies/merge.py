@@ -34,7 +34,7 @@ from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.plan.strategies.surrogate import made_of
 from lakelogic.plan.strategies.unknown import is_there, member
 from lakelogic.sql.expressions import FALSE, TRUE, Call, Column, Expression, Literal, call, convert, text
-from lakelogic.sql.types import BIGINT, BOOLEAN, DOUBLE, STRING, TIMESTAMP, Type
+from lakelogic.sql.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, TIMESTAMP, Type
 
 THERE, COME = "~there", "~come"  # the table has a row, the batch has one
 TOMB = "~tomb"  # a deletion of a key that the table does not have, kept so that whoever comes late must find out
@@ -126,7 +126,9 @@ class _Merging:
         anew = strategy.begins_anew
         self.milestones = set[str]() if anew else {name.lower() for name in strategy.milestones}
         self.absent = () if anew else meeting.absent
-        self.may_be_older = not anew and (self.order is not None or bool(meeting.newer and meeting.run_column))
+        source = meeting.source_column
+        self.came_from = meeting.spelled(source) if meeting.behind and source and self.order is None else None
+        self.may_be_older = not anew and (self.order is not None or self.came_from is not None or self._is_late)
         self.soft = strategy.deletes.column if strategy.may_delete else None
         self.keeps_tombs = self.soft is not None and self.order is not None and meeting.has_deletes
 
@@ -207,11 +209,38 @@ class _Merging:
     def _is_older(self) -> Expression:
         """The row of the batch is older than the table's; a row that does not tell is older than one that does."""
         if self.order is None:
-            assert self.meeting.run_column is not None
-            runs = [text(run) for run in sorted(self.meeting.newer)]
-            return holds(Call("in", (self.bench[self.meeting.run_column], *runs), BOOLEAN))
+            told = [self._came_in_a_newer_run()] if self._is_late else []
+            return either([*told, self._came_from_a_later_file()] if self.came_from is not None else told)
         new, old = self.bench[NEW + self.order], self.bench[self.order]
         return either([holds(call("lt", new, old)), both(call("is_null", new), present(old))])
+
+    @property
+    def _is_late(self) -> bool:
+        """Whether other runs have published since the batch was read."""
+        return bool(self.meeting.newer and self.meeting.run_column)
+
+    def _came_in_a_newer_run(self) -> Expression:
+        assert self.meeting.run_column is not None
+        runs = [text(run) for run in sorted(self.meeting.newer)]
+        return holds(Call("in", (self.bench[self.meeting.run_column], *runs), BOOLEAN))
+
+    def _came_from_a_later_file(self) -> Expression:
+        """The table's row is of a file that was first read after the file of the batch's row."""
+        assert self.came_from is not None
+        assert self.meeting.source_column is not None
+        new, old = self.bench[NEW + self.came_from], self.bench[self.meeting.source_column]
+        of_new, of_old = (self._level(column, side) for side, column in enumerate((new, old)))
+        return holds(call("ge", of_old, of_new))
+
+    def _level(self, column: Column, side: int) -> Expression:
+        """How late a file was first read, among those that matter; NULL for all others."""
+        levels: list[Expression] = []
+        for level, sides in enumerate(self.meeting.behind, 1):
+            if sides[side]:
+                levels += [
+                    holds(Call("in", (column, *map(text, sides[side])), BOOLEAN)), Literal(level, INT)
+                ]  # fmt: skip
+        return choose(*levels, nothing(INT))
 
     def _fills(self) -> Expression:
         """A row that comes late tells of a milestone that the table does not know."""
