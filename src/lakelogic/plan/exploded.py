@@ -22,7 +22,7 @@ from lakelogic.plan.needs import columns_made, columns_read
 from lakelogic.plan.nodes import APART, Assignment, Expand, Node, RowWise
 from lakelogic.plan.shape import legible
 from lakelogic.plan.state import OpenAccount, Snapshot, State, any_set
-from lakelogic.sql.expressions import Call, Column, Expression, Literal, columns_of, convert, text
+from lakelogic.sql.expressions import Call, Column, Expression, Literal, columns_of, convert, text, walk
 from lakelogic.sql.types import BOOLEAN, INT, STRING, Type
 
 _NESTED = ("array", "map", "struct", "json")
@@ -54,6 +54,8 @@ def keep_apart(
     flows = Flows(state.links)
     made: list[tuple[OpenAccount, Expression | None]] = []
     path: list[Expand] = []
+    parts = [part for value in good.values() for part in walk(value)]
+    nested = {part.name for part in parts if isinstance(part, Column) and part.type.is_nested}
     for at, account in enumerate(accounts):
         flows.follow([*([account.opening] if account.opening is not None else []), *account.nodes])
         known = source if account.is_landed else Source(None, ())
@@ -63,7 +65,7 @@ def keep_apart(
         later = {name for value in good.values() for name in columns_of(value)}
         for other in accounts[at + 1 :]:
             later |= _reads_of_account(other)
-        made.append(_Parting(state, account, known, flows, path, later).done())
+        made.append(_Parting(state, account, known, flows, path, later, nested).done())
     return made
 
 
@@ -102,6 +104,7 @@ class _Parting:
     flows: Flows
     path: list[Expand]  # the explodes that rows went through, those of earlier accounts too
     later: AbstractSet[str]  # columns that good rows and later accounts read
+    published: AbstractSet[str]  # nested columns that good rows have
     snapshots: list[Snapshot] = field(init=False)
     originals: list[tuple[Expression, str, Expression]] = field(init=False)
     assigned: list[Assignment] = field(default_factory=list)  # before the explode that is looked at
@@ -128,7 +131,8 @@ class _Parting:
                 new += [RowWise(APART, tuple(self.assigned))] if self.assigned else []
                 failed = []
                 self.path.append(node)
-                node = replace(node, apart=tuple(self.nested))
+                repeated = tuple(sorted(self.published - there))
+                node = replace(node, apart=tuple(self.nested), repeated=repeated)
             failed += [name for name in columns_made(node) if name in self.account.verdicts]
             new.append(node)
         account = replace(

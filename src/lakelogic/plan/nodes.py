@@ -136,7 +136,8 @@ class Expand:
 
     A row without elements (NULL, empty, or `where` not TRUE) stays once, with NULL in all new columns. `item` is the
     element (a map's value), `key` a map's key, `position` (int) counts from 0. Entries of a map come by key.
-    `apart` are nested columns that are NULL wherever `where` is TRUE: no engine need repeat them.
+    `apart` are nested columns that are NULL wherever `where` is TRUE: no engine need repeat them. `repeated` are nested
+    columns that good rows have beside each element.
     """
 
     label: str
@@ -147,6 +148,7 @@ class Expand:
     key: str | None = None
     detail: tuple[str, ...] = ()
     apart: tuple[tuple[str, Type], ...] = ()
+    repeated: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

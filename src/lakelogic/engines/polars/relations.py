@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 
+from lakelogic.engines.polars.convert import by_batch
 from lakelogic.engines.polars.expressions import expression
 from lakelogic.engines.polars.literals import dtype
 from lakelogic.engines.polars.rows import Links
@@ -14,6 +16,15 @@ from lakelogic.plan.nodes import Expand, Join, Pairs, Stack
 from lakelogic.sql.expressions import Expression
 from lakelogic.sql.types import Type
 
+
+def _quarter_of_memory() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
+    except (ValueError, OSError, AttributeError):
+        return 2 << 30
+
+
+MOST_REPEATED = _quarter_of_memory()  # such rows take about twice as much while they are written
 _LEFT, _RIGHT, _HELD = "~left", "~right", "~held"
 
 
@@ -50,6 +61,8 @@ def expand(frame: pl.LazyFrame, node: Expand, _links: Links) -> pl.LazyFrame:
     items = pl.when(expression(node.where) & (items.list.len() > 0)).then(items)
     positions = pl.int_ranges(0, pl.col(node.item).list.len(), dtype=pl.Int32)
     listed = frame.with_columns(items.alias(node.item)).with_columns(positions.alias(node.position))
+    if node.repeated:
+        listed = listed.with_columns(_bounded(node).alias(node.position))
     if node.apart:
         listed = _beside_elements(listed, node)
     exploded = listed.explode([node.item, node.position, *(name for name, _ in node.apart)])
@@ -75,6 +88,35 @@ def _beside_elements(listed: pl.LazyFrame, node: Expand) -> pl.LazyFrame:
         held = pl.concat_list(pl.struct(pl.col(name).alias(_HELD)))
         columns.append(pl.when(is_empty).then(held).otherwise(nothing).alias(name))
     return listed.with_columns(columns)
+
+
+def _bounded(node: Expand) -> pl.Expr:
+    """The positions, unless what is repeated beside them takes too much memory: all rows of one are made at once."""
+
+    def check(rows: pl.Series) -> pl.Series:
+        frame = rows.struct.unnest()
+        counts = frame.get_column(node.position).list.len().fill_null(1)
+        size = 0.0
+        for name in node.repeated:
+            column = frame.get_column(name)
+            if isinstance(column.dtype, pl.List):
+                lengths = column.list.len().fill_null(0)
+                share = float((lengths * counts).sum() or 0) / max(int(lengths.sum() or 0), 1)
+                size += share * int(column.estimated_size())
+        if size > MOST_REPEATED:
+            raise pl.exceptions.ComputeError(
+                f"`{node.detail[0] if node.detail else node.label}` makes rows of {size / 2**30:.1f} GB: each of its "
+                f"elements has all of `{_shown(node.repeated)}` beside it, and Polars makes them all at once. Leave "
+                "the array out of what is published (a drop step, a SELECT without it), or use DuckDB."
+            )
+        return frame.get_column(node.position)
+
+    fields = [pl.col(node.position), *(pl.col(name) for name in node.repeated)]
+    return by_batch(pl.struct(fields), check, pl.List(pl.Int32))
+
+
+def _shown(names: Sequence[str]) -> str:
+    return "`, `".join(name.partition("~")[0] or name for name in names)
 
 
 def _element(type_: Type) -> Any:
