@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from threading import Event, Thread
 
+from lakelogic.errors import SourceError
 from lakelogic.ledger.records import InputFile
 from lakelogic.storage.local import FileInfo, digest
 
@@ -39,7 +40,10 @@ class Digests:
     def of(self, path: str) -> str:
         """What a file holds."""
         if path not in self._made:
-            self._made[path] = digest(path)
+            try:
+                self._made[path] = digest(path)
+            except OSError as error:
+                raise SourceError(f"{path} cannot be read: {error.strerror}.", hint="Nothing was read.") from error
         return self._made[path]
 
     def begin(self, files: Sequence[FileInfo]) -> None:

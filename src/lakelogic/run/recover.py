@@ -21,7 +21,7 @@ from lakelogic.run.formats import tables_of
 from lakelogic.run.places import QUARANTINE_FORMAT, Places
 from lakelogic.run.progress import History, Progress, application, good_commits, history
 from lakelogic.run.queue import Queue, Stamped, facts_of
-from lakelogic.run.renamed import moved_inputs
+from lakelogic.run.renamed import moved_along, moved_inputs
 from lakelogic.run.reread import let_go
 from lakelogic.run.secondary import publish
 from lakelogic.run.tracked import PART_OF, inputs_told, replaced_inputs
@@ -158,8 +158,9 @@ def _fill_ledger(job: Any, where: Places, progress: Progress, events: Events, ta
         n = int(commits[0].get("n") or newest)
         _let_go(job, where, progress, commits[0], n)
         _give(where, progress, commits[0], n, events)
-    for commit in reversed(unknown):
-        _record(job, where, progress, commit)
+    moved = [file for commit in reversed(unknown) for file in _record(job, where, progress, commit)]
+    for line in moved_along(moved):
+        events.tell("note", line)
     if job.ledger.last_n(progress.key) < newest:
         job.ledger.next_n(progress.key, newest)
     job.ledger.compared(progress.key, commits[0]["batch_id"])
@@ -217,7 +218,8 @@ def _give(where: Places, progress: Progress, commit: Mapping[str, str], n: int, 
         events.tell("note", f"{name} was given the rows of an earlier run")
 
 
-def _record(job: Any, where: Places, progress: Progress, commit: Mapping[str, str]) -> None:
+def _record(job: Any, where: Places, progress: Progress, commit: Mapping[str, str]) -> list[InputFile]:
+    """The ledger hears of a commit; the files of a table that was moved, by where they came along to."""
     contract = job.loaded.contract
     facts = json.loads(commit.get("facts", "{}"))
     counts = facts.get("counts", {})
@@ -255,3 +257,4 @@ def _record(job: Any, where: Places, progress: Progress, commit: Mapping[str, st
     job.ledger.finish(record, inputs, commit["batch_id"], progress.key, replaced=replaced)
     if moved := moved_inputs(inputs, commit["batch_id"], facts.get("target"), where.target_location):
         job.ledger.learn(progress.key, moved)
+    return moved

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from lakelogic.connectors.discover import folder_values
 from lakelogic.errors import DataError
@@ -106,6 +106,17 @@ def moved_inputs(read: Sequence[InputFile], batch_id: str, was: str | None, targ
         )
         for file in read
         if not file.is_table and PurePath(file.path).is_relative_to(lead)
+    ]
+
+
+def moved_along(moved: Sequence[InputFile]) -> list[str]:
+    """What people are told of files that came along with a table."""
+    there = [file for file in moved if Path(file.path).exists()]
+    if not there:
+        return []
+    more = f"; so are {len(there) - 1} others" if len(there) > 1 else ""
+    return [
+        f"{there[0].path} is {there[0].same_as} that was read before under another name, moved with the table{more}"
     ]
 
 
