@@ -93,14 +93,17 @@ def commit(n: int, applied: dict[str, int] | None, **facts: Any) -> dict[str, st
 
 
 def test_rows_are_added_up_as_commits_tell() -> None:
-    added = commit(1, {"inserted": 5, "rows": 5})
+    added = commit(1, {"inserted": 5, "rows": 5}, rows_before=0)
+    among_others = commit(1, {"inserted": 5, "rows": 5}, rows_before=100)
     merged = commit(
         2, {"inserted": 1, "updated": 2, "added_rows": 1, "removed_rows": 2, "rows": 3, "unknown_member": 1}
     )
     replaced = commit(3, {"inserted": 7, "rows": 7}, replaces=True, input={"files": []})
     silent = commit(4, None)
     parts = commit(5, {"inserted": 7, "rows": 7}, in_parts=True)
-    assert evidence.rows_told([]) == 0
+    assert evidence.rows_told([]) is None
+    assert evidence.rows_told([merged, among_others]) == 100 + 5 + 1 - 2 + 1
+    assert evidence.rows_told([merged]) is None  # of a version that did not tell what was there
     assert evidence.rows_told([merged, added]) == 5 + 1 - 2 + 1
     assert evidence.rows_told([replaced, merged, added]) == 7
     assert evidence.rows_told([added, silent]) is None

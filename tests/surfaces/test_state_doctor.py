@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from deltalake import DeltaTable, write_deltalake
@@ -238,3 +239,15 @@ def test_files_of_a_batch_that_waits_are_nobodys_leftovers(contract: Path, duckd
     level, found = doctor()["staged files"]
     told = "1 folders hold 1 bytes that are in no table, such as batch-0123456789abcdef-lost"
     assert (level, found) == ("look", told)
+
+
+def test_a_table_that_somebody_else_made_and_filled_raises_no_alarm(workspace: Path, duckdb_engine: Any) -> None:
+    write_deltalake(TARGET, pa.table({"id": pa.array([100, 101], pa.int32())}))
+    (workspace / "landing").mkdir()
+    (workspace / "contract.yaml").write_text(CONTRACT)
+    for number in (1, 2):
+        land(f"{number}.csv", number)
+        DataProcessor("contract.yaml", engine=duckdb_engine).run()
+    found = doctor()
+    assert found["table"][1] == "version 3, 4 rows in 3 files"  # one version more for the columns of ours
+    assert "rows" not in found

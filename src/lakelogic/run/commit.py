@@ -32,7 +32,7 @@ from lakelogic.run.folding import Seen
 from lakelogic.run.formats import tables_of
 from lakelogic.run.good import settle_good
 from lakelogic.run.layout import layout_of, order_of, refuse_other_kind, replace_partitions, staged_files
-from lakelogic.run.memory import IN_PARTS, remember, settle
+from lakelogic.run.memory import IN_PARTS, remember, rows_before, settle
 from lakelogic.run.places import QUARANTINE_FORMAT, Places
 from lakelogic.run.progress import Progress, application, applications
 from lakelogic.run.quarantine import BadSide
@@ -206,7 +206,8 @@ class Commit:
         files = staged_files(staged.good)
         strategy = replace(self.strategy, of_table="table" in (facts.get("input") or {}))
         place = self.places.target_location
-        facts = {**facts, **as_fact(strategy, self.tables, self.tables.state(place)), **self._makers(facts)}
+        before = self.tables.state(place)
+        facts = {**facts, **as_fact(strategy, self.tables, before), **self._makers(facts), **rows_before(before)}
         if self.decision.action == "widen":
             types = {change.name: to_arrow(change.new) for change in self.changes.changed}
             self.tables.widen(place, types, {"lakelogic": f"wider types for batch {self.batch_id}"})

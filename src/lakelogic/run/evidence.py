@@ -10,7 +10,7 @@ from typing import Any
 from lakelogic.ledger.records import InputFile
 from lakelogic.plan.sources import replaced_by
 from lakelogic.plan.watermarks import INPUT
-from lakelogic.run.memory import FROM_LEDGER, IN_PARTS
+from lakelogic.run.memory import FROM_LEDGER, IN_PARTS, ROWS_BEFORE
 from lakelogic.run.queue import facts_of
 from lakelogic.run.tracked import inputs_told, replaced_inputs
 
@@ -28,9 +28,10 @@ class Twice:
 def rows_told(commits: Commits) -> int | None:
     """How many rows the commits leave in the table; None where one of them does not say what it did.
 
-    `commits` are all there were. One that replaces everything makes earlier ones unimportant.
+    `commits` are all there were. The first one says what the table held: somebody else may have made and filled it.
+    One that replaces everything makes earlier ones unimportant.
     """
-    total: int | None = 0
+    total: int | None = facts_of(commits[-1]).get(ROWS_BEFORE) if commits else None
     for commit in reversed(commits):
         facts = facts_of(commit)
         applied: Mapping[str, int] = facts.get("applied") or {}

@@ -19,10 +19,11 @@ from lakelogic.run.progress import Progress, application, history
 from lakelogic.run.queue import facts_of
 from lakelogic.run.tracked import DIGESTS, inputs_told
 from lakelogic.tables import chain
-from lakelogic.tables.base import CommitInfo, TableFormat
+from lakelogic.tables.base import CommitInfo, TableFormat, TableState
 from lakelogic.tables.chain import Entry, Said
 
 IN_PARTS = "in_parts"  # in the facts of a commit: it replaced partitions, and rows that are not counted went
+ROWS_BEFORE = "rows_before"  # in the facts of a commit: how many rows the table had, where its log tells
 FROM_LEDGER = "from_ledger"  # in the facts of a commit: whether it replaced rows is not known
 # Only of the newest commit anybody asks for these.
 _OF_THE_NEWEST = ("landed", "masks", "secondary")
@@ -55,6 +56,12 @@ def _with_everything(tables: TableFormat, progress: Progress, entry: Entry) -> E
         found = history(tables, progress)
         return replace(entry, earlier=_kept(found.commits), complete=found.is_whole)
     return replace(entry, earlier=_kept(past.commits), complete=past.complete)
+
+
+def rows_before(state: TableState | None) -> dict[str, int]:
+    """How many rows a table has that a commit is about to change; of one that others have filled, too."""
+    rows = 0 if state is None else state.rows
+    return {} if rows is None else {ROWS_BEFORE: rows}
 
 
 def settle(progress: Progress, said: Said | None) -> None:
