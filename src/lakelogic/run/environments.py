@@ -9,6 +9,7 @@ from typing import Any
 from lakelogic.contract.environments import names_of, sharing
 from lakelogic.contract.load import Loaded
 from lakelogic.errors import UsageError
+from lakelogic.run.formats import tables_of
 from lakelogic.run.places import QUARANTINE_FORMAT, Places
 from lakelogic.run.progress import Progress, application, applications, elsewhere
 from lakelogic.run.queue import facts_of
@@ -63,7 +64,7 @@ def refuse_others(loaded: Loaded, where: Places, progress: Progress, done: str) 
 
     `done` says what did not happen.
     """
-    tables = load_tables(loaded.contract.materialization.format)
+    tables = tables_of(loaded.contract.materialization.format, None)  # only commits are looked at, whoever can read it
     found = makers_of(tables, where.target_location, *applications(progress, "good"))
     _refuse(loaded, where.target, "materialization.target_path", found, done)
     for other in where.others:

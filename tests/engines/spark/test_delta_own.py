@@ -113,6 +113,9 @@ def test_a_merge_that_dies_after_its_commit_is_there_once_and_ledgers_learn_of_i
     Path("contract.yaml").write_text(json.dumps(document))
     found = {one.what: one.found for one in examine(DoctorRequest(("contract.yaml",)))[0].findings}
     assert found["ledger"] == "1 commits and 1 files were read back from the table"
+    assert found["memory"] == "1 entries tell of all 1 commits"
+    shop.sql(f"VACUUM {table}")
+    assert len(list(Path(shop.place("marked")).glob("_lakelogic_progress/*/*.json"))) == 1
     # The row is deleted by Delta as it deletes, and comes back when a batch brings it.
     assert shop.run({**document, **shop.contract("marked")}, "id,v", "3,drei").counts.good == 1
     assert shop.rows("marked") == [(1, "one"), (2, "TWO"), (3, "drei"), (4, "four")]
