@@ -31,6 +31,7 @@ from lakelogic.plan.spelling import as_stored
 from lakelogic.plan.state import State, Trouble
 from lakelogic.plan.strategies import batch
 from lakelogic.plan.strategies import checks as strategy_checks
+from lakelogic.plan.strategies.declared import as_written, check_made, without_made
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.sql.expressions import Expression, call, convert
 from lakelogic.sql.problems import NO_COLUMN, nearest_or_all
@@ -92,14 +93,17 @@ def compile_contract(
     `days` are a landed column and the days of a window: other rows are left out. `bound` is where rows begin that the
     table does not have yet.
     """
-    contract = loaded.contract
+    contract = without_made(loaded.contract)
     stamps = stamps or publish.Stamps("run", None, datetime(1970, 1, 1, tzinfo=UTC), "source")
     closed = (
         contract.model.fields
         and contract.schema_policy.unknown_fields in ("drop", "fail")
         and not any(step.phase == "pre" for step in contract.transformations)
     )
-    trouble = Trouble(loaded.where, landed_is_known=source is not None or bool(closed))
+    own = Trouble(loaded.where)
+    check_made(loaded.contract, own)
+    where = as_written(loaded.contract, loaded.where)
+    trouble = Trouble(where, own.found, landed_is_known=source is not None or bool(closed))
     trouble.found += not_available(loaded)
     types = shape.declared_types(contract, trouble)
     _warn_of_clear_data(contract, trouble)

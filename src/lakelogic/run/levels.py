@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from lakelogic.contract.document import Contract
+from lakelogic.plan.strategies.declared import landing_fields
 from lakelogic.run.reconcile import Counts
 
 
@@ -40,7 +41,7 @@ def completeness_fields(contract: Contract) -> tuple[str, ...]:
     level = contract.service_levels.completeness
     if level is None:
         return ()
-    return tuple(level.fields) or tuple(f.name for f in contract.model.fields if f.required)
+    return tuple(level.fields) or tuple(f.name for f in landing_fields(contract) if f.required)
 
 
 def _level(name: str, kept: bool, value: Any, expected: str) -> dict[str, Any]:

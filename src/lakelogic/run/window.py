@@ -27,6 +27,7 @@ from lakelogic.plan.compile import SourceColumns
 from lakelogic.plan.deleted import Deleted
 from lakelogic.plan.nodes import Landed, Read
 from lakelogic.plan.sources import as_batch
+from lakelogic.plan.strategies.declared import landing_fields
 from lakelogic.run.deleted import deleted_of
 from lakelogic.run.formats import tables_of
 from lakelogic.sql.types import STRING
@@ -191,7 +192,7 @@ def look(contract: Contract, slice_: Slice, engine: Engine) -> SourceColumns:
     `name=value` folders are columns where the model declares them; they win over what the files say.
     """
     options = read_options(contract)
-    names = [field.name for field in contract.model.fields]
+    names = [field.name for field in landing_fields(contract)]
     # Pre steps may read keys that the model does not know.
     shapes = any(step.phase == "pre" for step in contract.transformations)
     only = contract.schema_policy.unknown_fields == "drop" and not shapes
