@@ -51,6 +51,7 @@ class SourceColumns:
     lacks: absence.Lacks = field(default_factory=absence.Lacks)  # which rows lack which of the columns
     deleted: Deleted | None = None  # how rows of a table are marked as deleted
     kinds: Mapping[str, Type] = field(default_factory=dict)  # of JSON: keys that nobody declares, in lower case
+    finer: tuple[str, ...] = ()  # of Parquet: columns whose instants are finer than microseconds
 
     def settled(self, contract: Contract, before: numbers.Memory = numbers.NOTHING) -> SourceColumns:
         """With the types of JSON keys that nobody declares; `before` are those that they had."""

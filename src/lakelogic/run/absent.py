@@ -115,20 +115,6 @@ def tell_aside(run_: Run, compiled: Compiled, stored: Collection[str]) -> None:
         )
 
 
-def tell_numbers(run_: Run, source: SourceColumns) -> None:
-    """Say where something else than numbers lands in a column that nobody declared and that holds numbers so far."""
-    for column in source.columns:
-        kind = source.kinds.get(column.name.lower())
-        if kind is None or not kind.is_number or column.shape is None or not column.shape.has_others:
-            continue
-        run_.events.tell(
-            "warning",
-            f"`{column.name}` is not declared and the table holds numbers in it ({kind}): rows with anything else are "
-            "bad. Declare it with the type that it should have.",
-            field=column.name,
-        )
-
-
 def _what_happens(contract: Contract, with_header: bool) -> str:
     if strategy_of(contract).is_keyed and with_header:
         return "rows of the table keep what they have, new rows have none"

@@ -30,6 +30,7 @@ from lakelogic.run import (
     foresight,
     gates,
     intake,
+    landed_kinds,
     leases,
     quarantine,
     tracked,
@@ -302,7 +303,8 @@ def _prepare(run_: Run) -> Prepared:
         run_.drift["source"] = differing
     absent.tell(run_, compiled, known)
     absent.tell_aside(run_, compiled, stored)
-    absent.tell_numbers(run_, source)
+    landed_kinds.tell_numbers(run_, source)
+    landed_kinds.tell_finer(run_, source)
     run_.landed = landed_facts(plan, source, told)
     _refuse_unknown(run_, compiled)
     require(plan, engine)

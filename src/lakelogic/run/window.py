@@ -32,6 +32,7 @@ from lakelogic.run.deleted import deleted_of
 from lakelogic.run.formats import tables_of
 from lakelogic.sql.types import STRING
 from lakelogic.storage.local import FileInfo, list_files, local_path
+from lakelogic.storage.parquet import finer_columns
 from lakelogic.tables.kinds import kind_of
 from lakelogic.tables.registry import load as load_tables
 
@@ -232,7 +233,8 @@ def _look(
     if slice_.format == "parquet":
         schemas = parquet_schemas(slice_.pinned.files)
         own = lacks({path: schema.names for path, schema in schemas.items()})
-        return SourceColumns("parquet", parquet_columns(schemas), options, own)
+        finer = dict.fromkeys(name for schema in schemas.values() for name in finer_columns(schema))
+        return SourceColumns("parquet", parquet_columns(schemas), options, own, finer=tuple(finer))
     if slice_.format in _JSON:
         if names and only:
             return SourceColumns(slice_.format, tuple(Landed(name, STRING) for name in names), options)

@@ -98,9 +98,37 @@ def schema_of(path: str) -> pa.Schema:
         found = file.schema_arrow
         leaves = file.schema
         has_old = any(leaves.column(at).physical_type == "INT96" for at in range(len(leaves)))
+        finer = _finer(file.metadata, found)
     if has_old:
         found = _instants(found, _coarse(path))
-    return pa.schema([field.with_type(known(field.type)) for field in found])
+    told = {name: {FINER: b"true"} for name in finer}
+    return pa.schema([field.with_type(known(field.type)).with_metadata(told.get(field.name)) for field in found])
+
+
+FINER = b"lakelogic.finer"  # a column that holds instants finer than microseconds, as far as its footer tells
+_NANOSECONDS = 1_000  # in a microsecond
+
+
+def finer_columns(schema: pa.Schema) -> tuple[str, ...]:
+    """The columns of a file whose instants lose what is finer than microseconds."""
+    return tuple(field.name for field in schema if field.metadata and FINER in field.metadata)
+
+
+def _finer(footer: pq.FileMetaData, schema: pa.Schema) -> set[str]:
+    """Columns of nanoseconds of which a bound is no whole microsecond, or whose bounds are not told."""
+    fine = {field.name for field in schema if "timestamp[ns" in str(field.type)}
+    found: set[str] = set()
+    for group in map(footer.row_group, range(footer.num_row_groups)) if fine else ():
+        for leaf in map(group.column, range(group.num_columns)):
+            name = leaf.path_in_schema.partition(".")[0]
+            if name not in fine or leaf.physical_type != "INT64":
+                continue
+            known = leaf.statistics
+            if known is None or not known.has_min_max:
+                found |= {name} if known is None or known.num_values else set()
+            elif known.min_raw % _NANOSECONDS or known.max_raw % _NANOSECONDS:
+                found.add(name)
+    return found
 
 
 def _coarse(path: str) -> pa.Schema:
