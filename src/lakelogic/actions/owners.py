@@ -12,6 +12,7 @@ from lakelogic.plan.compile import load_checked
 from lakelogic.run.masking import refuse_clear, refuse_clear_queue
 from lakelogic.run.places import places
 from lakelogic.run.progress import progress_of
+from lakelogic.run.read_masks import refuse_late
 
 
 def contract_of(location: str, catalog: LocalCatalog) -> Loaded | None:
@@ -46,5 +47,7 @@ def refuse_rows_in_clear(location: str, catalog: LocalCatalog, loaded: Loaded | 
     progress = progress_of(contract.dataset_name, where)
     if location == where.quarantine_location:
         refuse_clear_queue(contract, where, progress)
+        refuse_late(loaded, where, progress, "bad", "Nothing is shown.")
     elif location == where.target_location:
         refuse_clear(contract, where, progress, "Nothing is shown.")
+        refuse_late(loaded, where, progress, "good", "Nothing is shown.")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lakelogic import clock, names
+from lakelogic.actions.downstream import InClear, in_clear_below
 from lakelogic.actions.quarantine import person
 from lakelogic.catalogs.local import LocalCatalog
 
@@ -22,12 +23,14 @@ class RemaskReport:
     quarantined: int | None
     columns: tuple[str, ...]
     forgotten: int = 0  # rows that waited and cannot be replayed any more
+    downstream: tuple[InClear, ...] = ()  # datasets that still hold in clear what is masked where it came from
 
     def as_dict(self) -> dict[str, Any]:
         """As plain data."""
         return {
             "dataset": self.dataset, "target": self.target, "rows": self.rows, "quarantine": self.quarantine,
             "quarantined": self.quarantined, "columns": list(self.columns), "forgotten": self.forgotten,
+            "downstream": [one.as_dict() for one in self.downstream],
         }  # fmt: skip
 
 
@@ -68,6 +71,14 @@ def remask(
             done = masking.remask(document, where, progress, keys, forget_landed=forget_landed)
         finally:
             leases.release(ledger, lease)
+        below = in_clear_below(ledger, catalog)
     return RemaskReport(
-        document.dataset_name, where.target, done.rows, where.quarantine, done.quarantined, done.columns, done.forgotten
+        document.dataset_name,
+        where.target,
+        done.rows,
+        where.quarantine,
+        done.quarantined,
+        done.columns,
+        done.forgotten,
+        tuple(below),
     )

@@ -23,7 +23,7 @@ from lakelogic.plan.nodes import Plan, Published
 from lakelogic.plan.sources import Replaced, Sources
 from lakelogic.plan.strategies.meet import own_columns
 from lakelogic.plan.strategies.settings import Strategy, strategy_of
-from lakelogic.run import in_use, leases, secondary
+from lakelogic.run import in_use, leases, read_masks, secondary
 from lakelogic.run.behind import behind_of
 from lakelogic.run.cuts import within
 from lakelogic.run.deleted import as_fact
@@ -159,7 +159,7 @@ class Commit:
         reread = self.reread(facts)
         seen = Seen(reread.queue.stamped.at, batch=self.batch_id)
         done, _ = reread.queue.change(
-            self._info("bad", facts),
+            self.info("bad", facts),
             f"{self.quarantine_staging}/edited",
             lambda row: is_known(row, bad.ids, reread) or (self.is_behind and self._is_superseded(row)),
             seen.drop,
@@ -251,7 +251,15 @@ class Commit:
         """Whose rows the table holds with these."""
         before = makers_of(self.tables, self.places.target_location, *applications(self.progress, "good"))
         whole = self.strategy.kind == "overwrite" and not self._keeps_partitions and self.replaced is None
-        return makers_after(before, facts, replaces=whole)
+        return makers_after(before, facts, replaces=whole) | self._read_masks("good", facts, begins=whole)
+
+    def _read_masks(self, side: str, facts: Mapping[str, Any], *, begins: bool = False) -> dict[str, Any]:
+        """What was masked where all rows of the table, or of the quarantine, were read."""
+        tables = self.tables if side == "good" else self.queue
+        location = self.places.target_location if side == "good" else self.places.quarantine_location
+        begins = begins or tables.state(location) is None
+        before = None if begins else read_masks.read_before(tables, location, applications(self.progress, side))
+        return read_masks.table_facts(before, facts, begins=begins)
 
     def _refuse_overtaken(self) -> None:
         """Another run that has put bad rows of a later batch away counts on these good rows for itself."""
@@ -311,7 +319,7 @@ class Commit:
 
     def info(self, side: str, facts: Mapping[str, Any]) -> CommitInfo:
         """Who commits what to a side of this batch."""
-        return self._info(side, facts)
+        return self._info(side, {**facts, **(self._read_masks(side, facts) if side == "bad" else {})})
 
     def _good_info(self, facts: Mapping[str, Any], applied: Mapping[str, int]) -> CommitInfo:
         """Who commits the good rows, and what was done with them: kept beside the table before it is said there."""

@@ -22,6 +22,7 @@ from lakelogic import clock, names
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.document import Contract
 from lakelogic.contract.governance import Export
+from lakelogic.contract.load import Loaded
 from lakelogic.errors import LakeLogicError, NotFound, UnsupportedError
 from lakelogic.exports import packing, registry
 from lakelogic.exports.base import Delivered, Destination, Shipment
@@ -37,6 +38,7 @@ from lakelogic.run.job import Run
 from lakelogic.run.masking import refuse_clear
 from lakelogic.run.places import places
 from lakelogic.run.progress import progress_of
+from lakelogic.run.read_masks import refuse_late
 from lakelogic.run.result import Result
 from lakelogic.storage.scratch import scratch
 from lakelogic.tables import rows
@@ -102,7 +104,9 @@ def table_of(contract: Contract, catalog: LocalCatalog) -> TableState | None:
 def _sendable(contract: Contract, catalog: LocalCatalog) -> TableState | None:
     """The table, unless it holds in clear what the contract masks by now."""
     where = places(contract, catalog)
-    refuse_clear(contract, where, progress_of(contract.dataset_name, where))
+    progress = progress_of(contract.dataset_name, where)
+    refuse_clear(contract, where, progress)
+    refuse_late(Loaded(contract), where, progress, "good", "Nothing was sent.")
     return table_of(contract, catalog)
 
 

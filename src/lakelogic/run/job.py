@@ -81,6 +81,7 @@ class Run:
     looked: SourceColumns | None = None  # the columns of the slice, where somebody has looked already
     digests: Digests = field(default_factory=Digests)  # what the files hold
     compared: int | None = None  # the last commit of the table that the ledger was compared with
+    read_masks: Mapping[str, Sequence[str]] = field(default_factory=dict)  # what is masked where it reads
 
     @property
     def replaced(self) -> Replaced | None:

@@ -43,7 +43,7 @@ from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.plan.unique import Uniqueness
 from lakelogic.privacy.kept import remembered
 from lakelogic.privacy.keys import load_keys
-from lakelogic.run import faults, gates, leases, quarantine, unpublished, window
+from lakelogic.run import faults, gates, leases, quarantine, read_masks, unpublished, window
 from lakelogic.run.absent import before, seen
 from lakelogic.run.arrival import BROUGHT, REPLACED, UNTOLD, Arrivals
 from lakelogic.run.commit import Commit, committer, stored_names
@@ -58,7 +58,7 @@ from lakelogic.run.measures import measure
 from lakelogic.run.outcome import finish, record_failure
 from lakelogic.run.places import QUARANTINE_FORMAT, places
 from lakelogic.run.progress import applications, good_commits
-from lakelogic.run.queue import ACTIVE, LEFT_OUT, PART, Chosen, Queue, Stamped, claim, claim_of, is_void, put
+from lakelogic.run.queue import ACTIVE, LEFT_OUT, PART, Chosen, Queue, Stamped, claim, claim_of, facts_of, is_void, put
 from lakelogic.run.reconcile import reconcile
 from lakelogic.run.recover import recover
 from lakelogic.run.result import Result
@@ -67,6 +67,10 @@ from lakelogic.run.sequence import link_frames, require
 from lakelogic.storage.room import disk_told
 from lakelogic.tables.registry import load as load_tables
 
+LATE = (
+    "they were read before the table above masked what would be published of them: declare the mask here too and "
+    "`lakelogic remask`, or run the contract over its source again"
+)
 BEATEN = "another row of its key was kept instead of it: only a run over the source can judge it again"
 
 
@@ -115,6 +119,7 @@ def replay(job: Job, chosen: Chosen) -> Replayed:
             faults.reach("after_lease")
             run_.compared = recover(job, run_.places, run_.progress, run_.events).newest
             refuse_others(job.loaded, run_.places, run_.progress, "Nothing was replayed.")
+            run_.read_masks = read_masks.masks_above(contract, job.catalog)
             for part in parts_of(run_, chosen):
                 if done.result is not None:
                     at = clock.now()
@@ -206,11 +211,27 @@ def take(run_: Run, chosen: Chosen) -> Taken:
     judged = [row for row in rows if row[names.BATCH_ID] not in again]
     if again:
         done.left_out[unpublished.WHY] += len(rows) - len(judged)
-    kept, came = _in_time(run_, _not_beaten(contract, judged, done), chosen.batch, done)
+    judged = _not_late(run_, _not_beaten(contract, judged, done), done)
+    kept, came = _in_time(run_, judged, chosen.batch, done)
     landed = landed_rows(contract, queue, ours, kept, run_.keys, job.engine)
     landed.left_out += done.left_out
     done.left_out = landed.left_out
     return Taken(queue, landed, came, done, rows)
+
+
+def _not_late(run_: Run, rows: list[dict[str, Any]], done: Replayed) -> list[dict[str, Any]]:
+    """The rows without those that were read before a table above masked what would be published of them."""
+    above = read_masks.look_above(run_.job.loaded, run_.job.catalog) if rows else None
+    if above is None:
+        return rows
+    commits = _queue(run_).commits(applications(run_.progress, "bad"))
+    # A row that failed again keeps the batch that it came with, so the first word on a batch is the one that counts.
+    read = {str(one.get("batch_id")): facts_of(one).get(read_masks.READ) for one in commits}
+    late = {batch for batch in {row[names.BATCH_ID] for row in rows} if above.late(read.get(batch), "good")}
+    kept = [row for row in rows if row[names.BATCH_ID] not in late]
+    if len(kept) < len(rows):
+        done.left_out[LATE] += len(rows) - len(kept)
+    return kept
 
 
 def _not_beaten(contract: Contract, rows: list[dict[str, Any]], done: Replayed) -> list[dict[str, Any]]:
@@ -379,6 +400,7 @@ def _publish(run_: Run, queue: Queue, commit: Commit, settled: Settled, landed: 
         "replay": True,
         ENVIRONMENT: run_.job.loaded.environment,
         MASKS: remembered(run_.job.loaded.contract, run_.keys),
+        **read_masks.batch_facts(settled.prepared.compiled.plan, run_.read_masks),
         **({BROUGHT: came.brought} if came.brought is not None else {}),
     }
     # A row is itself by its id: what several readings of it left are one.

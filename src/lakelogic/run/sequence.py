@@ -33,6 +33,7 @@ from lakelogic.run import (
     landed_kinds,
     leases,
     quarantine,
+    read_masks,
     tracked,
     upkeep,
     watermarks,
@@ -157,6 +158,8 @@ def _read(run_: Run, keep_lease: Callable[[], None] | None) -> Result:
         run_.compared = known.newest
         _compare_environments(run_)
         warn_of_namesakes(run_)
+    # Before the input is pinned: what is masked meanwhile was read in clear.
+    run_.read_masks = read_masks.masks_above(contract, job.catalog)
     slice_ = window.pin_source(contract, job.catalog, job.engine)
     run_.links = window.pin_links(contract, job.catalog, job.engine)
     known = intake.recognise(run_, slice_, known)
@@ -207,6 +210,10 @@ def _compare_environments(run_: Run) -> None:
     loaded, where, progress = run_.job.loaded, run_.places, run_.progress
     for line in doubts(loaded, where, progress, refuse_others(loaded, where, progress, "Nothing was read.")):
         run_.events.tell("warning", line)
+    if late := read_masks.late_columns(loaded, where, progress, "good"):
+        told = ", ".join(f"`{name}` (made of {above})" for name, above in sorted(late.items()))
+        out = read_masks.way_out(loaded.contract, late)
+        run_.events.tell("warning", f"{where.target} may hold in clear what is masked above by now: {told}. {out}")
 
 
 def _waits(run_: Run) -> Held | None:
@@ -503,6 +510,7 @@ def _publish(run_: Run, commit: Commit, settled: Settled) -> Result:
         "landed": run_.landed,
         MASKS: remembered(contract, run_.keys),
         ENVIRONMENT: run_.job.loaded.environment,
+        **read_masks.batch_facts(settled.prepared.compiled.plan, run_.read_masks),
     }
     record = foreseen(run_, settled)
     batch = manifest(run_, commit, settled, facts, record)

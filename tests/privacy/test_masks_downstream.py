@@ -1,0 +1,177 @@
+"""A mask that comes later above: what was made of the clear value before is told, and neither shown nor published."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from lakelogic.cli.main import cli
+from lakelogic.tables.registry import load
+
+CANARY = "quetzal.canary@example.org"
+SECRETS = {
+    "LAKELOGIC_PII_KEY": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
+    "LAKELOGIC_PII_SALT": "a long salt of one's own, number 1",
+}
+
+
+def write_bronze(*, masked: bool, strategy: str = "merge") -> None:
+    mask = ", pii: true, masking: redact" if masked else ""
+    Path("bronze.yaml").write_text(
+        "dataset: bronze_people\nsource: {path: in/*.csv}\n"
+        f"model: {{fields: [{{name: id, type: int}}, {{name: email{mask}}}, {{name: city}}]}}\n"
+        f"primary_key: [id]\nmaterialization: {{strategy: {strategy}, target_path: shop.bronze.people}}\n"
+    )
+
+
+def write_silver(*, mask: str = "", high: int = 90, strategy: str = "merge") -> None:
+    Path("silver.yaml").write_text(
+        "dataset: silver_people\nsource: {type: table, path: shop.bronze.people}\n"
+        f"model: {{fields: [{{name: id, type: int, max: {high}}}, {{name: mail{mask}}}, {{name: city}}]}}\n"
+        "transformations: [{sql: 'SELECT id, lower(email) AS mail, city FROM source', phase: pre}]\n"
+        f"primary_key: [id]\nmaterialization: {{strategy: {strategy}, target_path: shop.silver.people}}\n"
+        "exports: [{name: out, type: files, target: out, format: csv}]\n"
+    )
+
+
+def write_gold() -> None:
+    Path("gold.yaml").write_text(
+        "dataset: gold_people\nsource: {type: table, path: shop.silver.people}\n"
+        "model: {fields: [{name: id, type: int}, {name: contact}]}\n"
+        "transformations: [{sql: 'SELECT id, mail AS contact FROM source', phase: pre}]\n"
+        "primary_key: [id]\nmaterialization: {strategy: merge, target_path: shop.gold.people}\n"
+    )
+
+
+def write_cities() -> None:
+    Path("cities.yaml").write_text(
+        "dataset: gold_cities\nsource: {type: table, path: shop.bronze.people}\n"
+        "model: {fields: [{name: city}, {name: people, type: bigint}]}\n"
+        "transformations: [{sql: 'SELECT city, count(email) AS people FROM source GROUP BY city'}]\n"
+        "materialization: {strategy: overwrite, target_path: shop.gold.cities}\n"
+    )
+
+
+def call(*words: str) -> Result:
+    engine = ["--engine", "duckdb"] if words[0] == "run" or words[:2] == ("quarantine", "replay") else []
+    return CliRunner().invoke(cli, [*words, *engine])
+
+
+def done(*words: str) -> Result:
+    result = call(*words)
+    assert result.exit_code == 0, (words, result.output)
+    return result
+
+
+def rows(table: str) -> list[dict[str, Any]]:
+    return load("delta").preview(f"lakelogic_warehouse/{table}", 99).to_pylist()
+
+
+@pytest.fixture
+def estate(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Bronze in clear, silver, gold and a count made of it; then bronze is masked anew."""
+    for name, value in SECRETS.items():
+        monkeypatch.setenv(name, value)
+    Path("in").mkdir()
+    Path("in/1.csv").write_text(f"id,email,city\n1,{CANARY},Bern\n2,bob@example.org,Rome\n99,{CANARY},Bern\n")
+    write_bronze(masked=False)
+    write_silver()
+    write_gold()
+    write_cities()
+    for name in ("bronze", "silver", "gold", "cities"):
+        done("run", f"{name}.yaml")
+    write_bronze(masked=True)
+    return workspace
+
+
+SHOWN = [
+    ("preview", "shop.silver.people"), ("explain", "silver.yaml", "--key", "1"), ("export", "silver.yaml"),
+    ("preview", "shop.quarantine.silver_people"), ("quarantine", "show", "silver.yaml"),
+    ("quarantine", "show", "silver_people"), ("quarantine", "export", "silver.yaml", "bad.json"),
+]  # fmt: skip
+
+
+def test_remask_tells_what_was_made_of_the_clear_values_and_what_to_do(estate: Path) -> None:
+    told = json.loads(done("remask", "bronze.yaml", "--json").stdout)["downstream"]
+    assert [(one["dataset"], one["columns"]) for one in told] == [
+        ("gold_people", ["contact"]), ("silver_people", ["mail"]),
+    ]  # fmt: skip
+    assert told[1]["tables"] == ["shop.silver.people", "shop.quarantine.silver_people"]
+    said = done("remask", "bronze.yaml").output
+    assert "silver_people" in said
+    assert "`mail`" in said
+    assert "lakelogic remask" in said
+    assert "gold_cities" not in said  # a count shows nobody
+
+
+def test_rows_from_before_are_neither_shown_nor_sent_nor_replayed(estate: Path) -> None:
+    for words in SHOWN:
+        assert call(*words).exit_code == 0, words
+    Path("bad.json").unlink()
+    done("remask", "bronze.yaml")
+    for words in SHOWN:
+        refused = call(*words)
+        assert refused.exit_code == 2, (words, refused.output)
+        assert CANARY not in refused.output
+        assert "shop.bronze.people.email" in refused.output
+    write_silver(high=100)
+    replayed = done("quarantine", "replay", "silver.yaml").output
+    assert "1 rows cannot be replayed and stay: they were read before the table above masked" in replayed
+    assert sorted(row["id"] for row in rows("shop/silver/people")) == [1, 2]
+    done("preview", "shop.gold.cities")
+
+
+def test_a_mask_of_its_own_and_a_remask_deal_with_it(estate: Path) -> None:
+    done("remask", "bronze.yaml")
+    write_silver(mask=", pii: true, masking: hash", high=100)
+    done("remask", "silver.yaml")
+    for words in SHOWN:
+        assert CANARY not in done(*words).output
+    done("quarantine", "replay", "silver.yaml")
+    assert sorted(row["id"] for row in rows("shop/silver/people")) == [1, 2, 99]
+    assert CANARY not in str(rows("shop/silver/people"))
+    # And now that silver masks it, gold is the one that holds it in clear.
+    assert "shop.silver.people.mail" in call("preview", "shop.gold.people").output
+
+
+def test_a_reset_and_a_run_deal_with_it(estate: Path) -> None:
+    done("remask", "bronze.yaml")
+    done("reset", "silver.yaml", "--yes")
+    done("run", "silver.yaml")
+    for words in SHOWN:
+        assert CANARY not in done(*words).output
+    write_silver(high=100)
+    done("quarantine", "replay", "silver.yaml")
+    assert [row["mail"] for row in rows("shop/silver/people")] == ["***"] * 3
+
+
+def test_a_run_in_between_says_so_and_makes_nobody_forget(estate: Path) -> None:
+    done("remask", "bronze.yaml")
+    Path("in/2.csv").write_text("id,email,city\n3,eve@example.org,Oslo\n")
+    done("run", "bronze.yaml")
+    assert "may hold in clear what is masked above by now: `mail`" in done("run", "silver.yaml").output
+    assert call("preview", "shop.silver.people").exit_code == 2
+
+
+def test_an_overwrite_above_that_is_masked_needs_no_remask_and_counts_as_well(estate: Path) -> None:
+    write_bronze(masked=True, strategy="overwrite")
+    done("reset", "bronze.yaml", "--yes")
+    done("run", "bronze.yaml")
+    assert call("preview", "shop.silver.people").exit_code == 2
+
+
+def test_tables_from_before_are_refused_where_the_table_above_was_in_clear_once(
+    estate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lakelogic.run import read_masks
+
+    done("remask", "bronze.yaml")
+    with monkeypatch.context() as earlier:
+        earlier.setattr(read_masks, "READ_ALL", "nothing")
+        earlier.setattr(read_masks, "READ", "nothing")
+        assert call("preview", "shop.silver.people").exit_code == 2
+        assert call("preview", "shop.gold.cities").exit_code == 0
