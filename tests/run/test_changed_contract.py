@@ -19,12 +19,13 @@ model:
     - {{name: id, type: int{id}}}
     - {{name: amount, type: int, min: {least}}}
 materialization: {{target_path: shop.silver.orders{settings}}}
+{more}
 """
 MERGED = {"source": ", load_mode: incremental", "settings": ", strategy: merge, primary_key: [id]"}
 
 
 def write(**parts: Any) -> None:
-    told = {"source": "", "id": "", "least": 0, "settings": "", **parts}
+    told = {"source": "", "id": "", "least": 0, "settings": "", "more": "", **parts}
     Path("orders.yaml").write_text(CONTRACT.format(**told))
 
 
@@ -49,6 +50,8 @@ def test_a_changed_rule_is_told_until_it_is_applied(duckdb_engine: Any, workspac
     assert not is_told(said)
     assert result.report["reason"] == "nothing new to read"
     write(**how, id=", description: The number")
+    assert not is_told(act(duckdb_engine)[1])
+    write(**how, more="quality: {max_quarantine_ratio: 0.5}")  # a bound for batches makes no other rows
     assert not is_told(act(duckdb_engine)[1])
     write(**how, least=15)
     result, said = act(duckdb_engine)

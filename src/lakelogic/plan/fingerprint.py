@@ -61,7 +61,8 @@ _RESOLVED = frozenset(
     {"dataset", "tier", "layer", "target_layer", "primary_key", "materialization.primary_key", "dialect"}
 )
 # What rows are made by; and, of the source, what only says where they are and which of them are read.
-_MAKES_ROWS = ("model", "transformations", "quality", "schema_policy", "lineage")
+_MAKES_ROWS = ("model", "transformations", "schema_policy", "lineage")
+_OF_BATCHES = frozenset({"dataset_rules", "max_quarantine_ratio", "fail_pipeline_on_dataset_error"})
 _WHICH_ROWS = frozenset(
     [
         "type",
@@ -105,7 +106,8 @@ def making(loaded: Loaded) -> str:
     links = [
         {name: value for name, value in link.items() if name not in ("path", "table")} for link in kept.get("links", ())
     ]
-    return _hash({name: kept.get(name) for name in _MAKES_ROWS} | {"source": source, "links": links})
+    rules = {name: value for name, value in kept.get("quality", {}).items() if name not in _OF_BATCHES}
+    return _hash({name: kept.get(name) for name in _MAKES_ROWS} | {"source": source, "links": links, "quality": rules})
 
 
 def earlier(loaded: Loaded) -> tuple[str, ...]:
