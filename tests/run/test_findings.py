@@ -91,7 +91,7 @@ def test_no_more_than_five_reasons_are_told_and_that_there_are_more() -> None:
     found = {"reasons": [{"rule": f"r{n}", "rows": 9 - n, "file": None, "line": None} for n in range(7)]}
     told = list(lines(found, {}))
     assert told[0] == "Bad: 9 rows by r0"
-    assert told[5:] == ["Bad: 2 more rules, see the report"]
+    assert told[5:] == ["Bad: 2 more rules, all in `lakelogic quarantine list`"]
 
 
 def test_a_place_holds_no_value_of_a_masked_folder(

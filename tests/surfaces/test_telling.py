@@ -148,3 +148,64 @@ def test_a_salt_is_made(workspace: Path) -> None:
     assert len(first["LAKELOGIC_PII_SALT"]) >= 40
     assert first != second
     assert call("keys", "new", "--salt").stdout.startswith("export LAKELOGIC_PII_SALT='")
+
+
+def write(**more: str) -> None:
+    """A contract with a merge, and keys that it is given."""
+    parts = {
+        "dataset": "orders", "source": "{path: 'landing/*.csv'}", "primary_key": "[id]",
+        "model": "{fields: [{name: id, type: int, required: true}, {name: n, type: int, min: 0}]}",
+        "materialization": "{target_path: shop.silver.orders, strategy: merge}", **more,
+    }  # fmt: skip
+    Path("landing").mkdir(exist_ok=True)
+    Path("orders.yaml").write_text("".join(f"{name}: {value}\n" for name, value in parts.items()))
+
+
+@pytest.mark.parametrize(
+    ("rows", "more", "told"),
+    [
+        ("1,1\n2,-2\n", {"quality": "{max_quarantine_ratio: 0.1}"}, "publishes the good rows, with --discard"),
+        ("1,-1\n", {}, "mend the source or the contract, and run again"),
+    ],
+)
+def test_a_closed_gate_ends_with_what_to_do_next(workspace: Path, rows: str, more: dict[str, str], told: str) -> None:
+    write(**more)
+    Path("landing/a.csv").write_text(f"id,n\n{rows}")
+    done = call("run", "orders.yaml", "--engine", "duckdb")
+    last = done.stderr.strip().splitlines()[-1]
+    assert (done.exit_code, last.startswith("Next: `lakelogic quarantine list orders.yaml` shows the bad rows; ")) == (
+        1,
+        True,
+    )
+    assert told in last
+    passed = call("drive", "--registry", ".", "--engine", "duckdb")
+    assert told in passed.stdout
+
+
+def test_a_pass_tells_the_hint_of_what_failed(workspace: Path) -> None:
+    write(source="{path: shop.bronze.nothing, type: table}")
+    done = call("drive", "--registry", ".", "--engine", "duckdb")
+    assert done.exit_code != 0
+    assert "Hint: Run the contract that makes it first, or check the name." in done.stdout
+
+
+def test_rows_that_tie_in_a_merge_are_told_with_three_ways_out(workspace: Path) -> None:
+    write()
+    Path("landing/a.csv").write_text("id,n\n1,1\n")
+    Path("landing/b.csv").write_text("id,n\n1,2\n")
+    told = call("run", "orders.yaml", "--engine", "duckdb").output
+    for way in ("`materialization.sequence_by: <column>`", "deduplicate: {on: [id]", "`source.load_mode: incremental`"):
+        assert way in told
+
+
+def test_a_step_is_called_as_the_contract_calls_it(workspace: Path) -> None:
+    write(
+        source="{path: 'landing/*.csv', load_mode: incremental}",
+        materialization="{target_path: shop.silver.orders, strategy: append}",
+        transformations="[{deduplicate: {on: [id], sort_by: [n]}}]",
+    )
+    for rows in ("1,1\n1,2\n", "1,1\n1,2\n1,3\n"):  # the file grows
+        Path("landing/a.csv").write_text(f"id,n\n{rows}")
+        done = call("run", "orders.yaml", "--engine", "duckdb")
+    assert "`deduplicate` makes rows of several files" in done.output
+    assert "`rank`" not in done.output

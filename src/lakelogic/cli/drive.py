@@ -12,6 +12,7 @@ import click
 
 from lakelogic.cli import process
 from lakelogic.cli.console import Console, grid, guarded
+from lakelogic.cli.next_steps import after_failure, after_gate
 from lakelogic.cli.options import SELECT, env_option, json_flag, pack_dir_option, pack_option, set_option, words
 from lakelogic.version import VERSION
 
@@ -222,6 +223,8 @@ class _Lines:
 
         for line in problems(found.findings, found.findings.get("drift") or {}, _FEW):
             self._console.print(f"{'':<{self._wide}}    {line}")
+        if (act := _next(found)) is not None:
+            self._console.print(f"{'':<{self._wide}}    {act}")
 
 
 def _view(console: Console) -> Any:
@@ -231,6 +234,13 @@ def _view(console: Console) -> Any:
     from lakelogic.cli.live import LiveView, is_wanted
 
     return LiveView() if is_wanted() else None
+
+
+def _next(found: Any) -> str | None:
+    """What to do about a dataset that did not get through."""
+    if found.status == "gated":
+        return after_gate(found.contract, found.run_id, found.rows_good, found.rows_quarantined)
+    return after_failure(found.error) if found.status == "failed" else None
 
 
 def _told(found: Any) -> str:

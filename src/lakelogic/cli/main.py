@@ -18,6 +18,7 @@ from lakelogic.cli.estate import estate
 from lakelogic.cli.export import export
 from lakelogic.cli.imports import import_
 from lakelogic.cli.lineage import lineage
+from lakelogic.cli.next_steps import after_gate
 from lakelogic.cli.options import env_option, json_flag, pack_dir_option, pack_option, selecting, set_option, words
 from lakelogic.cli.quarantine import quarantine
 from lakelogic.cli.serve import serve, token, worker
@@ -94,6 +95,9 @@ def run(
             console.print(report.text)
         for reason in report.reasons:
             console.warn(f"Not published: {reason}" if report.status == "gated" else reason)
+        if report.status == "gated":
+            counts = report.report["counts"]
+            console.warn(after_gate(contract, report.report["run_id"], counts["good"], counts["quarantined"]))
     return report.exit_code
 
 

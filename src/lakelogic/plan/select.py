@@ -302,7 +302,7 @@ def _limited(statement: Statement, state: State, tree: exp.Expression, keys: Ord
             )
         return
     order = tuple(Order(value, down, first) for value, down, first in keys)
-    rank = ranked(state, (), order)
+    rank = ranked(state, "limit", (), order)
     first = Literal(offset or 0, BIGINT)
     beyond = call("le", rank, first)
     if limit is not None:

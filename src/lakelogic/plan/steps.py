@@ -118,7 +118,7 @@ def _deduplicate(state: State, step: Any, path: str) -> None:
     descending = latest or step.order == "desc"
     detail = (f"by {', '.join(keys)}", f"keep the {'latest' if descending else 'first'} by {', '.join(sort) or 'row'}")
     order = [Order(ordered(state.scope[name]), descending) for name in sort]
-    rank = rank_rows(state, keys, order, "rank", detail)
+    rank = rank_rows(state, keys, order, step.kind, detail)
     blank = both(*(call("is_null", state.scope[key]) for key in keys))
     loser = both(call("gt", rank, Literal(1, BIGINT)), call("not", blank))
     name = step_name(step, path)

@@ -185,8 +185,8 @@ def told(plan: Plan) -> list[tuple[str, str]]:
     for account in plan.accounts:
         nodes: list[Node] = [*([account.opening] if account.opening is not None else []), *account.nodes]
         for node in nodes:
-            if isinstance(node, Fork) or node.label in ("judge", "stamp"):
-                continue
+            if isinstance(node, Fork | Rank) or node.label in ("judge", "stamp"):
+                continue  # of a number among rows, what it decides is told next
             if detail := readable(
                 "; ".join(part for part in node.detail if part and not part.startswith(names.INTERNAL))
             ):

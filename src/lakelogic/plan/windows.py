@@ -50,18 +50,18 @@ def ties(state: State) -> tuple[Order, ...]:
     return tuple(Order(ordered(value)) for value in state.visible.values())
 
 
-def ranked(state: State, partition: tuple[Expression, ...], order: tuple[Order, ...] = ()) -> Column:
+def ranked(state: State, label: str, partition: tuple[Expression, ...], order: tuple[Order, ...] = ()) -> Column:
     """The number of each row that is alive among its equals; the whole row breaks ties."""
     if state.alive != TRUE:
         partition = (*partition, state.alive)
     output = state.fresh("~rank")
-    state.nodes.append(Rank("rank", partition, (*order, *ties(state)), output))
+    state.nodes.append(Rank(label, partition, (*order, *ties(state)), output))
     return Column(output, BIGINT)
 
 
 def keep_once(state: State, step: str) -> None:
     """Of rows that are equal in every column one stays; the others are counted as deduplicated."""
-    rank = ranked(state, tuple(state.visible.values()))
+    rank = ranked(state, "distinct", tuple(state.visible.values()))
     state.lose("deduplicated", step, call("gt", rank, Literal(1, BIGINT)), ("distinct",))
 
 

@@ -71,7 +71,8 @@ def problems(found: Mapping[str, Any], drift: Mapping[str, Any], most: int = MOS
         place = _place(reason)
         yield f"Bad: {_rows(reason['rows'])} by {reason['rule']}{f' (such as {place})' if place else ''}"
     if len(reasons) > most:
-        yield f"Bad: {len(reasons) - most} more rules, see the report"
+        more = len(reasons) - most
+        yield f"Bad: {more} more rule{'s' if more != 1 else ''}, all in `lakelogic quarantine list`"
     for warning in (found.get("warnings") or ())[:most]:
         word = "Warned" if warning["severity"] == "warning" else "Noted"
         yield f"{word}: {_rows(warning['rows'])} by {warning['rule']}, kept as good rows"

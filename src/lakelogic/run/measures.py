@@ -66,9 +66,22 @@ def measure(
             raise DataError(
                 f"{found} key{'s' if found != 1 else ''} of ({', '.join(keys)}) occur with different rows in one "
                 "batch, and nothing says which is newer.",
-                hint="Add materialization.sequence_by: a column that tells the newer row, or a deduplicate step.",
+                hint=_how_to_order(contract, keys),
             )
     return measured, outcomes
+
+
+def _how_to_order(contract: Contract, keys: Sequence[str]) -> str:
+    """What to write so that one of several rows of a key is the newer one."""
+    batches = (
+        " With `source.load_mode: incremental` a run reads what landed since the last one: later rows are newer."
+        if contract.source.load_mode == "full"
+        else ""
+    )
+    return (
+        "Write `materialization.sequence_by: <column>`, which tells the newer row, or a step "
+        f"`deduplicate: {{on: [{', '.join(keys)}], sort_by: [<column>]}}`.{batches}"
+    )
 
 
 def _told(contract: Contract, columns: Iterable[Published]) -> list[Published]:

@@ -135,8 +135,8 @@ def _chapters(
     yield Chapter("landed", "as it landed", shown([column.name for column in plan.read.columns]))
     alive, causes = True, set[Expression]()
     for node in nodes:
-        if isinstance(node, RowWise) and node.label == APART:
-            continue  # what bad rows show is moved, not made
+        if isinstance(node, Rank) or (isinstance(node, RowWise) and node.label == APART):
+            continue  # what a number among rows decides is told next; what bad rows show is moved, not made
         if isinstance(node, RowWise) and node.label == "judge":
             judged = alive
             for chapter in _rules(plan, node, known, shown, causes, alive=judged):

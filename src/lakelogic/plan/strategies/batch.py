@@ -128,15 +128,15 @@ def settle_duplicates(state: State, contract: Contract) -> None:
     name = "scd2" if strategy.kind == "scd2" else "merge"
     if order is not None and strategy.kind == "scd2":
         # One instant can be written in two ways.
-        rank = ranked(state, (*(grouped(state.scope[key]) for key in keys), convert(order, TIMESTAMP)))
+        rank = ranked(state, name, (*(grouped(state.scope[key]) for key in keys), convert(order, TIMESTAMP)))
         detail = (f"one of {', '.join(keys)} for each {strategy.order}",)
     elif order is not None:
         newest = [Order(order, descending=True)]
-        rank = steps.rank_rows(state, keys, newest, "rank", (f"newest by {strategy.order}",))
+        rank = steps.rank_rows(state, keys, newest, name, (f"newest by {strategy.order}",))
         detail = (f"newest of {', '.join(keys)} by {strategy.order}",)
     else:
         everything = [n for n in state.scope if not n.startswith("~")]
-        rank = steps.rank_rows(state, everything, [], "rank", ("identical rows",))
+        rank = steps.rank_rows(state, everything, [], name, ("identical rows",))
         detail = ("identical rows",)
     state.lose("deduplicated", name, call("gt", rank, Literal(1, BIGINT)), detail)
 
