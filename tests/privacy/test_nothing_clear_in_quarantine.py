@@ -62,3 +62,39 @@ def test_a_masked_value_in_the_name_of_a_folder_is_refused_before_anything_is_wr
     with pytest.raises(UsageError, match="names of folders") as refused:
         DataProcessor(contract(source={"path": "in", "format": "csv"}, transformations=[]), duckdb_engine).run()
     assert leaks("quetzal", besides=f"{refused.value} {caplog.text}") == []
+
+
+@pytest.mark.parametrize("masked_by", ["contract", "pack"])
+@pytest.mark.parametrize("where", ["source", "pattern", "link"])
+def test_no_folder_of_source_or_link_shows_a_masked_value_and_validate_says_so(
+    workspace: Path, leaks: Callable[..., list[str]], where: str, masked_by: str
+) -> None:
+    import json
+
+    from click.testing import CliRunner
+
+    from lakelogic.cli.main import cli
+
+    land(
+        "id,email\n1,x\n" if where == "link" else "id\n1\n",
+        "in/a.csv" if where == "link" else f"in/email={CANARY}/a.csv",
+    )
+    land("id,name\n1,x\n", f"in/ref/email={CANARY}/a.csv")
+    source = {"source": {"path": "in/email=*/*.csv"}, "pattern": {"path": "in", "pattern": "email=*/a.csv"}}
+    mask = {"name": "email", "masking": "redact"}
+    document = {
+        "dataset": "people",
+        "source": {**source.get(where, {"path": "in/a.csv"}), "format": "csv"},
+        "links": [{"name": "ref", "path": "in/ref/email=*/*.csv", "format": "csv"}] if where == "link" else [],
+        "model": {"fields": [{"name": "id"}, mask if masked_by == "contract" else {"name": "email"}]},
+        "materialization": {"target_path": "shop.silver.people"},
+    }
+    Path("people.yaml").write_text(json.dumps(document))
+    Path("hide.yaml").write_text(json.dumps({"name": "hide", "require": {"model": {"fields": [mask]}}}))
+    pack = ["--policy-pack", "hide", "--policy-pack-dir", "."] if masked_by == "pack" else []
+    checked = CliRunner().invoke(cli, ["validate", "people.yaml", "--json", *pack])
+    told = json.loads(checked.stdout)["contracts"][0]["diagnostics"]
+    assert [one["code"] for one in told if one["severity"] == "error"] == ["LL-C135"]
+    run = CliRunner().invoke(cli, ["-v", "run", "people.yaml", "--engine", "duckdb", *pack])
+    assert run.exit_code == 2
+    assert leaks("quetzal", besides=checked.output + run.output) == []

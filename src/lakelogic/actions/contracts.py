@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from lakelogic.contract.codes import SHARED_ENVIRONMENT
+from lakelogic.contract.codes import MASKED_FOLDER, SHARED_ENVIRONMENT
 from lakelogic.contract.document import Contract
 from lakelogic.contract.load import Loaded, examine, load
 from lakelogic.contract.packs import PackChoice
@@ -43,7 +43,24 @@ def validate(
     except ContractError as error:
         return Validation(contract, error.diagnostics)
     shared = _shared_environments(loaded, overrides, packs)
-    return Validation(contract, (*compiled.warnings, *shared))
+    return Validation(contract, (*compiled.warnings, *shared, *_masked_folders(loaded)))
+
+
+def _masked_folders(loaded: Loaded) -> list[Diagnostic]:
+    """What a run would refuse: masked values in the names of the folders that lie there now."""
+    from lakelogic.catalogs.local import LocalCatalog
+    from lakelogic.errors import LakeLogicError
+    from lakelogic.run import window
+
+    found: list[Diagnostic] = []
+    for path, pin in (("source.path", window.pin_source), ("links", window.pin_links)):
+        try:
+            pin(loaded.contract, LocalCatalog())
+        except window.MaskedInFolders as error:
+            found.append(Diagnostic(MASKED_FOLDER, error.message, loaded.where(path), error.hint))
+        except LakeLogicError:
+            continue  # what is not there yet, or not reachable from here, is the run's business
+    return found
 
 
 def _shared_environments(loaded: Loaded, overrides: tuple[str, ...], packs: PackChoice | None) -> list[Diagnostic]:

@@ -33,6 +33,7 @@ UNKNOWN_LINK = "LL-C128"
 UNKNOWN_ENVIRONMENT = "LL-C130"
 NO_ENVIRONMENTS = "LL-C131"
 SHARED_ENVIRONMENT = "LL-C134"
+MASKED_FOLDER = "LL-C135"
 BAD_SET_PATH = "LL-C132"
 BAD_SET_VALUE = "LL-C133"
 UNRESOLVED_PLACEHOLDER = "LL-C140"
@@ -89,6 +90,7 @@ MEANINGS: dict[str, str] = {
     UNKNOWN_ENVIRONMENT: "An environment that the contract does not have.",
     NO_ENVIRONMENTS: "An environment was chosen, and the contract has none.",
     SHARED_ENVIRONMENT: "An environment that reads something else and writes to the same table.",
+    MASKED_FOLDER: "A masked field whose values stand in the names of folders, which are kept in clear.",
     BAD_SET_PATH: "An override whose path leads nowhere.",
     BAD_SET_VALUE: "An override that cannot be read.",
     UNRESOLVED_PLACEHOLDER: "A `{placeholder}` that nothing fills.",

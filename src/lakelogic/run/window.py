@@ -134,13 +134,17 @@ def pin_source(contract: Contract, catalog: LocalCatalog, engine: Engine | None 
     return pin_files(files, file_format, path)
 
 
+class MaskedInFolders(UsageError):
+    """A masked value stands in the names of folders."""
+
+
 def _refuse_masked_folders(contract: Contract, files: Sequence[FileInfo]) -> None:
     """Paths of files are kept in clear wherever a run is remembered: no value that is masked may stand in them."""
     masked = [one.name for one in contract.model.fields if one.masking]
     held = next(iter(folder_values([file.path for file in files], masked).values()), {}) if masked else {}
     if held:
         name = next(iter(held))
-        raise UsageError(
+        raise MaskedInFolders(
             f"`{name}` is masked, and its values stand in the names of folders (`{name}=…`), which are kept in clear.",
             hint="Nothing was read. Land the files in folders that do not name it, with the value in the files.",
         )
@@ -261,6 +265,7 @@ def pin_links(contract: Contract, catalog: LocalCatalog, engine: Engine | None =
             files = list_files(place, file_format=file_format, base=catalog.base)
             if not files:
                 raise SourceError(f"The link `{link.name}` has no files at `{place}`.")
+            _refuse_masked_folders(contract, files)
             found = pin_files(files, file_format, place)
         slices[link.name] = found
     return slices
