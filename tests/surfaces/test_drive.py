@@ -109,10 +109,10 @@ def test_the_commands_of_the_page_one_after_another(home: Path) -> None:
         "bronze_core_policies": "skipped",
         "bronze_core_claims": "no_new_data",
     }
-    # Written again by its source, it is: K004 is corrected, and only that file is read.
+    # Written again by its source with another amount, it is new, and only that file is read.
     file = landing / "claims_cdc_2026-02-06.csv"
     lines = len(file.read_text().splitlines()) - 1
-    os.utime(file, (time.time() + 5, time.time() + 5))
+    file.write_text(file.read_text().replace("4100.00", "4150.00"))
     hotfix = told(call(OVERRIDES, "--json"))
     assert {d["dataset"]: d["rows_source"] for d in hotfix["datasets"] if d["status"] == "succeeded"} == {
         "bronze_core_claims": lines
