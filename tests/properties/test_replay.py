@@ -41,6 +41,7 @@ def contract(strategy: str, low: int, needs_code: bool, *, incremental: bool) ->
         },
         "transformations": [{"filter": {"sql": "amount <> 13"}}, {"derive": {"field": "twice", "sql": "amount * 2"}}],
         "quality": {
+            "max_quarantine_ratio": 1,
             "dataset_rules": [{"row_count_between": {"min": 0}}],
             "row_rules": [
                 {"referential_integrity": {"field": "code", "reference": "known", "key": "code"}, "nulls": "pass"},

@@ -98,11 +98,11 @@ def test_no_rows_have_no_mean_and_no_nulls(tried: Tried) -> None:
 def test_a_warning_reports_and_an_error_closes_the_gate_unless_told_not_to(tried: Tried) -> None:
     warned = tried(dataset({"row_count_between": {"min": 9}, "severity": "warning"}), ROWS, materialize=True)
     assert (warned.result.status, warned.result.published) == ("succeeded", True)
-    gated = tried(dataset({"row_count_between": {"min": 9}}), ROWS, materialize=True)
+    gated = tried(dataset({"row_count_between": {"min": 9}}), f"{ROWS}\n", materialize=True)
     assert (gated.result.status, gated.result.published) == ("gated", False)
     assert gated.result.reasons == ("dataset rule `row_count_between` failed: 4, expected at least 9",)
     told = dataset({"row_count_between": {"min": 9}}, fail_pipeline_on_dataset_error=False)
-    reported = tried(told, ROWS, materialize=True)
+    reported = tried(told, f"{ROWS}\n\n", materialize=True)
     assert (reported.result.status, reported.result.published) == ("succeeded", True)
     assert outcomes(reported)["row_count_between"][0] is False
 

@@ -134,5 +134,6 @@ def test_small_files_are_put_together_after_a_run_where_the_contract_says_so(duc
     state = load("delta").state("lakelogic_warehouse/shop/silver/orders")
     assert state is not None
     assert len(state.files) == 1
-    assert len(list(Path("lakelogic_warehouse/shop/silver/orders").rglob("*.parquet"))) == 1
+    left = {path.parent.name[:6] for path in Path("lakelogic_warehouse/shop/silver/orders").rglob("*.parquet")}
+    assert left == {"compac"}  # what was put together a moment ago is spared: other upkeep may be writing it
     assert rows("shop.silver.orders") == [(1, "a"), (2, "a"), (3, "a")]

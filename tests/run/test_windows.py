@@ -207,7 +207,7 @@ def test_bad_rows_of_other_days_stay_in_quarantine(go: Go) -> None:
     land(2, "2,2026-02-02,2", "12,2026-02-02,12")
     go(bronze(), february(2, again=True))
     go(overwritten, february(2, again=True))
-    assert waiting() == [(12, "replayed")]
+    assert waiting() == [(12, "superseded")]  # it came back as another row, which is good
     assert ids("s.silver.o") == [1, 2, 3, 12, 13]
 
 
