@@ -24,7 +24,7 @@ def bronze(**settings: Any) -> dict[str, Any]:
         "dataset": "bronze",
         "source": {"path": "landing/*.csv"},
         "model": {"fields": [{"name": name, "type": kind} for name, kind in fields]},
-        "materialization": {"target_path": "shop.bronze.people", "strategy": "overwrite", **settings},
+        "materialization": {"target_path": "shop.bronze.people", "strategy": "append", **settings},
     }
 
 

@@ -24,7 +24,7 @@ def bronze(form: str = "delta", **settings: Any) -> dict[str, Any]:
         "dataset": "bronze",
         "source": {"path": "landing/*.csv"},
         "model": {"fields": [{"name": "id", "type": "int"}, {"name": "amount", "type": "int"}]},
-        "materialization": {"target_path": "shop.bronze.orders", "format": form, "strategy": "overwrite", **settings},
+        "materialization": {"target_path": "shop.bronze.orders", "format": form, "strategy": "append", **settings},
     }
 
 
@@ -300,3 +300,28 @@ def test_a_run_that_died_removes_the_same_rows(
             act(silver(load_mode))
     act(silver(load_mode))
     assert rows() == [(1, 10), (2, 20), (4, 40)]
+
+
+@pytest.mark.parametrize(
+    ("load_mode", "settings", "left"),
+    [
+        (None, {}, [1, 2, 3, 4]),
+        (None, {"deletion": {"strategy": "follow_source"}}, [3, 4]),
+        (None, {"deletion": {"strategy": "keep"}}, [1, 2, 3, 4]),
+        ("incremental", {}, [3, 4]),
+    ],
+    ids=["unsaid", "follow_source", "keep", "incremental"],
+)
+def test_a_source_that_is_written_anew_as_a_whole_takes_rows_along_only_where_that_is_said(
+    act: Act, load_mode: str | None, settings: dict[str, Any], left: list[int]
+) -> None:
+    document = silver(load_mode, **settings)
+    land(*upto(3))
+    act(bronze(strategy="overwrite"))
+    act(document)
+    land(*upto(4, 1, 2))  # a new extract: were 1 and 2 deleted, or are they only not among what is new?
+    act(bronze(strategy="overwrite"))
+    told = Told()
+    act(document, told=told)
+    assert ids() == left
+    assert ("does not have any more stay: it is written anew as a whole" in told) is (not load_mode and not settings)

@@ -160,6 +160,13 @@ def _whole(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any
     before, stamps = _read_before(run_, source, known)
     if before is None:
         return source, {}
+    if contract.materialization.deletion is None and tables_read.was_replaced(source, run_.job.engine):
+        run_.events.tell(
+            "note",
+            f"Rows of {where.target} that {source.described} does not have any more stay: it is written anew as a "
+            "whole. `materialization.deletion: {strategy: follow_source}` removes them, `keep` says that they stay",
+        )
+        return source, {}
     instead = _in_place(run_, tables_read.whole(contract, source, stamps))
     for told in instead.values():
         told.pop("after")  # the same version of the table is the same batch

@@ -10,7 +10,7 @@ from lakelogic.contract.document import Contract
 from lakelogic.engines.base import Engine
 from lakelogic.errors import DataError
 from lakelogic.ledger.records import InputFile
-from lakelogic.plan.sources import Sources
+from lakelogic.plan.sources import INSTEAD, Sources
 from lakelogic.plan.strategies.settings import may_go_at_once, strategy_of
 from lakelogic.run.formats import tables_of
 from lakelogic.run.progress import Progress, applications
@@ -94,6 +94,22 @@ def whole(contract: Contract, source: Slice, stamps: tuple[str, ...]) -> Taken:
         return Taken(source)
     paths = tuple(sorted({source.described, *stamps}))
     return Taken(source, Sources(paths, whole=True, at_most=may_go_at_once(contract)))
+
+
+def was_replaced(source: Slice, engine: Engine) -> bool:
+    """Whether a table as source was written anew as a whole, or by somebody whose commits do not tell.
+
+    What it lacks then may have been deleted, or may just not be among what is new: only its owner knows.
+    """
+    location = str(source.pinned.table)
+    tables = tables_of(kind_of(location) or "delta", engine, reads=True)
+    state = tables.state(location)
+    apps = [app for app in (state.transactions if state is not None else ()) if app.endswith(":good")]
+    newest = next(iter(tables.commits(location, *apps)), None) if apps else None
+    if newest is None:
+        return True
+    facts = facts_of(newest)
+    return bool(facts.get("replaces")) and INSTEAD not in (facts.get("input") or {})
 
 
 def why_rows_stay(
