@@ -17,18 +17,16 @@ from lakelogic.contract.document import Contract
 from lakelogic.contract.load import Loaded
 from lakelogic.errors import LakeLogicError, UsageError
 from lakelogic.plan.compile import compile_contract
-from lakelogic.plan.lineage import bad_origins, column_origins
 from lakelogic.plan.nodes import Plan
 from lakelogic.plan.publish import BAD_PREFIX
 from lakelogic.privacy import kept
-from lakelogic.run.inspect import columns_now
+from lakelogic.run.formats import tables_of
 from lakelogic.run.masking import MASKS
 from lakelogic.run.places import QUARANTINE_FORMAT, Places
 from lakelogic.run.progress import Progress, applications
 from lakelogic.run.queue import facts_of
 from lakelogic.tables.base import TableFormat
 from lakelogic.tables.kinds import kind_of
-from lakelogic.tables.registry import load as load_tables
 
 # The words of commit facts: of the batch, of all rows that the table holds, and the columns that hold masked values.
 READ, READ_ALL, MASKED = "read_masks", "read_masks_all", "masked"
@@ -52,16 +50,21 @@ def _tables_above(contract: Contract, catalog: LocalCatalog) -> dict[str, str]:
     return found
 
 
+def _looked_at(location: str) -> TableFormat:
+    """How a table is looked at of which only the commits are asked: also one that only Spark's own Delta can read."""
+    return tables_of(kind_of(location) or "delta", None, reads=True)
+
+
 def _told(location: str) -> list[dict[str, Any]]:
     """What our commits to a table say, newest first: those of good rows and of masking anew, whosever they are."""
-    tables = load_tables(kind_of(location) or "delta")
+    tables = _looked_at(location)
     state = tables.state(location)
     ours = [name for name in (state.transactions if state else ()) if name.endswith((":good", ":remask"))]
     return [facts_of(commit) for commit in tables.commits(location, *ours)] if ours else []
 
 
 def _masked_in(location: str) -> frozenset[str]:
-    state = load_tables(kind_of(location) or "delta").state(location)
+    state = _looked_at(location).state(location)
     newest = facts_of(state.metadata) if state is not None else {}
     # The newest commit is mostly that of a run, which says both; else the log is read.
     told = [newest] if newest.keys() >= {MASKS, MASKED} else _told(location)
@@ -72,12 +75,16 @@ def _masked_in(location: str) -> frozenset[str]:
 
 def batch_facts(plan: Plan, read: Read) -> dict[str, Any]:
     """What a commit says of its batch: what was masked where it was read, and which of its own columns are masked."""
-    known = {place: set(columns) for place, columns in read.items()}
-    masked = {
-        name.lower()
-        for name, origins in column_origins(plan).items()
-        if any(one.tells and one.column.lower() in known.get(one.place, ()) for one in origins)
-    }
+    known = {place: set(columns) for place, columns in read.items() if columns}
+    masked: set[str] = set()
+    if known:  # what most runs never need is not loaded for them
+        from lakelogic.plan.lineage import column_origins
+
+        masked = {
+            name.lower()
+            for name, origins in column_origins(plan).items()
+            if any(one.tells and one.column.lower() in known.get(one.place, ()) for one in origins)
+        }
     own = _masks_of(plan, "good")
     return {READ: {place: list(columns) for place, columns in read.items()}, MASKED: sorted(masked | own)}
 
@@ -125,6 +132,8 @@ class Above:
 
         What the contract masks itself, or says to be no personal data, is none of them.
         """
+        from lakelogic.plan.lineage import bad_origins, column_origins
+
         hidden = _hidden(self.contract, self.plan, side)
         origins = column_origins(self.plan) if side == "good" else bad_origins(self.plan)
         found = {
@@ -163,6 +172,8 @@ def _hidden(contract: Contract, plan: Plan, side: str) -> set[str]:
 
 def flows_from(contract: Contract, plan: Plan, above: Mapping[str, Iterable[str]]) -> set[str]:
     """The good columns of a contract that show values of some columns of other tables, by their location."""
+    from lakelogic.plan.lineage import column_origins
+
     tables = {place: {name.lower() for name in above.get(location, ())} for place, location in
               _tables_above(contract, LocalCatalog()).items()}  # fmt: skip
     hidden = _hidden(contract, plan, "good")
@@ -181,6 +192,8 @@ def look_above(loaded: Loaded, catalog: LocalCatalog) -> Above | None:
     masked = {place: found for place, location in locations.items() if (found := _masked_in(location))}
     if not masked:
         return None
+    from lakelogic.run.inspect import columns_now
+
     plan = compile_contract(loaded, *columns_now(loaded)).plan
     return Above(contract, locations, masked, plan)
 
@@ -200,7 +213,8 @@ def refuse_late(loaded: Loaded, where: Places, progress: Progress, side: str, do
 def late_columns(loaded: Loaded, where: Places, progress: Progress, side: str) -> dict[str, str]:
     """Columns of the table or of its quarantine that may hold in clear what a table above masks by now."""
     location = where.target_location if side == "good" else where.quarantine_location
-    tables = load_tables(loaded.contract.materialization.format if side == "good" else QUARANTINE_FORMAT)
+    kind = loaded.contract.materialization.format if side == "good" else QUARANTINE_FORMAT
+    tables = tables_of(kind, None, reads=True)
     if tables.state(location) is None or (above := look_above(loaded, LocalCatalog())) is None:
         return {}
     return above.late(read_before(tables, location, applications(progress, side)), side)
