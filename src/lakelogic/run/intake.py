@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from lakelogic.errors import DataError, UnsupportedError
@@ -186,7 +188,7 @@ def _read_before(run_: Run, source: Slice, known: Known) -> tuple[InputFile | No
     for commit in good_commits(tables, run_.progress):
         facts = facts_of(commit)
         told = facts.get("input") or {}
-        if told.get("table") != location:
+        if not _is_of(told, source, facts.get("target"), run_.places.target_location):
             continue
         is_newest = not stamps
         stamps.add(str(facts.get("source")))
@@ -194,8 +196,24 @@ def _read_before(run_: Run, source: Slice, known: Known) -> tuple[InputFile | No
         if tracked.is_part(told):  # after some days of it, nobody can tell which rows are left
             found = InputFile(location, -1, -1, InputFile.TABLE, batch) if is_newest else found
         else:
-            found = found or replace(tracked.inputs_told(told)[0], batch_id=batch)
+            found = found or replace(tracked.inputs_told(told)[0], path=location, batch_id=batch)
     return found, tuple(sorted(stamps))
+
+
+def _is_of(told: Mapping[str, Any], source: Slice, was: str | None, target: str) -> bool:
+    """Whether a commit read this table: where it lies now, or where it lay before it was moved.
+
+    A table keeps its id when it is moved, and when it is copied: a copy that lies elsewhere may have gone its own way,
+    so it counts only where it came along with the target, or where the other place is gone or the same folder.
+    """
+    location, place = str(source.pinned.table), told.get("table")
+    if place is None or place == location:
+        return place == location
+    if not source.id or told.get("id") != source.id:
+        return False
+    if renamed.moved_place(place, was, target) == location or not Path(place).exists():
+        return True
+    return Path(location).exists() and Path(place).samefile(location)
 
 
 def _in_place(run_: Run, taken: tracked.Taken) -> dict[str, Any]:

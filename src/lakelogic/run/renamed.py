@@ -87,26 +87,24 @@ def recognise(listing: Listing, known: Mapping[str, InputFile]) -> Recognised:
 
 
 def moved_inputs(read: Sequence[InputFile], batch_id: str, was: str | None, target: str) -> list[InputFile]:
-    """The files of a batch that was committed to a table before it was moved, by where they lie if they came along.
+    """What a batch read that was committed to a table before it was moved, by where it lies if it came along.
 
-    `was` is where the table lay then, `target` where it lies now. A file that did not come along keeps its name.
+    `was` is where the table lay then, `target` where it lies now. What did not come along keeps its name.
     """
+    places = ((file, moved_place(file.path, was, target)) for file in read)
+    return [replace(file, path=at, batch_id=batch_id, same_as=file.path) for file, at in places if at is not None]
+
+
+def moved_place(path: str, was: str | None, target: str) -> str | None:
+    """Where a file or table lies that came along when the table at `was` was moved to `target`; None if it did not."""
     if was is None or was == target:
-        return []
+        return None
     old, new = PurePath(was).parts, PurePath(target).parts
     while old and new and old[-1] == new[-1]:
         old, new = old[:-1], new[:-1]
-    lead = PurePath(*old)
-    return [
-        replace(
-            file,
-            path=str(PurePath(*new) / PurePath(file.path).relative_to(lead)),
-            batch_id=batch_id,
-            same_as=file.path,
-        )
-        for file in read
-        if not file.is_table and PurePath(file.path).is_relative_to(lead)
-    ]
+    if not PurePath(path).is_relative_to(PurePath(*old)):
+        return None
+    return str(PurePath(*new) / PurePath(path).relative_to(PurePath(*old)))
 
 
 def moved_along(moved: Sequence[InputFile]) -> list[str]:
