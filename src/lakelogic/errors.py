@@ -15,6 +15,7 @@
     ├── EngineError                     wraps a native error; keeps it as __cause__
     ├── TableError                      a table cannot be read or written
     │   ├── CommitConflict (later)      somebody else committed first
+    │   ├── PlaceRefused   (never)      it would lie inside another one, or around something else
     │   └── FeatureRefused (never)      the table uses something we would damage
     ├── ExportError                     rows cannot be sent elsewhere
     │   └── ExportInterrupted (later)   the other side does not answer now, or is busy
@@ -238,6 +239,13 @@ class Overtaken(CommitConflict):
     """Another run of the dataset has committed since this one began; what it worked out may be there already."""
 
     code = "LL-E043"
+
+
+class PlaceRefused(TableError):
+    """A table would lie inside another one, or around something else; another place must be chosen."""
+
+    code = "LL-E044"
+    exit_code = 2
 
 
 class FeatureRefused(TableError):

@@ -67,3 +67,13 @@ def test_a_table_that_lies_in_its_folder_already_is_written_on(landed: Path, duc
     Path("out/readme.txt").write_text("mine")
     Path("in.csv").write_text("id\n1\n\n2\n3\n")
     assert run(duckdb_engine, {"target_path": "out/"}).status == "succeeded"
+
+
+@pytest.mark.parametrize("place", [".", "deep/orders/inside/"])
+def test_validate_says_what_a_run_would_refuse(landed: Path, duckdb_engine: Any, place: str) -> None:
+    from lakelogic.actions.contracts import validate
+
+    run(duckdb_engine, {"target_path": "deep/orders/"}, dataset="outer")
+    Path("c.yaml").write_text(f"source: {{path: in.csv}}\nmaterialization: {{target_path: '{place}'}}\n")
+    (found,) = [one for one in validate("c.yaml").diagnostics if one.code == "LL-C180"]
+    assert (found.where.line, found.severity) == (2, "error")

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from lakelogic.contract.codes import MASKED_FOLDER, SHARED_ENVIRONMENT
+from lakelogic.contract.codes import MASKED_FOLDER, NESTED_TARGET, SHARED_ENVIRONMENT
 from lakelogic.contract.document import Contract
 from lakelogic.contract.load import Loaded, examine, load
 from lakelogic.contract.packs import PackChoice
@@ -43,7 +43,27 @@ def validate(
     except ContractError as error:
         return Validation(contract, error.diagnostics)
     shared = _shared_environments(loaded, overrides, packs)
-    return Validation(contract, (*compiled.warnings, *shared, *_masked_folders(loaded)))
+    return Validation(contract, (*compiled.warnings, *shared, *_masked_folders(loaded), *_refused_places(loaded)))
+
+
+def _refused_places(loaded: Loaded) -> list[Diagnostic]:
+    """What a run would refuse: a target inside another table, or around something that lies there now."""
+    from lakelogic.catalogs.local import LocalCatalog
+    from lakelogic.errors import LakeLogicError, PlaceRefused
+    from lakelogic.run.overlap import refuse_overlap
+    from lakelogic.run.places import places
+
+    if not loaded.contract.materialization.target_path:
+        return []
+    catalog = LocalCatalog()
+    try:
+        refuse_overlap(places(loaded.contract, catalog), catalog)
+    except PlaceRefused as error:
+        where = loaded.where("materialization.target_path")
+        return [Diagnostic(NESTED_TARGET, error.message, where, "Give the table a folder of its own.")]
+    except LakeLogicError:
+        return []  # a place that cannot be told or looked at from here is the run's business
+    return []
 
 
 def _masked_folders(loaded: Loaded) -> list[Diagnostic]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from lakelogic.catalogs.local import LocalCatalog
-from lakelogic.errors import TableError
+from lakelogic.errors import PlaceRefused
 from lakelogic.run.places import Places
 from lakelogic.tables import chain
 from lakelogic.tables.kinds import kind_of, table_around
@@ -32,13 +32,13 @@ def refuse_overlap(where: Places, catalog: LocalCatalog) -> None:
     ours = [(where.target, where.target_location), (where.quarantine, where.quarantine_location)]
     ours += [(other.name, other.location) for other in where.others]
     if len({place for _, place in ours}) < len(ours):
-        raise TableError(f"Rows and bad rows of {where.target} would share a folder.", hint=_HINT)
+        raise PlaceRefused(f"Rows and bad rows of {where.target} would share a folder.", hint=_HINT)
     for outer, inner in nested({name: (place,) for name, place in ours}):
-        raise TableError(f"{inner} would lie inside the table {outer}.", where=dict(ours)[inner], hint=_HINT)
+        raise PlaceRefused(f"{inner} would lie inside the table {outer}.", where=dict(ours)[inner], hint=_HINT)
     for name, place in ours:
         folder = Path(place)
         if (other := table_around(folder)) is not None:
-            raise TableError(f"{name} would lie inside the table at {other}.", where=place, hint=_HINT)
+            raise PlaceRefused(f"{name} would lie inside the table at {other}.", where=place, hint=_HINT)
         if kind_of(place) is None:
             _refuse_around(name, folder, catalog)
 
@@ -47,12 +47,12 @@ def _refuse_around(name: str, folder: Path, catalog: LocalCatalog) -> None:
     """A table is not made where something else lies already, or will."""
     for what, other in (("the working folder", catalog.base), ("the warehouse", catalog.warehouse)):
         if other.is_relative_to(folder):
-            raise TableError(f"{name} is a folder around {what}, {other}.", where=str(folder), hint=_HINT)
+            raise PlaceRefused(f"{name} is a folder around {what}, {other}.", where=str(folder), hint=_HINT)
     if folder.is_dir():
         foreign = sorted(path.name for path in folder.iterdir() if not _is_ours(path.name))
         if foreign:
             more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
-            raise TableError(f"{name} is a folder that holds `{foreign[0]}`{more}.", where=str(folder), hint=_HINT)
+            raise PlaceRefused(f"{name} is a folder that holds `{foreign[0]}`{more}.", where=str(folder), hint=_HINT)
 
 
 def _is_ours(name: str) -> bool:
