@@ -299,6 +299,90 @@ def test_names_that_are_swapped_or_used_again(act: Acting) -> None:
     assert act(orders()).status == "no_new_data"
 
 
+@pytest.mark.parametrize("source", [{}, {"identity": "content"}, {"load_mode": "incremental"}])
+@pytest.mark.parametrize("loses_ledger", [False, True])
+def test_a_file_moved_over_the_name_of_another_takes_the_place_of_both(
+    act: Acting, source: dict[str, Any], loses_ledger: bool
+) -> None:
+    contract = orders(source=source)
+    first, second = land("a.csv", "1,10", "7,-7"), land("b.csv", "2,20", "3,-3")
+    act(contract)
+    second.rename(first)
+    assert act(contract).counts.source == 2
+    assert act.says("a.csv", "b.csv", "rows of both are replaced")
+    assert not act.says("is gone; its rows stay")
+    assert (stored(), waiting()) == ([(2, 20)], [-3])
+    if loses_ledger:
+        lose_the_ledger()
+    assert act(contract).status == "no_new_data"
+    assert not act.says("gone")
+    land("a.csv", "4,40")
+    assert act(contract).counts.good == 1
+    assert (stored(), waiting()) == ([(4, 40)], [])
+    land("b.csv", "2,20", "3,-3")  # its rows are not in the table any more: it is another delivery
+    assert act(contract).counts.source == 2
+    assert (stored(), waiting()) == ([(2, 20), (4, 40)], [-3])
+
+
+@pytest.mark.parametrize("runs_between", [False, True])
+@pytest.mark.parametrize("identity", ["mtime", "content"])
+def test_files_that_all_move_one_name_on(act: Acting, identity: str, runs_between: bool) -> None:
+    contract = orders(source={"identity": identity})
+    first, second, third = land("a.csv", "1,10"), land("b.csv", "2,20", "3,-3"), land("c.csv", "4,40", "5,-5")
+    act(contract)
+    second.rename(first)
+    if runs_between:
+        act(contract)
+    third.rename(second)
+    act(contract)
+    assert (stored(), waiting()) == ([(2, 20), (4, 40)], [-5, -3])
+    second.rename(first)
+    act(contract)
+    assert (stored(), waiting()) == ([(4, 40)], [-5])
+    lose_the_ledger()
+    assert act(contract).status == "no_new_data"
+    land("a.csv", "6,60")
+    act(contract)
+    assert (stored(), waiting()) == ([(6, 60)], [])
+
+
+def test_a_renamed_file_under_a_name_that_was_renamed_too(act: Acting) -> None:
+    first, second = land("a.csv", "1,10", "7,-7"), land("b.csv", "2,20", "3,-3")
+    act(orders())
+    first.rename("landing/c.csv")
+    second.rename("landing/d.csv")
+    assert act(orders()).status == "no_new_data"
+    Path("landing/d.csv").rename("landing/c.csv")  # the rows in the table carry the names a.csv and b.csv
+    assert act(orders()).counts.source == 2
+    assert (stored(), waiting()) == ([(2, 20)], [-3])
+    lose_the_ledger()
+    assert act(orders()).status == "no_new_data"
+    land("c.csv", "4,40")
+    act(orders())
+    assert (stored(), waiting()) == ([(4, 40)], [])
+
+
+def test_equal_content_under_a_known_name_is_only_a_move_with_more_evidence(act: Acting) -> None:
+    land("a.csv", "1,10")
+    second = land("b.csv", "2,20")
+    act(orders())
+    second.unlink()
+    land("a.csv", "2,20")  # written at another time
+    act(orders())
+    assert act.says("a.csv holds exactly what", "b.csv", "identity: content")
+    assert stored() == [(2, 20), (2, 20)]
+
+
+def test_a_file_moved_over_another_is_merged_once(act: Acting) -> None:
+    contract = orders(source={"load_mode": "incremental"}, primary_key=["id"], materialization={"strategy": "merge"})
+    first, second = land("a.csv", "1,10"), land("b.csv", "2,20", "3,-3")
+    act(contract)
+    second.rename(first)
+    act(contract)
+    assert (stored(), waiting()) == ([(1, 10), (2, 20)], [-3])
+    assert act(contract).status == "no_new_data"
+
+
 def test_case_alone_makes_no_other_file_and_packing_does(act: Acting) -> None:
     contract = orders(source={"path": "landing", "format": "csv"})
     first = land("Orders.CSV", "1,10")

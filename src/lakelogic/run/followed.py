@@ -13,7 +13,7 @@ from lakelogic.plan.fingerprint import earlier, fingerprint
 from lakelogic.plan.sources import as_batch
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.run.job import Run
-from lakelogic.run.tracked import AGAIN, DIGESTS, FORMER
+from lakelogic.run.tracked import AGAIN, DIGESTS, FORMER, OVER
 
 AFTER = "after"  # in the identity of a batch: the one on top of which it was made again
 
@@ -46,5 +46,5 @@ def _plain(identity: dict[str, Any]) -> str:
     """What was read, whatever it was made on top of."""
     told = as_batch(identity)
     return json.dumps(
-        {key: value for key, value in told.items() if key not in (AFTER, AGAIN, DIGESTS, FORMER)}, sort_keys=True
+        {key: value for key, value in told.items() if key not in (AFTER, AGAIN, DIGESTS, FORMER, OVER)}, sort_keys=True
     )

@@ -53,7 +53,7 @@ def recognise(run_: Run, source: Slice, known: Known) -> Known:
         for line in renamed.warnings(found):
             run_.events.tell("warning", line)
     tables = {path: file for path, file in known.inputs.items() if file.is_table}
-    return replace(known, inputs={**tables, **found.known})
+    return replace(known, inputs={**tables, **found.known}, over=found.over)
 
 
 def choose(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any]]:
@@ -76,6 +76,7 @@ def choose(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any
             return source, {}
         told = f"the table has no column for days: rows of the {len(source.files)} files of {cut.days} are replaced"
         names = {file.path for file in source.files} | {*tracked.named_otherwise(source.files, known.files).values()}
+        names |= {*tracked.moved_over(source.files, known.over).values()}
         return source, _in_place(run_, tracked.Taken(source, Sources(tuple(sorted(names))), told=(told,)))
     if source.pinned.table is not None:
         return _table(run_, source, known) if _follows(run_) else _whole(run_, source, known)
@@ -85,6 +86,13 @@ def choose(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any
         found = tracked.news(source, known.files)
         return tracked.replace_files(source, found.files), settle_order(run_, found.changed, known.files)
     return _append(run_, source, known)
+
+
+def moved_over(run_: Run, source: Slice, known: Known) -> dict[str, str]:
+    """Files that are read whole and were moved over another one: their earlier names stand for no row any more."""
+    if run_.bound is not None or (run_.cut is not None and run_.cut.by == "rows"):
+        return {}
+    return tracked.moved_over(source.files, known.over)
 
 
 def _anew(run_: Run, known: Known) -> dict[str, Any]:
@@ -128,7 +136,7 @@ def _append(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, An
     before = known.files
     if run_.cut is not None:
         before = {path: file for path, file in before.items() if path in {one.path for one in source.files}}
-    found = tracked.news(source, before)
+    found = tracked.news(source, before, known.over)
     plan = _plan(run_, tracked.replace_files(source, found.files)) if before and where and found.files else None
     taken = tracked.take_files(contract, source, found, before, plan)
     if taken.source.files != found.files:

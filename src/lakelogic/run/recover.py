@@ -37,6 +37,7 @@ class Known:
 
     inputs: Mapping[str, InputFile] = field(default_factory=dict)
     table_exists: bool = False
+    over: Mapping[str, str] = field(default_factory=dict)  # of files that were moved over another one: the earlier name
     newest: int = 0  # the number of the last commit that was compared: a batch is worked out on top of it
 
     @property

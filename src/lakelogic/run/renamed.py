@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path, PurePath
 
@@ -53,6 +53,7 @@ class Recognised:
     alike: tuple[tuple[str, str], ...] = ()  # the same, as far as can be told without the content
     listed: tuple[str, ...] = ()
     copies: tuple[tuple[str, str], ...] = ()  # where content makes a file: a listed one, and the one that it repeats
+    over: Mapping[str, str] = field(default_factory=dict)  # a name that was read, and the file that took it since
 
 
 def recognise(listing: Listing, known: Mapping[str, InputFile]) -> Recognised:
@@ -68,9 +69,13 @@ def recognise(listing: Listing, known: Mapping[str, InputFile]) -> Recognised:
     moved: list[tuple[str, str]] = []
     equal: list[tuple[str, str]] = []
     alike: list[tuple[str, str]] = []
+    over: dict[str, str] = {}
     for evidence, path, stamp in found:
         if evidence >= Evidence.EQUAL:
             (equal if evidence == Evidence.EQUAL else alike).append((path, stamp))
+            continue
+        if path in current:
+            over[path] = stamp
             continue
         learned[path] = _under_its_name(listing, listed[path], groups[stamp])
         if learned[path].version == (listed[path].size, listed[path].mtime_ns):
@@ -78,12 +83,16 @@ def recognise(listing: Listing, known: Mapping[str, InputFile]) -> Recognised:
     current |= learned
     renamed = {file.same_as for path, file in current.items() if file.same_as is not None and path in listed}
     shown = {
-        path: file for path, file in current.items() if path in listed or (file.same_as is None and path not in renamed)
+        path: file
+        for path, file in current.items()
+        if path in listed or (file.same_as is None and path not in renamed and path not in over.values())
     }
     copies = _copies(listing, shown) if listing.by_content else ()
     for path, _ in copies:
         shown[path] = InputFile(path, listed[path].size, listed[path].mtime_ns, listing.digest(path))
-    return Recognised(shown, tuple(learned.values()), tuple(moved), tuple(equal), tuple(alike), tuple(listed), copies)
+    return Recognised(
+        shown, tuple(learned.values()), tuple(moved), tuple(equal), tuple(alike), tuple(listed), copies, over
+    )
 
 
 def moved_inputs(read: Sequence[InputFile], batch_id: str, was: str | None, target: str) -> list[InputFile]:
@@ -190,7 +199,10 @@ def _unlisted(known: Mapping[str, InputFile], listed: Mapping[str, FileInfo]) ->
 def _matches(
     listing: Listing, known: Mapping[str, InputFile], groups: Mapping[str, list[InputFile]]
 ) -> list[tuple[Evidence, str, str]]:
-    """Listed files that nobody knows, each beside the file that it is taken for; no file is taken for two."""
+    """Listed files that nobody knows as they are, each beside the file that it is taken for; none is taken for two.
+
+    A name that was read may stand for another file that was moved over it.
+    """
     if not groups:
         return []
     by_size: defaultdict[int, list[str]] = defaultdict(list)
@@ -202,7 +214,7 @@ def _matches(
                 links[key] = stamp
     pairs: list[tuple[Evidence, str, str]] = []
     for file in listing.files:
-        if file.path in known:
+        if file.path in known and known[file.path].version == (file.size, file.mtime_ns):
             continue
         linked = links.get(known_as(file.path) or (0, 0)) if links else None
         if linked is not None:

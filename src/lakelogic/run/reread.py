@@ -27,7 +27,7 @@ from lakelogic.run.queue import (
     put,
     settle,
 )
-from lakelogic.run.tracked import FORMER
+from lakelogic.run.tracked import FORMER, OVER
 from lakelogic.tables.base import CommitInfo
 
 AGAIN = "its source was read again"
@@ -41,7 +41,8 @@ def sources_of(facts: Mapping[str, Any]) -> dict[str, Any]:
     read = facts.get("input", {})
     found: dict[str, Any] = {path: [size, changed] for path, size, changed in read.get("files", ())}
     # Rows that were read under an earlier name of a file carry that name.
-    found |= {name: found[path] for path, name in read.get(FORMER, {}).items() if name not in found and path in found}
+    earlier = (*read.get(FORMER, {}).items(), *read.get(OVER, {}).items())
+    found |= {name: found[path] for path, name in earlier if name not in found and path in found}
     if "table" in read:
         found[str(facts.get("source"))] = read.get("version")
     return found

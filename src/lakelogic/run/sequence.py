@@ -173,6 +173,8 @@ def _read(run_: Run, keep_lease: Callable[[], None] | None) -> Result:
     run_.identity = {**window.identity_of(slice_, run_.links), **instead, **watermarks.identity(run_)}
     if former := tracked.named_otherwise(slice_.files, known.files):
         run_.identity |= {tracked.FORMER: former}
+    if over := intake.moved_over(run_, slice_, known):
+        run_.identity |= {tracked.OVER: over}
     if run_.cut is not None:
         run_.identity |= run_.cut.identity(run_.run_id)
     if job.again:

@@ -28,6 +28,7 @@ from lakelogic.tables.base import TableState
 
 DIGESTS = "digests"  # in what a commit tells of its input: what its files held, in short
 FORMER = "former"  # the names under which files were read before that are called otherwise by now
+OVER = "over"  # the names of files that were moved over the name of another one that was read
 AGAIN = "again"  # that everything was asked for although nothing was new
 PART_OF = "part_of"  # in what a commit tells of its input: files of which it read only some rows
 HOW_TO_BEGIN_AGAIN = "`lakelogic reload` reads everything again and replaces the table's rows in one commit"
@@ -47,6 +48,7 @@ class News:
     same: tuple[FileInfo, ...]
     gone: tuple[str, ...]
     stamps: tuple[str, ...] = ()  # of changed files: the names that their rows carry
+    over: tuple[tuple[str, str], ...] = ()  # changed files that are another one which was read under that name
 
     @property
     def files(self) -> tuple[FileInfo, ...]:
@@ -54,8 +56,11 @@ class News:
         return tuple(sorted((*self.new, *self.changed)))
 
 
-def news(source: Slice, known: Mapping[str, InputFile]) -> News:
-    """Which files are new, changed, the same, or gone; `known` by the names that files have now (`renamed.py`)."""
+def news(source: Slice, known: Mapping[str, InputFile], over: Mapping[str, str] | None = None) -> News:
+    """Which files are new, changed, the same, or gone; `known` by the names that files have now (`renamed.py`).
+
+    `over` tells of files that were moved over another one: rows of both are those of a changed file.
+    """
     new, changed, same, stamps = [], [], [], set[str]()
     for file in source.files:
         before = known.get(file.path)
@@ -68,7 +73,14 @@ def news(source: Slice, known: Mapping[str, InputFile]) -> News:
             stamps |= {before.path, before.stamp}
     listed = {file.path for file in source.files}
     gone = sorted(path for path, file in known.items() if path not in listed and not file.is_table)
-    return News(tuple(new), tuple(changed), tuple(same), tuple(gone), tuple(sorted(stamps)))
+    both = moved_over(changed, over or {})
+    stamps |= {*both.values()}
+    return News(tuple(new), tuple(changed), tuple(same), tuple(gone), tuple(sorted(stamps)), tuple(both.items()))
+
+
+def moved_over(files: Sequence[FileInfo], over: Mapping[str, str]) -> dict[str, str]:
+    """Of files that are read, those that were read under another name and took the name of one that was read too."""
+    return {file.path: over[file.path] for file in files if file.path in over}
 
 
 def named_otherwise(files: Sequence[FileInfo], known: Mapping[str, InputFile]) -> dict[str, str]:
@@ -97,7 +109,10 @@ def take_files(
         if not found.changed:
             return Taken(files, told=_stay(found.gone))
         return Taken(
-            files, Sources(found.stamps), _batches(found.changed, known), (_instead(found), *_stay(found.gone))
+            files,
+            Sources(found.stamps),
+            _batches(found.changed, known),
+            (_instead(found), *_both(found), *_stay(found.gone)),
         )
     if contract.source.load_mode != "full":  # every batch is made of its own files: that is what was asked for
         if not found.changed:
@@ -116,7 +131,7 @@ def take_files(
             f"own files; or, where the rows shall go, {HOW_TO_BEGIN_AGAIN}.",
         )
     stamps = (file.stamp for file in known.values())
-    paths = tuple(sorted({source.described, *(file.path for file in source.files), *known, *stamps}))
+    paths = tuple(sorted({source.described, *(file.path for file in source.files), *known, *stamps, *found.stamps}))
     told = (
         f"`{across}` makes rows of several files: all {len(source.files)} are read, in place of what they gave before"
     )
@@ -223,7 +238,9 @@ def replaced_inputs(told: Mapping[str, Any], *, whole: bool = False) -> set[str]
     if (told.get(INSTEAD) or {}).get("everything"):
         return None
     stamps = (told.get(INSTEAD) or {}).get("sources", ())
-    return {*told.get(FORMER, {}).values(), *stamps} - {path for path, *_ in told.get("files", ())}
+    return {*told.get(FORMER, {}).values(), *told.get(OVER, {}).values(), *stamps} - {
+        path for path, *_ in told.get("files", ())
+    }
 
 
 def _batches(files: Sequence[FileInfo], known: Mapping[str, InputFile]) -> tuple[str, ...]:
@@ -232,6 +249,14 @@ def _batches(files: Sequence[FileInfo], known: Mapping[str, InputFile]) -> tuple
 
 def _instead(found: News) -> str:
     return f"{_named([file.path for file in found.changed])} changed since it was read: its rows are replaced"
+
+
+def _both(found: News) -> tuple[str, ...]:
+    return tuple(
+        f"{path} is {stamp} that was read before, moved over the file that was read as {path}: the rows of both are "
+        "replaced"
+        for path, stamp in found.over
+    )
 
 
 def _stay(gone: Sequence[str]) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ from lakelogic.run.queue import ACTIVE
 from lakelogic.run.reconcile import Counts
 from lakelogic.run.reread import Reread, is_known
 from lakelogic.run.settle import pinned
-from lakelogic.run.tracked import DIGESTS, FORMER, HOW_TO_BEGIN_AGAIN, PART_OF
+from lakelogic.run.tracked import DIGESTS, FORMER, HOW_TO_BEGIN_AGAIN, OVER, PART_OF
 from lakelogic.sql.expressions import Column, Expression, Literal, call, convert, text
 from lakelogic.sql.types import INT, Type, from_arrow, parse_type
 from lakelogic.tables.base import TableState
@@ -186,7 +186,7 @@ def nothing_came(run_: Run) -> bool:
 
 def _read(identity_: Mapping[str, Any]) -> str:
     """What was read, wherever in it a batch began."""
-    kept = {key: told for key, told in identity_.items() if key not in (INPUT, PART_OF, DIGESTS, FORMER)}
+    kept = {key: told for key, told in identity_.items() if key not in (INPUT, PART_OF, DIGESTS, FORMER, OVER)}
     return json.dumps(kept, sort_keys=True)
 
 

@@ -90,7 +90,7 @@ def identity_of(source: Slice, links: Mapping[str, Slice]) -> dict[str, Any]:
 def batch_id(dataset: str, fingerprint: str, identity: Mapping[str, Any]) -> str:
     """The identity of a batch: the same contract over the same input is the same batch."""
     # What a file was called before, and which ones were read after it, makes no other batch of it.
-    identity = {name: value for name, value in identity.items() if name not in ("former", "behind")}
+    identity = {name: value for name, value in identity.items() if name not in ("former", "over", "behind")}
     if "contents" in identity:  # then a file is what it holds, whenever it was written
         identity = {name: value for name, value in identity.items() if name != "files"}
     content = json.dumps([dataset, fingerprint, as_batch(identity)], sort_keys=True)
