@@ -263,6 +263,7 @@ BREAKS = {
     "a typo in a key": lambda text: text.replace("masking: redact", "maskng: redact"),
     "a document that is none": lambda text: text + "\n  - [",
     "a step that does not compile": lambda text: text + 'transformations: [{sql: "no_such_column AS x"}]\n',
+    "a source that nobody makes": lambda text: text.replace("path: raw.bronze.members", "path: raw.bronze.membrs"),
 }
 
 
@@ -294,6 +295,7 @@ def test_while_the_masking_contract_is_broken_what_was_hidden_stays_hidden(membe
     assert answer.status_code == 400
     # What was known is hidden as before; where nothing is known, everything is.
     known = was_seen or broken == "a step that does not compile"
+    assert answers[0].json()["rows"]
     assert answers[0].json()["hidden"] == (["mail"] if known else ["age", "mail"])
 
 
@@ -302,6 +304,119 @@ def test_a_contract_that_is_taken_away_hides_nothing_any_more(members, serve):
     (members / "people/masked.yaml").unlink()
     shown = serve(most_body_bytes=9_998).get(f"{API}/datasets/bronze_members/sample").json()
     assert shown["hidden"] == []
+
+
+def clear_mail(client: Any) -> list[int]:
+    """Which answers about the raw table tell the mail in clear."""
+    answers = told_of(client, f"{API}/quarantine/bronze_members")
+    assert [one.status_code for one in answers] == [200] * len(answers)
+    return [at for at, one in enumerate(answers) if "example.com" in one.text]
+
+
+LISTED = """
+version: 1
+entries:
+  - {entity: members, contracts: {bronze: raw.yaml, silver: masked.yaml}}
+"""
+
+
+@pytest.mark.parametrize("was_seen", [True, False], ids=["seen before", "never seen"])
+def test_a_file_that_is_missing_while_a_registry_names_it_hides_until_it_is_taken_out_there_too(
+    members, serve, was_seen
+):
+    registry = members / "people/_registry.yaml"
+    registry.write_text(LISTED)
+    if was_seen:
+        assert clear_mail(serve()) == []
+    (members / "people/masked.yaml").unlink()
+    for size in (9_996, 9_995):  # a second look finds the same
+        client = serve(most_body_bytes=size)
+        assert clear_mail(client) == []
+        # What was known is hidden as before; what was never seen could mask anything.
+        hidden = client.get(f"{API}/datasets/bronze_members/sample").json()["hidden"]
+        assert hidden == (["mail"] if was_seen else ["age", "mail"])
+    registry.write_text(LISTED.replace(", silver: masked.yaml", ""))
+    assert serve(most_body_bytes=9_994).get(f"{API}/datasets/bronze_members/sample").json()["hidden"] == []
+
+
+WITHOUT_UPSTREAM = MASKED.replace("upstream: [bronze_members]\n", "")
+LOOKED_UP = """
+info: {dataset: silver_visits, domain: clubs, target_layer: silver}
+source: {path: data/visits.csv}
+primary_key: [visit]
+links: [{name: who, table: raw.bronze.members}]
+model: {fields: [{name: visit, type: int}, {name: age, type: int}, {name: mail, pii: true, masking: redact}]}
+transformations: [{lookup: {field: mail, reference: who, "on": age, key: age, value: mail}}]
+materialization: {strategy: merge, target_path: clubs.silver.visits}
+"""
+LOST = {
+    "a typo in the source": ("masked", WITHOUT_UPSTREAM, "raw.bronze.members", "raw.bronze.membrs"),
+    "files that are not there": (
+        "masked", WITHOUT_UPSTREAM, "{type: table, path: raw.bronze.members}", "{path: data/none/*.csv}"
+    ),
+    "a source that is taken out": ("masked", WITHOUT_UPSTREAM, "source: {type: table, path: raw.bronze.members}\n", ""),
+    "a typo in a link": ("masked", LOOKED_UP, "raw.bronze.members", "raw.bronze.membrs"),
+    "a raw table that is made elsewhere": ("raw", RAW, "raw.bronze.members}", "raw.bronze.moved}"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("lost", LOST)
+def test_a_contract_that_lost_what_it_read_hides_what_it_hid(members, serve, lost):
+    name, text, before, after = LOST[lost]
+    (members / "data/visits.csv").write_text("visit,age\n1,36\n")
+    (members / "people/masked.yaml").write_text(text if name == "masked" else WITHOUT_UPSTREAM)
+    assert serve().get(f"{API}/datasets/bronze_members/sample").json()["hidden"] == ["mail"]
+    file = members / f"people/{name}.yaml"
+    file.write_text(changed := text.replace(before, after))
+    assert changed != text
+    for size in (9_993, 9_992):  # what the first look at it remembers does not help the second
+        client = serve(most_body_bytes=size)
+        rows = client.get(f"{API}/quarantine/bronze_members/rows").text
+        report = client.get("/api/runtime/quality-report").text
+        assert "example.com" not in rows + report
+        if name == "masked":
+            assert clear_mail(client) == []
+            assert client.get(f"{API}/datasets/bronze_members/sample").json()["hidden"] == ["mail"]
+    file.write_text(text)
+    assert serve(most_body_bytes=9_991).get(f"{API}/datasets/bronze_members/sample").json()["hidden"] == ["mail"]
+
+
+def test_a_table_that_was_never_there_hides_the_one_that_has_nearly_its_name(members, serve):
+    (members / "people/masked.yaml").write_text(WITHOUT_UPSTREAM.replace("raw.bronze.members", "raw.bronze.membrs"))
+    for size in (9_986, 9_985):
+        client = serve(most_body_bytes=size)
+        assert client.get(f"{API}/datasets/bronze_members/sample").json()["hidden"] == ["age", "mail"]
+        assert client.get(f"{API}/datasets/bronze_orders/sample").json()["hidden"] == []
+
+
+def test_what_a_contract_reads_instead_counts_where_it_is_there(members, serve, duckdb_once):
+    (members / "people/masked.yaml").write_text(WITHOUT_UPSTREAM)
+    assert serve().get(f"{API}/datasets/bronze_members/sample").json()["hidden"] == ["mail"]
+    # Both ends of the way are called otherwise: the mask counts for the new name.
+    (members / "people/raw.yaml").write_text(RAW.replace("bronze.members", "bronze.renamed"))
+    (members / "people/masked.yaml").write_text(WITHOUT_UPSTREAM.replace("bronze.members", "bronze.renamed"))
+    DataProcessor("people/raw.yaml", duckdb_once).run()
+    renamed = serve(most_body_bytes=9_990).get(f"{API}/datasets/bronze_members/sample").json()
+    assert (renamed["hidden"], [one["mail"] for one in renamed["rows"]]) == (["mail"], ["••••"])
+    # A file that is there: the raw table flows into nothing that masks.
+    elsewhere = WITHOUT_UPSTREAM.replace("{type: table, path: raw.bronze.members}", "{path: data/guests.csv}")
+    (members / "data/guests.csv").write_text("mail,age\neve@example.com,41\n")
+    (members / "people/masked.yaml").write_text(elsewhere)
+    assert serve(most_body_bytes=9_989).get(f"{API}/datasets/bronze_members/sample").json()["hidden"] == []
+
+
+def test_a_mask_two_tables_down_still_hides_while_the_table_between_lost_its_source(members, serve):
+    between = WITHOUT_UPSTREAM.replace(", pii: true, masking: redact", "")
+    last = (
+        WITHOUT_UPSTREAM.replace("silver_members", "gold_members").replace("target_layer: silver", "target_layer: gold")
+        .replace("clubs.silver.members", "clubs.gold.members").replace("raw.bronze.members", "clubs.silver.members")
+    )  # fmt: skip
+    (members / "people/masked.yaml").write_text(between)
+    (members / "people/last.yaml").write_text(last)
+    assert clear_mail(serve()) == []
+    (members / "people/masked.yaml").write_text(between.replace("raw.bronze.members", "raw.bronze.membrs"))
+    for size in (9_988, 9_987):
+        assert clear_mail(serve(most_body_bytes=size)) == []
 
 
 SCRATCH = RAW.replace(

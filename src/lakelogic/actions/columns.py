@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from lakelogic.actions.lost_sources import Above, has_lost_source, meant_by, missing_files
 from lakelogic.actions.served import Served
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.driver.registry import Member
@@ -122,26 +123,37 @@ def _graph(served: Served, version: int) -> ColumnGraph:
     del version  # it only says for how long the answer holds
     graph, catalog = ColumnGraph(), LocalCatalog()
     members = served.members()
+    datasets = frozenset(member.dataset for member in members)
     made_at = {where: member.dataset for member in members if (where := _target(member, catalog)) is not None}
     with open_ledger(catalog.ledger_url()) as ledger:
         memory = ColumnMemory(ledger.database)
         known = memory.recall()
-        absent = _absent(known, members)
+        missing = missing_files(served.report().estate.missing)
+        absent = _absent(known, members, missing)
         made_at = {**{one.target: one.dataset for one in absent.values() if one.target}, **made_at}
         graph.lost = {one.target: one for one in absent.values() if one.target}
-        now = [found for member in members if (found := _added(graph, member, made_at, catalog)) is not None]
+        held = set(absent)  # what is known of these stands beside what they say now, until they are whole again
+        strays: set[str] = set()
+        now: list[KnownColumns] = []
+        for member in members:
+            above = _above(member, made_at, catalog)
+            found = _added(graph, member, above, catalog)
+            if has_lost_source(member, above, known.get(member.dataset), datasets, catalog):
+                strays.add(member.dataset)
+            if found is None or member.dataset in strays or any(maker in held for maker, _ in above.values()):
+                held.add(member.dataset)
+            else:
+                now.append(found)
         memory.remember(one for one in now if known.get(one.dataset) != one)
-    broken = {member.dataset for member in members} - graph.types.keys()
-    for one in (*absent.values(), *(known[name] for name in sorted(broken & known.keys()))):
-        _recalled(graph, one)
-    graph.unsure = _unsure(served, graph, known, broken - known.keys())
+    for name in sorted(held & known.keys()):
+        _recalled(graph, known[name])
+    never_whole = datasets - graph.types.keys() - known.keys()
+    graph.unsure = _unsure(served, graph, known, never_whole, strays - known.keys() - never_whole, missing)
     return graph
 
 
-def _added(
-    graph: ColumnGraph, member: Member, made_at: Mapping[str, str], catalog: LocalCatalog
-) -> KnownColumns | None:
-    """Put a dataset into the graph; what is to be remembered of it, where its plan can be made."""
+def _above(member: Member, made_at: Mapping[str, str], catalog: LocalCatalog) -> Above:
+    """What a dataset reads: its source and its links, with who makes them."""
     contract = member.loaded.contract
     source = contract.source.path or (contract.server.path if contract.server else None)
     said = member.loaded.as_written
@@ -149,6 +161,12 @@ def _added(
     for link in contract.links:
         place = link.table or link.path
         above[link.name] = (_maker(place, made_at, catalog), str(said(place) or link.name))
+    return above
+
+
+def _added(graph: ColumnGraph, member: Member, above: Above, catalog: LocalCatalog) -> KnownColumns | None:
+    """Put a dataset into the graph; what is to be remembered of it, where its plan can be made."""
+    contract = member.loaded.contract
     plan = _planned(member, above, graph)
     graph.shapes[member.dataset] = {
         one.name.lower(): Mask(one.name, one.masking, one.masking_format)
@@ -197,22 +215,25 @@ def _path(file: str | Path) -> str:
     return str(Path(file).resolve())
 
 
-def _absent(known: Mapping[str, KnownColumns], members: Iterable[Member]) -> dict[str, KnownColumns]:
-    """Datasets whose contract is still there and cannot be read any more."""
+def _absent(
+    known: Mapping[str, KnownColumns], members: Iterable[Member], missing: AbstractSet[str]
+) -> dict[str, KnownColumns]:
+    """Datasets whose contract is still there, or is missing where a registry names it, and cannot be read any more."""
     names = {member.dataset for member in members}
     files = {_path(member.path) for member in members}
     return {
         name: one
         for name, one in known.items()
-        if name not in names and one.file not in files and Path(one.file).exists()
+        if name not in names and one.file not in files and (one.file in missing or Path(one.file).exists())
     }
 
 
 def _recalled(graph: ColumnGraph, one: KnownColumns) -> None:
-    """What a dataset was when its contract last compiled."""
+    """What a dataset was when its contract was last seen whole, beside what is said of it now."""
     facts: Any = one.facts
-    graph.masks[one.dataset] = dict(facts["masks"])
-    graph.cleared[one.dataset] = frozenset(facts["cleared"])
+    cleared = frozenset(facts["cleared"])
+    graph.masks[one.dataset] = dict(facts["masks"]) | graph.masks.get(one.dataset, {})
+    graph.cleared[one.dataset] = cleared & graph.cleared.get(one.dataset, cleared)
     graph.beside += [
         Edge(dataset, name, column, one.dataset, below, Origin(name, column, "derived", (), tells))
         for dataset, name, column, below, tells in facts["edges"]
@@ -220,11 +241,17 @@ def _recalled(graph: ColumnGraph, one: KnownColumns) -> None:
 
 
 def _unsure(
-    served: Served, graph: ColumnGraph, known: Mapping[str, KnownColumns], broken: AbstractSet[str]
+    served: Served,
+    graph: ColumnGraph,
+    known: Mapping[str, KnownColumns],
+    broken: AbstractSet[str],
+    strays: AbstractSet[str],
+    missing: AbstractSet[str],
 ) -> frozenset[str]:
     """Datasets around contracts that are broken and were never seen whole: nobody knows what these would mask.
 
     What such a contract reads is taken from its text; where that may be filled in from elsewhere, it may be anything.
+    So may what a registry names and nobody has ever seen.
     """
     members = {member.dataset: member for member in served.members()}
     around: defaultdict[str, set[str]] = defaultdict(set)
@@ -239,6 +266,11 @@ def _unsure(
     near = set(broken)
     for file in sorted(files - remembered - whole):
         near |= _read_by(file, members)
+    for name in strays:
+        others = {other: member for other, member in members.items() if other != name}
+        near |= _read_by(_path(members[name].path), others) | meant_by(members[name], others.values())
+    if missing - remembered:
+        near |= members.keys()
     found, waiting = set(near), list(near)
     while waiting:
         further = around.get(waiting.pop(), set()) - found

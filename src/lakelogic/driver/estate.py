@@ -34,7 +34,8 @@ from lakelogic.errors import CompileError, Diagnostic, LoadError, UsageError, Wh
 class Estate:
     """Contracts that belong together: iterate over it for its members, ask it by dataset, look at its graph.
 
-    `problems` holds everything that is wrong (errors) or doubtful (warnings) with documents, contracts and graph.
+    `problems` holds everything that is wrong (errors) or doubtful (warnings) with documents, contracts and graph;
+    `missing` are the files of contracts that a registry lists and that are not there.
     """
 
     members: tuple[Member, ...]
@@ -42,6 +43,7 @@ class Estate:
     problems: tuple[Diagnostic, ...] = ()
     registries: tuple[str, ...] = ()
     documents: Documents = field(default_factory=Documents, repr=False, compare=False)
+    missing: tuple[Path, ...] = ()
 
     def __iter__(self) -> Iterator[Member]:
         return iter(self.members)
@@ -170,7 +172,8 @@ def load_estate(
     problems += finder.unknown_entities(members.values(), whole=whole)
     graph = build_graph(members.values(), whole=whole and not _has_unread(problems))
     everything = in_order([*problems, *graph.problems, *_ownerless(members.values())])
-    return Estate(tuple(members.values()), graph, tuple(everything), tuple(finder.registries), documents)
+    registries, missing = tuple(finder.registries), tuple(finder.missing)
+    return Estate(tuple(members.values()), graph, tuple(everything), registries, documents, missing)
 
 
 def _unknown_environment(env: str, members: Iterable[Member]) -> list[Diagnostic]:
@@ -218,6 +221,7 @@ class _Finder:
         self.registries: list[str] = []
         self.entities: dict[str, tuple[tuple[str, Where], ...]] = {}
         self.problems: list[Diagnostic] = []
+        self.missing: list[Path] = []
 
     def look_at(self, place: Path) -> None:
         if place.is_dir():
@@ -252,6 +256,7 @@ class _Finder:
         listing = read_registry(place, self.documents)
         self.registries.append(shown(place.absolute()))
         self.problems += listing.problems
+        self.missing += listing.missing
         for entity, depends in listing.entities.items():
             self.entities[entity] = self.entities.get(entity, ()) + depends
         for listed in listing.contracts:

@@ -98,6 +98,7 @@ class Listing:
     contracts: list[Listed] = field(default_factory=list)
     entities: dict[str, tuple[tuple[str, Where], ...]] = field(default_factory=dict)
     problems: list[Diagnostic] = field(default_factory=list)
+    missing: list[Path] = field(default_factory=list)  # contracts that are listed and not there
 
 
 def read_registry(place: Path, documents: Documents) -> Listing:
@@ -165,6 +166,7 @@ def _present(listing: Listing) -> Listing:
         if one.path.is_file():
             there.append(one)
             continue
+        listing.missing.append(one.path)
         folder = one.path.parent
         siblings = [file.name for file in folder.iterdir()] if folder.is_dir() else []
         meant = nearest(one.path.name, siblings, 0.7)
