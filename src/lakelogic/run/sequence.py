@@ -52,6 +52,7 @@ from lakelogic.run.landed import landed_facts
 from lakelogic.run.made_by import MADE_BY, nothing_but_the_contract
 from lakelogic.run.masking import MASKS, refuse_changed
 from lakelogic.run.measures import measure
+from lakelogic.run.named_rows import warn_of_used_name
 from lakelogic.run.namesakes import warn_of_namesakes
 from lakelogic.run.outcome import finish, foreseen, nothing_new, record_failure, still_waiting
 from lakelogic.run.overlap import refuse_overlap
@@ -269,6 +270,7 @@ def _judge_rows(run_: Run, keep_lease: Callable[[], None] | None) -> Result:
     run_.batch_id = window.batch_id(_batch_of(run_), made_by, run_.identity)
     if job.batch is not None:
         if is_there and _is_done(run_):
+            warn_of_used_name(run_)
             return nothing_new(run_, f"the batch `{job.batch}` was published before")
         if (held := _waits(run_)) is not None:
             return still_waiting(run_, held)
