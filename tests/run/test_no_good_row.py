@@ -14,7 +14,7 @@ from lakelogic import DataProcessor
 from lakelogic.actions import quarantine as acts
 from lakelogic.actions.approve import ApproveRequest, approve
 from lakelogic.run.queue import Chosen
-from lakelogic.run.unpublished import WHY
+from lakelogic.run.unpublished import RELEASE, WHY
 
 WAY_OUT = "`quality.max_quarantine_ratio: 1`"
 
@@ -154,6 +154,7 @@ def test_rows_of_a_batch_that_will_be_read_again_are_not_appended_by_a_replay(
     with DataProcessor(mended, duckdb_engine) as processor:
         done = processor.replay(Chosen())
     assert (done.passed, dict(done.left_out)) == (0, {WHY: 2})
+    assert "approve" not in WHY  # it is not held: there is no row to release
     assert run(duckdb_engine, mended).status == "succeeded"
     assert (ids(), waiting()) == ([1, 2], [])  # each once
 
@@ -182,7 +183,7 @@ def test_a_batch_with_a_name_waits_until_its_owner_or_a_person_settles_it(duckdb
     handed = run(duckdb_engine, document, rows, batch="monday")
     assert handed.status == "gated"
     with DataProcessor(document, duckdb_engine) as processor:
-        assert processor.replay(Chosen()).left_out == {WHY: 1}
+        assert processor.replay(Chosen()).left_out == {WHY + RELEASE: 1}
     approve(ApproveRequest(handed.run_id, why="the supplier knows", by="anna"))
     assert run(duckdb_engine, document, rows, batch="monday").status == "no_new_data"
     with DataProcessor(contract(least=-9), duckdb_engine) as processor:

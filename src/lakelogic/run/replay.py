@@ -209,8 +209,8 @@ def take(run_: Run, chosen: Chosen) -> Taken:
     done = Replayed(chosen=len(rows))
     again = unpublished.unpublished(run_, queue.commits(ours), {str(row[names.BATCH_ID]) for row in rows})
     judged = [row for row in rows if row[names.BATCH_ID] not in again]
-    if again:
-        done.left_out[unpublished.WHY] += len(rows) - len(judged)
+    reasons = unpublished.reasons(run_, again) if again else {}
+    done.left_out.update(reasons[row[names.BATCH_ID]] for row in rows if row[names.BATCH_ID] in again)
     judged = _not_late(run_, _not_beaten(contract, judged, done), done)
     kept, came = _in_time(run_, judged, chosen.batch, done)
     landed = landed_rows(contract, queue, ours, kept, run_.keys, job.engine)

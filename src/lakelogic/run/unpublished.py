@@ -12,9 +12,15 @@ from lakelogic.run.queue import facts_of
 from lakelogic.run.tracked import tracks
 
 WHY: Final = (
-    "their batch is not published (its gate is closed), and the next run reads its input again: "
-    "run the contract, or release the batch with `lakelogic approve`"
+    "their batch is not published (its gate is closed), and the next run reads its input again: run the contract"
 )
+RELEASE: Final = ", or release the batch with `lakelogic approve`"
+
+
+def reasons(run_: Run, batches: Iterable[str]) -> dict[str, str]:
+    """Why rows of these batches are left out, and what can be done: only a batch that is held can be released."""
+    held = {one.batch_id for one in run_.job.ledger.waiting()} if run_.job.ledger is not None else set[str]()
+    return {batch: WHY + RELEASE if batch in held else WHY for batch in batches}
 
 
 def unpublished(run_: Run, commits: Iterable[Mapping[str, str]], wanted: set[str]) -> frozenset[str]:
