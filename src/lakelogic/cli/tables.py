@@ -201,7 +201,7 @@ def remask(
         console.note(f"{place}: {'there is no such table' if rows is None else f'{rows} rows'}")
     console.note(
         f"Masked anew: {', '.join(done.columns) or 'nothing'}. Older versions still hold what was there before: "
-        "`lakelogic maintain` removes them when their retention is over."
+        "`lakelogic maintain` removes them when their retention is over, with `--retention 0h` at once."
     )
     for one in done.downstream:
         held = f" holds in clear: {', '.join(f'`{name}`' for name in one.columns)}." if one.columns else "."

@@ -157,6 +157,7 @@ def vacuum(
             table_upkeep.remove(location, gone)
         else:
             tables.vacuum(location, before)
+        tables.forget_statistics(location, before)
     return Vacuumed(len(sizes) + swept.files, sum(sizes) + swept.size)
 
 

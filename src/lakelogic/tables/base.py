@@ -200,6 +200,10 @@ class TableFormat(Protocol):
         """
         ...
 
+    def forget_statistics(self, location: str, before: datetime) -> None:
+        """Take values of files that are gone, which no version since an instant needs, out of the table's log."""
+        ...
+
     def drop(self, location: str) -> None:
         """Remove the table with all its rows; no table is fine."""
         ...

@@ -20,7 +20,7 @@ from deltalake.transaction import AddAction, CommitProperties, RemoveAction, cre
 from lakelogic import clock
 from lakelogic.errors import CommitConflict, TableError, UnsupportedError
 from lakelogic.sql.types import from_arrow, to_arrow
-from lakelogic.tables import columns, delta_changes, delta_upkeep, dropping, partitions, rows
+from lakelogic.tables import columns, delta_changes, delta_statistics, delta_upkeep, dropping, partitions, rows
 from lakelogic.tables.base import PLAIN, CommitInfo, Committed, Layout, StagedFile, TableChanges, TableState, up_to
 from lakelogic.tables.delta_features import refuse_properties, refuse_reading, refuse_writing
 from lakelogic.tables.delta_files import DeltaFile, read_footers
@@ -169,6 +169,13 @@ class DeltaTables:
         # Files of deletion vectors lie beside the data, and delta-rs takes them for leftovers.
         refuse_writing(table, root)
         return delta_upkeep.vacuum(table, root, before, dry_run=dry_run)
+
+    def forget_statistics(self, location: str, before: datetime) -> None:
+        """Take values of files that are gone out of the log."""
+        root = root_of(location)
+        table = self._opened(root)
+        refuse_writing(table, root)
+        delta_statistics.forget(root, table.version(), before)
 
     def drop(self, location: str) -> None:
         """Remove the table: its log, and the files that any commit of it names."""

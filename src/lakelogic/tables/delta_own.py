@@ -231,6 +231,12 @@ class DeltaBothWays(DeltaTables):
             upkeep.remove_empty(root)
         return found
 
+    def forget_statistics(self, location: str, before: datetime) -> None:
+        """Take values of files that are gone out of the log; the session's own Delta cleans its logs itself."""
+        table = open_table(root_of(location))
+        if table is not None and not unwritten(table):
+            super().forget_statistics(location, before)
+
     def widen(self, location: str, types: Mapping[str, pa.DataType], metadata: Mapping[str, str]) -> int:
         """Wider types, where a table is its files."""
         root = root_of(location)

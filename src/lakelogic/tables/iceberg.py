@@ -170,6 +170,9 @@ class IcebergTables:
         root = local(location)
         return iceberg_upkeep.vacuum(self._opened(root), root, before, dry_run=dry_run)
 
+    def forget_statistics(self, location: str, before: datetime) -> None:
+        """Nothing: manifests go with the snapshots that had them."""
+
     def drop(self, location: str) -> None:
         """Take the table out of its catalog, then remove the files that its metadata names."""
         root = local(location)
@@ -207,6 +210,7 @@ class IcebergTables:
             _set_schema(transaction, table, schema)
             said = {SAID: json.dumps(dict(metadata))}
             with transaction.update_snapshot(snapshot_properties=said).overwrite() as change:
+                iceberg_files.forget_bounds(change)
                 if not promoted:
                     for file in (entry.data_file for entry in iceberg_files.entries(table, _current(table), root)):
                         change.delete_data_file(file)
@@ -329,6 +333,7 @@ def _change(
                 change.delete_data_file(file)
             for file in staged:
                 change.append_data_file(file)
+            iceberg_files.forget_bounds(change)
         transaction.set_properties({SEEN + commit.app_id: str(commit.n)})
         done = _once(transaction)
     return Committed(

@@ -8,6 +8,8 @@ from typing import Any
 import pyarrow as pa
 from pyiceberg.conversions import to_bytes
 from pyiceberg.manifest import (
+    DATA_FILE_TYPE,
+    DEFAULT_READ_VERSION,
     DataFile,
     DataFileContent,
     FileFormat,
@@ -37,6 +39,7 @@ from lakelogic.tables.base import StagedFile, TableChanges
 from lakelogic.tables.iceberg_catalog import local
 from lakelogic.tables.staged import Footer, column_places, null_counts
 
+_BOUNDS = [at for at, one in enumerate(DATA_FILE_TYPE[DEFAULT_READ_VERSION].fields) if one.name.endswith("_bounds")]
 _PREFIX = 16  # characters of a text bound, as Iceberg writes them by default
 
 
@@ -166,6 +169,24 @@ def data_file(file: StagedFile, footer: Footer, schema: pa.Schema, columns: Sche
     )
     made.spec_id = spec.spec_id
     return made
+
+
+def forget_bounds(change: Any) -> None:
+    """Let a snapshot name the files that it takes out without their lowest and highest values.
+
+    pyiceberg copies these from the manifest before. They would stay as long as the snapshot is the newest, also where
+    it was made to hide them.
+    """
+    deleted = change._deleted_entries
+
+    def without_bounds() -> list[ManifestEntry]:
+        entries: list[ManifestEntry] = deleted()
+        for entry in entries:
+            for place in _BOUNDS:
+                entry.data_file[place] = None
+        return entries
+
+    change._deleted_entries = without_bounds
 
 
 def _as_stored(value: Any) -> Any:

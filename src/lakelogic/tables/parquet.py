@@ -160,6 +160,9 @@ class ParquetTables:
         """Delete versions that were no longer current at an instant, and files that no other version has."""
         return parquet_upkeep.vacuum(_root(location), before, dry_run=dry_run)
 
+    def forget_statistics(self, location: str, before: datetime) -> None:
+        """Nothing: the log of a plain Parquet table has no statistics."""
+
     def drop(self, location: str) -> None:
         """Remove the table: its log, the files that any version of it names, and the links to them."""
         dropping.drop_logged(_root(location), parquet_log.LOG, parquet_log.named)
