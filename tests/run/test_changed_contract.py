@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 
 from lakelogic import DataProcessor
 from lakelogic.actions.reset import reload
 from lakelogic.actions.run import RunRequest
+from lakelogic.run.queue import Chosen
 
 CONTRACT = """
 dataset: orders
@@ -75,3 +77,25 @@ def test_a_new_batch_by_the_changed_contract_is_not_told(duckdb_engine: Any, wor
     assert result.counts.good == 1
     assert not is_told(said)
     assert not is_told(act(duckdb_engine)[1])
+
+
+def test_other_reading_options_reach_bad_rows_by_reload_alone(duckdb_engine: Any, workspace: Path) -> None:
+    """A replay judges rows as they were read, so it is not named."""
+    Path("landing").mkdir()
+    Path("landing/a.csv").write_text("id,amount\n1,10\n2,NA\n")
+    write(**MERGED)
+    assert act(duckdb_engine)[0].counts.quarantined == 1
+    options = {**MERGED, "source": MERGED["source"] + ", options: {null_values: [NA]}"}
+    write(**options)
+    result, said = act(duckdb_engine)
+    assert result.status == "no_new_data"
+    [advice] = [line for line in said if "made by an earlier" in line]
+    assert "lakelogic reload" in advice
+    assert "replay" not in advice
+    with DataProcessor("orders.yaml", duckdb_engine) as processor:
+        assert processor.replay(Chosen()).passed == 0
+    reload(RunRequest("orders.yaml", "duckdb"))
+    rows = DeltaTable("lakelogic_warehouse/shop/silver/orders").to_pyarrow_table().to_pylist()
+    assert sorted((row["id"], row["amount"]) for row in rows) == [(1, 10), (2, None)]
+    with DataProcessor("orders.yaml", duckdb_engine) as processor:
+        assert processor.replay(Chosen()).chosen == 0

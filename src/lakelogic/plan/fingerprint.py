@@ -102,12 +102,21 @@ def _meaning(loaded: Loaded) -> dict[str, Any]:
 def making(loaded: Loaded) -> str:
     """A short hash over how rows are made, wherever they are read from and however they meet their table."""
     kept = _meaning(loaded)
-    source = {name: value for name, value in kept.get("source", {}).items() if name not in _WHICH_ROWS}
+    source = _reading(kept)
     links = [
         {name: value for name, value in link.items() if name not in ("path", "table")} for link in kept.get("links", ())
     ]
     rules = {name: value for name, value in kept.get("quality", {}).items() if name not in _OF_BATCHES}
     return _hash({name: kept.get(name) for name in _MAKES_ROWS} | {"source": source, "links": links, "quality": rules})
+
+
+def reading(loaded: Loaded) -> str:
+    """A short hash over how rows are read, wherever they are: what a replay cannot do again."""
+    return _hash(_reading(_meaning(loaded)))
+
+
+def _reading(kept: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in kept.get("source", {}).items() if name not in _WHICH_ROWS}
 
 
 def earlier(loaded: Loaded) -> tuple[str, ...]:

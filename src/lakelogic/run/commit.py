@@ -31,7 +31,15 @@ from lakelogic.run.environments import ENVIRONMENTS, makers_after, makers_of
 from lakelogic.run.folding import Seen
 from lakelogic.run.formats import tables_of
 from lakelogic.run.good import settle_good
-from lakelogic.run.layout import layout_of, order_of, refuse_other_kind, replace_partitions, staged_files
+from lakelogic.run.layout import (
+    keeps,
+    known_columns,
+    layout_of,
+    order_of,
+    refuse_other_kind,
+    replace_partitions,
+    staged_files,
+)
 from lakelogic.run.memory import IN_PARTS, remember, rows_before, settle
 from lakelogic.run.places import QUARANTINE_FORMAT, Places
 from lakelogic.run.progress import Progress, application, applications
@@ -200,18 +208,21 @@ class Commit:
     ) -> Committed:
         """Good rows, by the contract's strategy; `newer` are runs whose rows came later than these."""
         self._refuse_overtaken()
-        schema = good_schema(plan)
-        if self.places.others:
-            facts = {**facts, secondary.FACTS: secondary.as_facts(self.staging, schema)}
         files = staged_files(staged.good)
         strategy = replace(self.strategy, of_table="table" in (facts.get("input") or {}))
         place = self.places.target_location
         before = self.tables.state(place)
+        schema = good_schema(plan)
+        keeps_columns = not sum(file.rows for file in files) and keeps(before, strategy)
+        if keeps_columns and before is not None:
+            schema, files = known_columns(schema, before), []
+        if self.places.others:
+            facts = {**facts, secondary.FACTS: secondary.as_facts(self.staging, schema)}
         facts = {**facts, **as_fact(strategy, self.tables, before), **self._makers(facts), **rows_before(before)}
-        if self.decision.action == "widen":
+        if self.decision.action == "widen" and not keeps_columns:
             types = {change.name: to_arrow(change.new) for change in self.changes.changed}
             self.tables.widen(place, types, {"lakelogic": f"wider types for batch {self.batch_id}"})
-        if strategy.looks_at_the_table:
+        if strategy.looks_at_the_table and not keeps_columns:
             done, self.applied = settle_good(
                 engine,
                 self.tables,
@@ -235,7 +246,7 @@ class Commit:
             if in_parts:
                 done = replace_partitions(self.tables, place, files, schema, info, self.layout)
             elif strategy.kind == "overwrite":
-                replaced = self.decision.action == "replace"
+                replaced = self.decision.action == "replace" and not keeps_columns
                 done = self.tables.overwrite(place, files, schema, info, replace_schema=replaced, layout=self.layout)
             else:
                 done = self.tables.append(place, files, schema, info, layout=self.layout)

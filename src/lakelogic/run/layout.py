@@ -10,7 +10,7 @@ from lakelogic.contract.document import Contract
 from lakelogic.contract.materialization import Scd2
 from lakelogic.engines.base import AS_IT_COMES, DataFile, Order
 from lakelogic.errors import CommitConflict, UsageError
-from lakelogic.plan.strategies.settings import strategy_of
+from lakelogic.plan.strategies.settings import Strategy, strategy_of
 from lakelogic.tables.base import CommitInfo, Committed, Layout, RowTables, StagedFile, TableFormat, TableState
 
 _ATTEMPTS = 5
@@ -92,6 +92,23 @@ def replace_partitions(
             conflict = lost
     assert conflict is not None
     raise conflict
+
+
+def keeps(state: TableState | None, strategy: Strategy) -> bool:
+    """Whether a batch without a good row leaves the columns of its table as they are.
+
+    Not where rows of the table are worked out anew for it, nor where Spark's own Delta writes.
+    """
+    if state is None or state.own:
+        return False
+    if strategy.kind in ("append", "overwrite"):
+        return True
+    return strategy.is_keyed and strategy.part is None and strategy.reconcile is None and strategy.unknown is None
+
+
+def known_columns(schema: pa.Schema, state: TableState) -> pa.Schema:
+    """The columns of a batch that its table has, in the types that they have there."""
+    return pa.schema([state.schema.field(name) for name in schema.names if name in state.schema.names])
 
 
 def _spelled(names: Sequence[str], columns: Sequence[str], key: str) -> tuple[str, ...]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from lakelogic.plan.fingerprint import making
+from collections.abc import Mapping
+from typing import Any
+
+from lakelogic.plan.fingerprint import making, reading
 from lakelogic.run.formats import tables_of
 from lakelogic.run.job import Run
 from lakelogic.run.progress import good_commits
 from lakelogic.run.queue import facts_of
 
 MADE_BY = "made_by"  # in a commit's facts: the hash of how its rows were made
+READ_BY = "read_by"  # the hash of the part of it that says how its source is read
 EARLIER = "the table was made by an earlier version of the contract"
 
 
@@ -17,13 +21,23 @@ def is_by_another(run_: Run) -> bool:
 
     Where files or tables are read and how rows meet their table may change: rows stay what they are.
     """
+    mark = _newest(run_).get(MADE_BY)
+    return mark is not None and mark != making(run_.job.loaded)
+
+
+def is_read_otherwise(run_: Run) -> bool:
+    """Whether the source of the newest batch was read by other options; not where nobody knows."""
+    mark = _newest(run_).get(READ_BY)
+    return mark is not None and mark != reading(run_.job.loaded)
+
+
+def _newest(run_: Run) -> Mapping[str, Any]:
+    """What the newest batch of the table says of itself."""
     ledger, loaded = run_.job.ledger, run_.job.loaded
     if ledger is None or run_.places is None or (head := ledger.head(run_.progress.key)) is None:
-        return False
+        return {}
     tables = tables_of(loaded.contract.materialization.format, run_.job.engine)
-    newest = next(iter(good_commits(tables, run_.progress, head)), None)
-    mark = facts_of(newest).get(MADE_BY)
-    return mark is not None and mark != making(loaded)
+    return facts_of(next(iter(good_commits(tables, run_.progress, head)), None))
 
 
 def nothing_but_the_contract(run_: Run, reason: str) -> str:
@@ -31,10 +45,13 @@ def nothing_but_the_contract(run_: Run, reason: str) -> str:
     if not is_by_another(run_):
         return reason
     assert run_.places is not None
+    ways = "to the rows that are there, `lakelogic quarantine replay` to bad rows that wait"
+    if is_read_otherwise(run_):
+        # A replay has the rows as they were read then: other options do not reach them.
+        ways = "to the rows that are there and to bad rows that wait: it reads the source again"
     run_.events.tell(
         "warning",
         f"The contract has changed, and nothing is new to read: what {run_.places.target} holds was made by an earlier "
-        "version of it. `lakelogic reload` applies the change to the rows that are there, `lakelogic quarantine "
-        "replay` to bad rows that wait",
+        f"version of it. `lakelogic reload` applies the change {ways}",
     )
     return f"{reason}; {EARLIER}"

@@ -53,6 +53,7 @@ from lakelogic.run.folding import Seen
 from lakelogic.run.formats import tables_of
 from lakelogic.run.job import Job, Prepared, Run, Settled
 from lakelogic.run.landed import LandedRows, gathers, landed_facts, landed_rows, lead_back
+from lakelogic.run.layout import keeps
 from lakelogic.run.masking import MASKS, refuse_changed
 from lakelogic.run.measures import measure
 from lakelogic.run.outcome import finish, record_failure
@@ -361,6 +362,8 @@ def _evaluate(
     )
     faults.reach("after_quarantine_stage")
     counts = reconcile(plan, staged, bad.by_verdict, lambda: len(landed.origins))
+    if not counts.good and keeps(commit.tables.state(run_.places.target_location), commit.strategy):
+        run_.drift.pop("table", None)  # no row brings new columns, so the table gets none
     measured, outcomes = measure(contract, prepared.compiled, engine, staged, run_.links, writes=True)
     closed = gates.closed_by_rules(contract, outcomes)
     faults.reach("after_gates")

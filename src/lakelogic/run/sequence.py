@@ -14,7 +14,7 @@ from lakelogic.engines.base import AS_IT_COMES, Engine, Frame, HasOwnDelta
 from lakelogic.errors import DataError, Defect, LakeLogicError, SourceError, UnsupportedError
 from lakelogic.ledger.records import Held
 from lakelogic.plan.compile import Compiled, SourceColumns, compile_contract
-from lakelogic.plan.fingerprint import earlier, fingerprint, making
+from lakelogic.plan.fingerprint import earlier, fingerprint, making, reading
 from lakelogic.plan.needs import needed_formats, needed_functions, needed_masks, needed_nodes
 from lakelogic.plan.nodes import Plan, Read
 from lakelogic.plan.publish import Stamps
@@ -49,7 +49,7 @@ from lakelogic.run.formats import tables_of
 from lakelogic.run.identities import digests
 from lakelogic.run.job import Job, Prepared, Run, Settled
 from lakelogic.run.landed import landed_facts
-from lakelogic.run.made_by import MADE_BY, nothing_but_the_contract
+from lakelogic.run.made_by import MADE_BY, READ_BY, nothing_but_the_contract
 from lakelogic.run.masking import MASKS, refuse_changed
 from lakelogic.run.measures import measure
 from lakelogic.run.named_rows import warn_of_used_name
@@ -507,6 +507,7 @@ def _publish(run_: Run, commit: Commit, settled: Settled) -> Result:
         "digests": digests_of(settled),
         "contract_version": contract.contract_version,
         MADE_BY: making(run_.job.loaded),
+        READ_BY: reading(run_.job.loaded),
         "target": commit.places.target_location,
         **read_facts(run_),
         "engine": run_.job.engine.name,
