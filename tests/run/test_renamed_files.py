@@ -121,6 +121,20 @@ def moved(workspace: Path, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(new)
 
 
+def test_a_file_that_was_read_several_times_is_counted_once_when_it_moved(
+    act: Acting, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (workspace / "project").mkdir()
+    monkeypatch.chdir(workspace / "project")
+    land("b.csv", "3,30")
+    for amount in (10, 11, 12):
+        land("a.csv", f"1,{amount}")
+        act(orders())
+    moved(workspace, "mv", monkeypatch)
+    assert act(orders()).status == "no_new_data"
+    assert act.says("was read before under another name", "so are 1 others")  # two files lie there
+
+
 @pytest.mark.parametrize("how", ["mv", "copy", "copy that stays"])
 @pytest.mark.parametrize("identity", ["mtime", "content"])
 def test_a_project_that_is_moved_takes_nothing_a_second_time(

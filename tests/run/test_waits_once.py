@@ -117,8 +117,19 @@ def test_a_replay_of_a_folded_row_publishes_it_once_and_says_so() -> None:
     assert sorted(published) == [-1, 5, 5, 5]
     waiting = [row for row in entries() if row["quarantine_state"] == "active"]
     assert [(row["amount"], row["_lakelogic_first_seen"], row["_lakelogic_seen_runs"]) for row in waiting] == [
-        (-2, FIRST, 3)
+        (-2, FIRST, 4)  # three readings, and the replay that was the last to see it
     ]
+
+
+def test_a_replay_in_which_a_row_fails_again_is_a_run_that_saw_it(
+    passes: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passes(0)
+    second = FIRST + timedelta(days=1)
+    monkeypatch.setattr(clock, "now", lambda: second)
+    assert acts.replay_rows(acts.Request("silver.yaml"), "duckdb").failed == 2
+    listed = acts.list_rows(acts.Request("silver.yaml"))
+    assert {(row["first_seen"], row["at"], row["runs"]) for row in listed.rows} == {(FIRST, second, 2)}
 
 
 @pytest.mark.usefixtures("unfolded")

@@ -68,7 +68,6 @@ class Seen:
     """What entries that are about to be replaced know of their rows, for those that come in their place."""
 
     at: str  # the column that tells when
-    more: int = 1  # runs that see the rows now
     batch: str | None = None  # an earlier attempt at this very batch is no other run
     _known: dict[str, dict[Any, tuple[datetime | None, int]]] = field(default_factory=dict)
 
@@ -95,7 +94,7 @@ class Seen:
             known = self._known.get(row_id, {}).values()
             moments = [first for first, _ in known if first is not None]
             firsts.append(min([*moments, *([at] if at is not None else [])], default=None) if known else None)
-            runs.append(sum(count for _, count in known) + self.more if known else None)
+            runs.append(sum(count for _, count in known) + 1 if known else None)
         for name, values in (
             (names.FIRST_SEEN, pa.array(firsts, _INSTANT)),
             (names.SEEN_RUNS, pa.array(runs, pa.int64())),

@@ -118,7 +118,8 @@ def moved_place(path: str, was: str | None, target: str) -> str | None:
 
 def moved_along(moved: Sequence[InputFile]) -> list[str]:
     """What people are told of files that came along with a table."""
-    there = [file for file in moved if Path(file.path).exists()]
+    # A file that several batches have read is one file.
+    there = list({file.path: file for file in moved if Path(file.path).exists()}.values())
     if not there:
         return []
     more = f"; so are {len(there) - 1} others" if len(there) > 1 else ""

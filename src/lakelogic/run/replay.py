@@ -409,7 +409,7 @@ def _publish(run_: Run, queue: Queue, commit: Commit, settled: Settled, landed: 
     # A row is itself by its id: what several readings of it left are one.
     again = {origin.row_id for place, origin in enumerate(landed.origins, 1) if place in bad.origins}
     passed = {origin.row_id for place, origin in enumerate(landed.origins, 1) if place not in bad.origins}
-    noted = Seen(queue.stamped.at, more=0)
+    noted = Seen(queue.stamped.at)
     if settled.closed:
         return _withheld(run_, commit, settled)
     mark = claim_of(commit.batch_id, commit.n)
