@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,10 @@ from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.load import Loaded
 from lakelogic.errors import LakeLogicError
 from lakelogic.ledger.store import Ledger
-from lakelogic.plan.compile import compile_contract, load_checked
-from lakelogic.run.inspect import columns_now
+from lakelogic.plan.compile import load_checked
 from lakelogic.run.places import QUARANTINE_FORMAT, Places, places
 from lakelogic.run.progress import progress_of
-from lakelogic.run.read_masks import flows_from, late_columns, way_out
+from lakelogic.run.read_masks import Upstream, late_columns, way_out
 from lakelogic.tables.registry import load as load_tables
 
 
@@ -48,23 +47,18 @@ class _Dataset:
 def in_clear_below(ledger: Ledger, catalog: LocalCatalog) -> list[InClear]:
     """The datasets of this ledger that hold in clear what a table above masks by now, directly or over others."""
     known = list(_datasets(ledger, catalog))
-    found: dict[str, set[str]] = {}  # the location of a table → its columns that are in clear
-    told: dict[str, InClear] = {}
-    waiting = True
-    while waiting:
-        waiting = False
-        for one in known:
-            columns = _in_clear(one, found)
-            if one.where is not None and columns - found.get(one.where.target_location, set()):
-                found.setdefault(one.where.target_location, set()).update(columns)
-                told[one.file] = _entry(one, one.where, found[one.where.target_location])
-                waiting = True
+    upstream = Upstream(catalog, lenient=True)
+    told = [
+        _entry(one, one.where, columns)
+        for one in known
+        if one.where and (columns := _in_clear(one, one.where, upstream))
+    ]
     unread = [
         InClear(one.dataset, one.file, (), (), "Its contract cannot be read, so nobody can tell: look at it yourself.")
         for one in known
         if one.loaded is None
     ]
-    return sorted([*told.values(), *unread], key=lambda one: one.dataset)
+    return sorted([*told, *unread], key=lambda one: one.dataset)
 
 
 def _datasets(ledger: Ledger, catalog: LocalCatalog) -> Iterable[_Dataset]:
@@ -83,16 +77,11 @@ def _datasets(ledger: Ledger, catalog: LocalCatalog) -> Iterable[_Dataset]:
         yield _Dataset(run.contract, loaded, where, run.dataset)
 
 
-def _in_clear(one: _Dataset, above: Mapping[str, set[str]]) -> set[str]:
+def _in_clear(one: _Dataset, where: Places, upstream: Upstream) -> set[str]:
     """Columns of a dataset that were read before they were masked above, or are made of such columns."""
-    if one.loaded is None or one.where is None:
-        return set()
-    progress = progress_of(one.loaded.contract.dataset_name, one.where)
-    found = {name for side in ("good", "bad") for name in late_columns(one.loaded, one.where, progress, side)}
-    if above:
-        plan = compile_contract(one.loaded, *columns_now(one.loaded)).plan
-        found |= flows_from(one.loaded.contract, plan, above)
-    return found
+    assert one.loaded is not None
+    progress = progress_of(one.loaded.contract.dataset_name, where)
+    return {name for side in ("good", "bad") for name in late_columns(one.loaded, where, progress, side, upstream)}
 
 
 def _entry(one: _Dataset, where: Places, columns: Iterable[str]) -> InClear:

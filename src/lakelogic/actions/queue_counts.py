@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from lakelogic import clock, names
-from lakelogic.actions.quarantine import Place, Request, find, ledger_here
+from lakelogic.actions.quarantine import Place, Request, find, ledger_here, refuse_clear
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.errors import UsageError
 from lakelogic.plan.compile import compile_contract
@@ -44,6 +44,7 @@ def count_by(request: Request, field: str, limit: int = 20) -> Counted:
     state = place.queue.state()
     name = _column(place, field, state.schema.names if state is not None else [])
     _refuse_masked(place, name)
+    refuse_clear(place)
     now = clock.now()
     table = place.queue.rows(lambda row: request.chosen.keeps(row, place.queue.stamped, now))
     found = Counter(_values(table, name))

@@ -22,8 +22,9 @@ from lakelogic.plan.publish import BAD_PREFIX
 from lakelogic.privacy import kept
 from lakelogic.run.formats import tables_of
 from lakelogic.run.masking import MASKS
-from lakelogic.run.places import QUARANTINE_FORMAT, Places
-from lakelogic.run.progress import Progress, applications
+from lakelogic.run.owners import Owners
+from lakelogic.run.places import QUARANTINE_FORMAT, Places, places
+from lakelogic.run.progress import Progress, applications, progress_of
 from lakelogic.run.queue import facts_of
 from lakelogic.tables.base import TableFormat
 from lakelogic.tables.kinds import kind_of
@@ -35,7 +36,13 @@ Read = Mapping[str, Iterable[str]]  # `source` or a link's name → the columns 
 
 def masks_above(contract: Contract, catalog: LocalCatalog) -> dict[str, list[str]]:
     """The masked columns of every table that a contract reads, as they are now; asked before the input is pinned."""
-    return {place: sorted(_masked_in(location)) for place, location in _tables_above(contract, catalog).items()}
+    upstream = Upstream(catalog, lenient=True)
+    found = {}
+    for place, location in _tables_above(contract, catalog).items():
+        # Where rows of a table above are in clear in spite of a mask further up, what is read there is not masked.
+        masked = _masked_in(location)
+        found[place] = sorted(masked - upstream.in_clear(location) if masked else masked)
+    return found
 
 
 def _tables_above(contract: Contract, catalog: LocalCatalog) -> dict[str, str]:
@@ -126,15 +133,19 @@ class Above:
     locations: Mapping[str, str]
     masked: Mapping[str, frozenset[str]]
     plan: Plan
+    in_clear: Mapping[str, frozenset[str]]  # what these tables themselves hold in clear of tables further up
 
-    def late(self, then: Read | None, side: str) -> dict[str, str]:
+    def late(self, then: Read | None, side: str, kept_masks: frozenset[str] | None = None) -> dict[str, str]:
         """Columns that may hold in clear what is masked above by now → the column above that it came from.
 
-        What the contract masks itself, or says to be no personal data, is none of them.
+        What the contract masks itself, or says to be no personal data, is none of them; with `kept_masks` only what
+        its table has been masked with counts as masked.
         """
         from lakelogic.plan.lineage import bad_origins, column_origins
 
         hidden = _hidden(self.contract, self.plan, side)
+        if kept_masks is not None:
+            hidden -= kept.declared(self.contract).keys() - kept_masks
         origins = column_origins(self.plan) if side == "good" else bad_origins(self.plan)
         found = {
             name: f"{self.called(one.place)}.{one.column}"
@@ -145,12 +156,15 @@ class Above:
         }
         # Landed rows are kept encrypted, or not at all, where the contract masks anything.
         if side == "bad" and not self.plan.masks:
-            for column in sorted(self.masked.get(Plan.SOURCE, ())):
+            above = self.masked.get(Plan.SOURCE, frozenset()) | self.in_clear.get(Plan.SOURCE, frozenset())
+            for column in sorted(above):
                 if self._is_late(then, Plan.SOURCE, column):
                     found.setdefault(names.RAW, f"{self.called(Plan.SOURCE)}.{column}")
         return found
 
     def _is_late(self, then: Read | None, place: str, column: str) -> bool:
+        if column in self.in_clear.get(place, ()):
+            return True
         return column in self.masked.get(place, ()) and not self._was_masked(then, place, column)
 
     def called(self, place: str) -> str:
@@ -170,37 +184,63 @@ def _hidden(contract: Contract, plan: Plan, side: str) -> set[str]:
     return cleared | _masks_of(plan, side) | kept.declared(contract).keys()
 
 
-def flows_from(contract: Contract, plan: Plan, above: Mapping[str, Iterable[str]]) -> set[str]:
-    """The good columns of a contract that show values of some columns of other tables, by their location."""
-    from lakelogic.plan.lineage import column_origins
+class Upstream:
+    """What tables further up hold in clear in spite of a mask above them; each is asked once.
 
-    tables = {place: {name.lower() for name in above.get(location, ())} for place, location in
-              _tables_above(contract, LocalCatalog()).items()}  # fmt: skip
-    hidden = _hidden(contract, plan, "good")
-    return {
-        name
-        for name, origins in column_origins(plan).items()
-        if name.lower() not in hidden
-        and any(one.tells and one.column.lower() in tables.get(one.place, ()) for one in origins)
-    }
+    `lenient`: nothing is known of what cannot be asked, so that a run goes on; else that is an error.
+    """
+
+    def __init__(self, catalog: LocalCatalog, *, lenient: bool = False) -> None:
+        self._catalog, self._lenient = catalog, lenient
+        self._owners = Owners(catalog)
+        self._known: dict[str, frozenset[str]] = {}
+
+    def in_clear(self, location: str) -> frozenset[str]:
+        """The columns of a table, in small letters; nothing is known of one that no contract here writes."""
+        if location not in self._known:
+            self._known[location] = frozenset()  # a table that is made of itself adds nothing to itself
+            try:
+                self._known[location] = self._ask(location)
+            except LakeLogicError:
+                if not self._lenient:
+                    raise
+        return self._known[location]
+
+    def _ask(self, location: str) -> frozenset[str]:
+        loaded = self._owners.contract_of(location)
+        if loaded is None or not loaded.contract.materialization.target_path:
+            return frozenset()
+        where = places(loaded.contract, self._catalog)
+        progress = progress_of(loaded.contract.dataset_name, where)
+        if location == where.quarantine_location:
+            return frozenset(map(str.lower, late_columns(loaded, where, progress, "bad", self)))
+        if location == where.target_location:
+            # A mask that its contract declares and its table does not have yet hides nothing from those who read it.
+            told = _told(location)
+            masks = frozenset(next((facts[MASKS] for facts in told if MASKS in facts), ()))
+            return frozenset(map(str.lower, late_columns(loaded, where, progress, "good", self, masks)))
+        return frozenset()
 
 
-def look_above(loaded: Loaded, catalog: LocalCatalog) -> Above | None:
-    """What a contract reads now; None where none of it is a table that masks anything."""
+def look_above(loaded: Loaded, catalog: LocalCatalog, upstream: Upstream | None) -> Above | None:
+    """What a contract reads now; None where none of it is a table that masks anything, or should."""
     contract = loaded.contract
     locations = _tables_above(contract, catalog)
     masked = {place: found for place, location in locations.items() if (found := _masked_in(location))}
-    if not masked:
+    in_clear: dict[str, frozenset[str]] = {}
+    if upstream is not None:
+        in_clear = {place: found for place, location in locations.items() if (found := upstream.in_clear(location))}
+    if not masked and not in_clear:
         return None
     from lakelogic.run.inspect import columns_now
 
     plan = compile_contract(loaded, *columns_now(loaded)).plan
-    return Above(contract, locations, masked, plan)
+    return Above(contract, locations, masked, plan, in_clear)
 
 
 def refuse_late(loaded: Loaded, where: Places, progress: Progress, side: str, done: str) -> None:
     """Refuse to show or send rows that may hold in clear what a table above masks by now."""
-    found = late_columns(loaded, where, progress, side)
+    found = late_columns(loaded, where, progress, side, Upstream(LocalCatalog()))
     if found:
         told = "; ".join(f"`{name}` was made of {above}" for name, above in sorted(found.items()))
         table = where.target if side == "good" else where.quarantine
@@ -210,14 +250,24 @@ def refuse_late(loaded: Loaded, where: Places, progress: Progress, side: str, do
         )
 
 
-def late_columns(loaded: Loaded, where: Places, progress: Progress, side: str) -> dict[str, str]:
-    """Columns of the table or of its quarantine that may hold in clear what a table above masks by now."""
+def late_columns(
+    loaded: Loaded,
+    where: Places,
+    progress: Progress,
+    side: str,
+    upstream: Upstream | None,
+    kept_masks: frozenset[str] | None = None,
+) -> dict[str, str]:
+    """Columns of the table or of its quarantine that may hold in clear what a table above masks by now.
+
+    Without `upstream` only the tables that the contract reads itself are asked.
+    """
     location = where.target_location if side == "good" else where.quarantine_location
     kind = loaded.contract.materialization.format if side == "good" else QUARANTINE_FORMAT
     tables = tables_of(kind, None, reads=True)
-    if tables.state(location) is None or (above := look_above(loaded, LocalCatalog())) is None:
+    if tables.state(location) is None or (above := look_above(loaded, LocalCatalog(), upstream)) is None:
         return {}
-    return above.late(read_before(tables, location, applications(progress, side)), side)
+    return above.late(read_before(tables, location, applications(progress, side)), side, kept_masks)
 
 
 def way_out(contract: Contract, columns: Iterable[str]) -> str:

@@ -222,7 +222,8 @@ def take(run_: Run, chosen: Chosen) -> Taken:
 
 def _not_late(run_: Run, rows: list[dict[str, Any]], done: Replayed) -> list[dict[str, Any]]:
     """The rows without those that were read before a table above masked what would be published of them."""
-    above = read_masks.look_above(run_.job.loaded, run_.job.catalog) if rows else None
+    catalog = run_.job.catalog
+    above = read_masks.look_above(run_.job.loaded, catalog, read_masks.Upstream(catalog)) if rows else None
     if above is None:
         return rows
     commits = _queue(run_).commits(applications(run_.progress, "bad"))

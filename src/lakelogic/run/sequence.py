@@ -213,7 +213,7 @@ def _compare_environments(run_: Run) -> None:
     loaded, where, progress = run_.job.loaded, run_.places, run_.progress
     for line in doubts(loaded, where, progress, refuse_others(loaded, where, progress, "Nothing was read.")):
         run_.events.tell("warning", line)
-    if late := read_masks.late_columns(loaded, where, progress, "good"):
+    if late := read_masks.late_columns(loaded, where, progress, "good", None):
         told = ", ".join(f"`{name}` (made of {above})" for name, above in sorted(late.items()))
         out = read_masks.way_out(loaded.contract, late)
         run_.events.tell("warning", f"{where.target} may hold in clear what is masked above by now: {told}. {out}")
