@@ -10,12 +10,14 @@ import pytest
 
 from lakelogic import DataProcessor
 from lakelogic.actions.access import check_token, list_tokens, revoke_token
+from lakelogic.actions.remask import remask
 from lakelogic.api.auth import Caller
 from lakelogic.api.routes.jobs import _stream
 from lakelogic.api.settings import Settings, check_bind
 from lakelogic.errors import UsageError
 
 API = "/api/v1"
+KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 # Everything in clear, then the same masked, in another domain: the mail is the key, and one row is too young.
 RAW = """
 info: {dataset: bronze_members, domain: raw, target_layer: bronze}
@@ -509,3 +511,28 @@ def test_what_lies_in_another_domain_stays_there_while_its_contract_is_broken(me
     assert answers[0].json()["upstreams"] == []
     assert [at for at, one in enumerate(answers) if "bronze_members" in one.text] == []
     assert "ada@example.com" not in "".join(one.text for one in answers)
+
+
+def test_what_was_made_of_values_that_are_masked_above_by_now_is_hidden(lab, serve, duckdb_once, monkeypatch):
+    monkeypatch.setenv("LAKELOGIC_PII_KEY", KEY)
+    raw = RAW.replace("bronze_members", "bronze_late").replace("raw.bronze.members", "raw.bronze.late")
+    silver = (
+        MASKED.replace(", pii: true, masking: redact", "").replace("silver_members", "silver_late")
+        .replace("raw.bronze.members", "raw.bronze.late").replace("clubs.silver.members", "clubs.silver.late")
+        .replace("bronze_members", "bronze_late").replace("type: int}]", "type: int, max: 90}]")
+    )  # fmt: skip
+    (lab / "data/members.csv").write_text("mail,age\nada@example.com,36\nbob@example.com,99\n")
+    for name, text in (("raw", raw), ("masked", silver)):
+        (lab / f"people/{name}.yaml").write_text(text)
+        DataProcessor(f"people/{name}.yaml", duckdb_once).run()
+    told = [f"{API}/datasets/silver_late/sample", "/api/runtime/quality-report"]
+    assert all("example.com" in serve().get(url).text for url in told)
+    hiding = "{name: mail, required: true, pii: true, masking: encrypt_deterministic}"
+    (lab / "people/raw.yaml").write_text(raw.replace("{name: mail, required: true}", hiding))
+    remask("people/raw.yaml", why="personal")
+    client = serve(most_body_bytes=9_997)
+    row = client.get(f"{API}/quarantine/silver_late/rows").json()["items"][0]["row_id"]
+    answers = [client.get(url) for url in (*told, f"{API}/quarantine/silver_late/rows/{row}")]
+    assert [one.status_code for one in answers] == [200] * len(answers)
+    assert [at for at, one in enumerate(answers) if "example.com" in one.text] == []
+    assert answers[0].json()["hidden"] == ["mail"]

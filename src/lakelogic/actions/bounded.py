@@ -159,7 +159,7 @@ def _answer(tasks: Mapping[str, Callable[[str], Any]], task: str, text: str) -> 
         return "contract", error.diagnostics
     except RecursionError:
         return "usage", ("The contract is too deeply nested.", _SMALLER)
-    except MemoryError:
+    except (MemoryError, SystemError):  # compiled code that gets no memory may forget to say so, which is the second
         return "memory", None
     except LakeLogicError as error:
         return "usage", (error.message, error.hint)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lakelogic.actions.columns import column_graph
+from lakelogic.actions.late_masks import late
 from lakelogic.actions.served import Served
 from lakelogic.errors import UsageError
 from lakelogic.privacy.recognise import is_masked
@@ -40,11 +41,13 @@ def veiled(served: Served, dataset: str, values: Mapping[str, Any]) -> dict[str,
 
 
 def concealed(served: Served, dataset: str, columns: Iterable[str] = ()) -> frozenset[str]:
-    """The columns of a dataset, in small letters, that are in clear there and masked further down.
+    """The columns of a dataset, in small letters, that are in clear there and masked further down, or above by now.
 
     `columns` are those that are about to be shown: where nobody knows what is masked, that is all of them.
     """
-    return frozenset(name.lower() for name in column_graph(served).concealed(dataset, columns))
+    shown = tuple(columns)
+    further_down = frozenset(name.lower() for name in column_graph(served).concealed(dataset, shown))
+    return further_down | late(served, dataset, shown)
 
 
 def refuse_hidden_key(served: Served, dataset: str) -> None:
