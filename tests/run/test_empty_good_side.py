@@ -11,7 +11,9 @@ import pytest
 from deltalake import DeltaTable
 
 from lakelogic import DataProcessor
+from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.run.queue import Chosen
+from lakelogic.tables.registry import load
 
 TARGET = "lakelogic_warehouse/shop/silver/orders"
 OPEN = {"quality": {"max_quarantine_ratio": 1}}
@@ -137,3 +139,34 @@ def test_other_places_gain_no_column_either(duckdb_engine: Any, workspace: Path)
     assert replay(duckdb_engine, contract(settings=settings)).failed == 1
     assert columns() == ["id", "amount"]
     assert columns("lakelogic_warehouse/shop/gold/copies") == ["id", "amount"]
+
+
+@pytest.mark.parametrize("form", ["delta", "iceberg", "parquet"])
+@pytest.mark.parametrize("strategy", ["merge", "scd2"])
+def test_a_replay_in_which_no_row_passes_makes_no_table(engine: Any, workspace: Path, strategy: str, form: str) -> None:
+    document = contract(strategy, settings={"format": form})
+    land("1", "idd,amount", "1,10", "2,20")
+    assert run(engine, document).status == "gated"
+    for _ in range(2):
+        done = replay(engine, document)
+        assert (done.status, done.passed, done.failed) == ("succeeded", 0, 2)
+        assert load(form).state(LocalCatalog().resolve("shop.silver.orders")) is None
+    land("2", "id,amount", "1,10", "2,20")
+    assert run(engine, document).counts.good == 2
+    state = load(form).state(LocalCatalog().resolve("shop.silver.orders"))
+    assert state is not None
+    assert (state.rows, "id" in state.schema.names) == (2, True)
+    assert run(engine, document).status == "no_new_data"
+
+
+def test_rows_that_a_step_leaves_out_of_a_replay_make_no_table_and_wait(duckdb_engine: Any, workspace: Path) -> None:
+    land("1", "id,amount", "1,-10")
+    run(duckdb_engine, contract())
+    filtered = contract(transformations=[{"sql": "SELECT * FROM source WHERE amount >= 0"}])
+    filtered["model"]["fields"][1].pop("min")
+    replay(duckdb_engine, filtered)
+    assert not Path(TARGET, "_delta_log").exists()
+    mended = contract()
+    mended["model"]["fields"][1].pop("min")
+    assert replay(duckdb_engine, mended).passed == 1
+    assert ids() == [1]

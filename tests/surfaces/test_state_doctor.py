@@ -167,9 +167,13 @@ def test_a_table_that_was_put_back_from_a_copy_lacks_what_the_ledger_believes(
     DataProcessor("contract.yaml", engine=duckdb_engine).run()
     shutil.rmtree(TARGET)
     shutil.copytree("copy", TARGET)
-    level, found = doctor()["ledger"]
+    level, found = doctor("--dry-run")["ledger"]
     assert level == "wrong"
     assert found.startswith("it believes 1 batches to be in the table that are not there")
+    assert doctor()["ledger"][0] == "mended"
+    assert doctor()["ledger"] == ("sound", "it knows all 1 commits to the table, and 1 files")
+    assert DataProcessor("contract.yaml", engine=duckdb_engine).run().status == "succeeded"
+    assert doctor()["table"] == ("sound", "version 1, 2 rows in 2 files")
 
 
 @pytest.mark.parametrize("damage", ["missing", "damaged"])

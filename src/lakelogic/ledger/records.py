@@ -140,7 +140,8 @@ class InputFile:
     """A file as it was read: another size or modification time (nanoseconds) makes it another input.
 
     `content` is a digest of what it held, where it is known. A table is remembered in the same way, by its place:
-    `content` is `table:` and its own id, `size` the version up to which it was read. A `size` of -1 says that only some
+    `content` is `table:` and its own id, `size` the version up to which it was read, `mtime_ns` what
+    tells that version from another of the same number (0: not known). A `size` of -1 says that only some
     of the rows were read. `same_as` is the name under which it was read, where it is called otherwise by now: its rows
     carry that name.
     """

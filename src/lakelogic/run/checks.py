@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from lakelogic.errors import LakeLogicError
+from lakelogic.errors import LakeLogicError, ReconcileError
 from lakelogic.plan.strategies.settings import strategy_of
-from lakelogic.run import evidence, memory
+from lakelogic.run import evidence, memory, put_back
 from lakelogic.run.events import Events
 from lakelogic.run.job import Job
 from lakelogic.run.places import Places
@@ -80,6 +80,7 @@ def _history(tables: TableFormat, progress: Progress) -> History:
 def _ledger(checked: Checked, *, mend: bool) -> Iterator[Finding]:
     ledger, key, commits = checked.job.ledger, checked.progress.key, checked.past.commits
     assert ledger is not None
+    yield from _put_back(checked, mend=mend)
     known = ledger.batches_done(key)
     unknown = [commit for commit in commits if commit["batch_id"] not in known]
     intent = ledger.open_intent(key)
@@ -98,7 +99,6 @@ def _ledger(checked: Checked, *, mend: bool) -> Iterator[Finding]:
         yield Finding("look", "ledger", told, "`lakelogic state doctor` without --dry-run, or any run, tells it")
     else:
         yield from _inputs(checked, mend=mend)
-    yield from _absent(checked)
     if (still := ledger.open_intent(key)) is not None:
         told = "a run was begun and never ended" if still.staged is None else "a run had staged its rows and stopped"
         yield Finding("look", "intent", f"{told}; the next one finishes it", "run the contract")
@@ -124,18 +124,28 @@ def _inputs(checked: Checked, *, mend: bool) -> Iterator[Finding]:
     yield Finding("mended", "ledger", f"{told}; they were read back")
 
 
-def _absent(checked: Checked) -> Iterator[Finding]:
-    """Batches that the ledger believes published, and the table does not hold: their input is never read again."""
-    ledger = checked.job.ledger
+def _put_back(checked: Checked, *, mend: bool) -> Iterator[Finding]:
+    """Batches that the ledger believes published, and the table does not hold: a copy of it was put back."""
+    ledger, where, progress, past = checked.job.ledger, checked.where, checked.progress, checked.past
     assert ledger is not None
-    if not checked.past.is_whole:
+    if not put_back.is_put_back(ledger.head(progress.key), ledger, progress, past, checked.newest):
         return
-    published = [(str(run.batch_id), run.started_at) for _, run in ledger.published_batches(checked.progress.key)]
-    lost = evidence.batches_since(checked.past.commits, published)
-    if lost:
-        told = f"it believes {len(lost)} batches to be in the table that are not there ({lost[0]})"
-        do = f"the table was put back to an earlier state, or replaced: {_RELOAD}"
-        yield Finding("wrong", "ledger", told, do)
+    contract = checked.job.loaded.contract
+    missing = put_back.look(ledger, contract, where, progress, past)
+    told = f"it believes {len(missing.batches)} batches to be in the table that are not there ({missing.batches[0]})"
+    try:
+        put_back.refuse(missing, where, accepted=mend)
+    except ReconcileError as error:
+        yield Finding("wrong", "ledger", f"{told}: {error.message}", error.hint)
+        return
+    if not mend:
+        yield Finding("wrong", "ledger", told, "the next run reads again what they were made of")
+        return
+    put_back.bring_back(ledger, contract, where, progress, past, missing)
+    yield Finding("mended", "ledger", f"{told}; it believes so no more, and the next run reads what they were made of")
+    if missing.out_of_reach:
+        gone = f"{len(missing.out_of_reach)} things that they were made of cannot be read ({missing.out_of_reach[0]})"
+        yield Finding("look", "rows", f"{gone}: their rows are not in the table", "put the files back, and run")
 
 
 def _memory(checked: Checked, *, mend: bool) -> Iterator[Finding]:

@@ -141,6 +141,14 @@ class Commit:
         )
         self.tell_in_use()
 
+    def give_up(self) -> None:
+        """Nothing of this batch comes to the target: nobody has to finish it."""
+        if self.ledger is not None:
+            for intent in self.ledger.open_intents(self.progress.key, self.places.target_location):
+                if intent.n == self.n:
+                    self.ledger.abandon(intent)
+        self.tell_in_use()
+
     def tell_in_use(self) -> None:
         """Tell beside the tables what is staged there: whoever sweeps them may know another ledger."""
         if self.ledger is not None:

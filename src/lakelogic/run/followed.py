@@ -14,6 +14,7 @@ from lakelogic.plan.sources import as_batch
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.run.job import Run
 from lakelogic.run.tracked import AGAIN, DIGESTS, FORMER, OVER
+from lakelogic.run.window import MARK, without_marks
 
 AFTER = "after"  # in the identity of a batch: the one on top of which it was made again
 
@@ -34,7 +35,8 @@ def by(run_: Run) -> str | None:
     told: Any = intent.input if intent is not None else None
     if intent is None or not told or "days" in told or not ("files" in told or "table" in told):
         return None
-    if _plain(told) == _plain(run_.identity) and intent.fingerprint in (
+    identity = run_.identity if MARK in told else without_marks(run_.identity)
+    if _plain(told) == _plain(identity) and intent.fingerprint in (
         fingerprint(loaded),
         *earlier(loaded),
     ):

@@ -153,7 +153,8 @@ def _input(files: Sequence[InputFile]) -> dict[str, Any]:
     table = next((file for file in files if file.is_table), None)
     if table is not None:
         own = (table.content or "").removeprefix(InputFile.TABLE)
-        return {"table": table.path, "version": table.size, **({"id": own} if own else {})}
+        mark = {"mark": table.mtime_ns} if table.mtime_ns > 0 else {}
+        return {"table": table.path, "version": table.size, **({"id": own} if own else {}), **mark}
     held = {file.stamp: file.content for file in files if file.content is not None}
     listed = {file.stamp: [file.stamp, file.size, file.mtime_ns] for file in files}
     return {"files": list(listed.values()), **({DIGESTS: held} if held else {})} if listed else {}

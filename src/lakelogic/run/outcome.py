@@ -168,7 +168,9 @@ def finish(run_: Run, settled: Settled, status: str, *, published: bool, commit:
         account=account(settled, commit.applied if commit else {}),
         findings=found,
     )
-    if job.ledger is not None and commit is not None:
+    if job.ledger is not None and commit is not None and not published and status != "gated":
+        job.ledger.record(record)
+    elif job.ledger is not None and commit is not None:
         assert run_.batch_id is not None
         inputs = inputs_told(run_.identity) if published else ()
         whole = strategy_of(contract).kind == "overwrite"

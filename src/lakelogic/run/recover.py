@@ -14,7 +14,7 @@ from lakelogic.ledger import adoption
 from lakelogic.ledger.records import InputFile, Intent, RunRecord
 from lakelogic.ledger.store import Ledger
 from lakelogic.plan.strategies.settings import strategy_of
-from lakelogic.run import forward, memory, staged
+from lakelogic.run import forward, memory, put_back, staged
 from lakelogic.run.arrival import AT
 from lakelogic.run.events import Events
 from lakelogic.run.formats import tables_of
@@ -141,6 +141,13 @@ def _fill_ledger(job: Any, where: Places, progress: Progress, events: Events, ta
     head = job.ledger.head(progress.key)
     past = history(tables, progress, head)
     commits = [commit for commit in past.commits if "batch_id" in commit]
+    if put_back.is_put_back(head, job.ledger, progress, past, newest):
+        # Before the ledger hears of anything: what it believes is wrong.
+        contract = job.loaded.contract
+        missing = put_back.look(job.ledger, contract, where, progress, past)
+        put_back.refuse(missing, where)
+        for line in put_back.bring_back(job.ledger, contract, where, progress, past, missing):
+            events.tell("warning", line)
     if not commits and not newest:
         return newest  # somebody else's table
     if commits and commits[0]["batch_id"] == head:

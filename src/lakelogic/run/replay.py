@@ -441,6 +441,9 @@ def _publish(run_: Run, queue: Queue, commit: Commit, settled: Settled, landed: 
     if again:
         run_.events.tell("wrote", f"{len(again)} rows failed again and stay in {commit.places.quarantine}")
     faults.reach("after_quarantine_commit")
+    if not counts.good and commit.tables.state(commit.places.target_location) is None:
+        commit.give_up()
+        return finish(run_, settled, "succeeded", published=False, commit=commit)  # no row, no table
     try:
         plan = settled.prepared.compiled.plan
         commit.good(plan, settled.staged, facts, engine=run_.job.engine, now=came.at, newer=came.newer)

@@ -45,6 +45,12 @@ def _seen(state: TableState | None, progress: Progress, other: Other) -> int:
     return max(state.transactions.get(name, 0) for name in names)
 
 
+def batches(other: Other, progress: Progress) -> set[str]:
+    """The batches of ours that a place holds, as far back as its log reaches."""
+    apps = (elsewhere(progress, other.location), *(f"lakelogic:{name}:secondary" for name in progress.before))
+    return {str(commit.get("batch_id")) for commit in load_tables(other.format).commits(other.location, *apps)}
+
+
 def writers(state: TableState, progress: Progress, other: Other) -> list[str] | None:
     """Which other datasets have written to a place; None where this one never has."""
     own = {elsewhere(progress, other.location), *(f"lakelogic:{name}:secondary" for name in progress.before)}

@@ -239,7 +239,9 @@ def _is_done(run_: Run) -> bool:
     if ledger is None or run_.batch_id is None:
         return False
     marks = (run_.fingerprint, *earlier(run_.job.loaded))
-    older = (window.batch_id(dataset, mark, run_.identity) for mark in marks)
+    plain = window.without_marks(run_.identity)
+    older = [window.batch_id(dataset, mark, plain) for mark in marks]
+    older.append(window.batch_id(_batch_of(run_), run_.fingerprint, plain))
     return any(ledger.batch_done(batch, run_.progress.key) for batch in (run_.batch_id, *older))
 
 

@@ -46,10 +46,14 @@ def take_table(
         return _all(contract, source, stamps, before, f"{what} was made anew since it was read")
     if not former and source.pinned.version < since:  # of a time when ids were not remembered
         return _all(contract, source, stamps, before, f"{what} was made anew since it was read")
+    location = str(source.pinned.table)
+    tables = tables_of(kind_of(location) or "delta", engine, reads=True)
+    another = before.mtime_ns > 0 and tables.mark(location, since) not in (None, before.mtime_ns)
+    if source.pinned.version < since or another:
+        return _all(contract, source, stamps, before, f"{what} was put back to an earlier state since it was read")
     if source.pinned.version == since:
         return Taken(replace(source, pinned=replace(source.pinned, files=()), since=since))
-    location = str(source.pinned.table)
-    changes = tables_of(kind_of(location) or "delta", engine, reads=True).changes(location, since)
+    changes = tables.changes(location, since)
     if changes is None:
         return _all(contract, source, stamps, before, f"the history of {what} does not reach back to version {since}")
     if changes.removed:

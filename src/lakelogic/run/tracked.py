@@ -218,7 +218,8 @@ def inputs_told(told: Mapping[str, Any]) -> list[InputFile]:
     if "table" in told:
         if is_part(told):
             return []  # some of its rows: a run without a window still has to see to the others
-        return [InputFile(told["table"], told.get("version") or 0, 0, InputFile.TABLE + str(told.get("id") or ""))]
+        own = InputFile.TABLE + str(told.get("id") or "")
+        return [InputFile(told["table"], told.get("version") or 0, told.get("mark") or 0, own)]
     files = [InputFile(path, size, changed) for path, size, changed in told.get("files", ())]
     contents = {**told.get(DIGESTS, {}), **told.get("contents", {})}
     if is_part(told):

@@ -39,6 +39,7 @@ from lakelogic.tables.registry import load as load_tables
 _TEXT = ("csv", "tsv")
 _JSON = ("json", "ndjson")
 _TABLES = ("delta", "iceberg")
+MARK = "mark"  # in what a batch says of a table that it read: which commit made the version
 _NO_ENGINE: Engine = None  # type: ignore[assignment]  # only keys of JSON are found by one
 
 
@@ -55,6 +56,7 @@ class Slice:
     contents: Mapping[str, str] = field(default_factory=dict)  # file → a digest, where the contract compares content
     deleted: Deleted | None = None  # how rows of a table are marked as deleted
     id: str | None = None  # a table's own
+    mark: int | None = None  # of a table: what tells its version from another of the same number
     since: int | None = None  # of a table: only rows that came after this version
 
     @property
@@ -75,6 +77,7 @@ class Slice:
         """The input as plain data, for the ledger's intent and the batch id."""
         if self.pinned.table is not None:
             told = {"table": self.pinned.table, "version": self.pinned.version, "id": self.id}
+            told |= {} if self.mark is None else {MARK: self.mark}
             return told if self.since is None else {**told, "since": self.since}
         listed = [[file.path, file.size, file.mtime_ns] for file in self.files]
         held = {file.path: self.contents[file.path] for file in self.files if file.path in self.contents}
@@ -85,6 +88,13 @@ def identity_of(source: Slice, links: Mapping[str, Slice]) -> dict[str, Any]:
     """The whole input of a run: a link that changed makes another batch, because rows may now find their match."""
     seen = {name: found.identity() for name, found in sorted(links.items())}
     return {**source.identity(), **({"links": seen} if seen else {})}
+
+
+def without_marks(identity: Mapping[str, Any]) -> dict[str, Any]:
+    """An input as batches told of it that did not know marks of versions."""
+    links = identity.get("links") or {}
+    plain = {name: {key: one for key, one in told.items() if key != MARK} for name, told in links.items()}
+    return {name: told for name, told in identity.items() if name != MARK} | ({"links": plain} if links else {})
 
 
 def batch_id(dataset: str, fingerprint: str, identity: Mapping[str, Any]) -> str:
@@ -170,7 +180,9 @@ def pin_table(name: str, catalog: LocalCatalog, version: int | None = None, engi
         )
     pinned = Pinned(state.files, location, state.version, own=state.own)
     marked = deleted_of(tables, state)
-    return Slice(pinned, "delta", (), name, landed_columns(state.schema), state.parts, deleted=marked, id=state.id)
+    mark = tables.mark(location, state.version)
+    shape = landed_columns(state.schema)
+    return Slice(pinned, "delta", (), name, shape, state.parts, deleted=marked, id=state.id, mark=mark)
 
 
 def _folder_of_table(path: str, catalog: LocalCatalog) -> str | None:

@@ -139,6 +139,13 @@ class TableFormat(Protocol):
         """The table at a version (newest without one); None where there is no table."""
         ...
 
+    def mark(self, location: str, version: int) -> int | None:
+        """What tells a version from another that has the same number: a table that was put back counts on from there.
+
+        None where the table has no such version (any more).
+        """
+        ...
+
     def changes(self, location: str, since: int) -> TableChanges | None:
         """What happened after a version; None where the table's history does not reach back so far any more."""
         ...

@@ -24,7 +24,15 @@ from lakelogic.tables import columns, delta_changes, delta_statistics, delta_upk
 from lakelogic.tables.base import PLAIN, CommitInfo, Committed, Layout, StagedFile, TableChanges, TableState, up_to
 from lakelogic.tables.delta_features import refuse_properties, refuse_reading, refuse_writing
 from lakelogic.tables.delta_files import DeltaFile, read_footers
-from lakelogic.tables.delta_log import USER_METADATA, Transactions, commit_text, entries, is_whole, newest_metadata
+from lakelogic.tables.delta_log import (
+    USER_METADATA,
+    Transactions,
+    commit_mark,
+    commit_text,
+    entries,
+    is_whole,
+    newest_metadata,
+)
 from lakelogic.tables.delta_open import absolute, open_table, root_of, schema_of, trouble
 from lakelogic.tables.kinds import refuse_other_kinds
 
@@ -74,6 +82,10 @@ class DeltaTables:
             partition_by=tuple(parted.values()),
             id=str(table.metadata().id),
         )
+
+    def mark(self, location: str, version: int) -> int | None:
+        """A digest of a version's commit; None where it is not in the log."""
+        return commit_mark(root_of(location), version)
 
     def changes(self, location: str, since: int) -> TableChanges | None:
         """What happened after a version, from the commits in the log."""

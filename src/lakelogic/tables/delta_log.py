@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -44,6 +45,15 @@ def entries(location: str, newest: int) -> Iterator[LogEntry]:
 def is_whole(location: str, newest: int) -> bool:
     """Whether every commit up to `newest` is still there, without reading any."""
     return sum(1 for _ in _commits(location, newest)) == newest + 1
+
+
+def commit_mark(location: str, version: int) -> int | None:
+    """A digest of the commit of a version; None where it is not in the log (any more)."""
+    try:
+        commit = (Path(location) / "_delta_log" / f"{version:020d}.json").read_bytes()
+    except FileNotFoundError:
+        return None
+    return int(hashlib.sha256(commit).hexdigest()[:15], 16)
 
 
 def newest_metadata(location: str, newest: int) -> Mapping[str, str]:

@@ -86,6 +86,13 @@ class IcebergTables:
             id=str(table.metadata.table_uuid),
         )
 
+    def mark(self, location: str, version: int) -> int | None:
+        """The id of a version's snapshot; None where it did not lead to the current one, or has expired."""
+        root = local(location)
+        table = open_table(root) or open_foreign(root)
+        found = (one for one in _history(table) if _number(table, one) == version) if table is not None else iter(())
+        return next((one.snapshot_id for one in found), None)
+
     def changes(self, location: str, since: int) -> TableChanges | None:
         """What happened after a version, snapshot by snapshot."""
         root = local(location)

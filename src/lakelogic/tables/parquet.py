@@ -71,6 +71,10 @@ class ParquetTables:
             id=parquet_log.table_id(root, found.head.number),
         )
 
+    def mark(self, location: str, version: int) -> int | None:
+        """A digest of a version's folder, which is drawn by lot; None where the log has no such version."""
+        return parquet_log.mark(_root(location), version)
+
     def changes(self, location: str, since: int) -> TableChanges | None:
         """What happened after a version, version by version."""
         root = _root(location)

@@ -11,6 +11,7 @@ between the two leaves `current` one version behind until the next look at the t
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import re
@@ -109,6 +110,12 @@ def table_id(root: str, number: int) -> str:
     except FileNotFoundError:  # somebody has trimmed the log, which we never do
         first = list(heads(root, number))[-1]
     return f"{first.number}-{first.folder.rpartition('-')[2]}"
+
+
+def mark(root: str, number: int) -> int | None:
+    """A digest of the folder of a version, which is drawn by lot; None where the log has no such version."""
+    head = next(heads(root, number), None)
+    return None if head is None else int(hashlib.sha256(head.folder.encode()).hexdigest()[:15], 16)
 
 
 def changes(root: str, since: int, number: int) -> TableChanges | None:
