@@ -84,7 +84,7 @@ class DeltaTables:
         )
 
     def mark(self, location: str, version: int) -> int | None:
-        """A digest of a version's commit; None where it is not in the log."""
+        """A digest of what a version's commit says; None where it is not in the log."""
         return commit_mark(root_of(location), version)
 
     def changes(self, location: str, since: int) -> TableChanges | None:

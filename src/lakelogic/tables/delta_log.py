@@ -48,12 +48,19 @@ def is_whole(location: str, newest: int) -> bool:
 
 
 def commit_mark(location: str, version: int) -> int | None:
-    """A digest of the commit of a version; None where it is not in the log (any more)."""
+    """A digest of what the commit of a version says of itself; None where it is not in the log (any more).
+
+    Not of the whole file: upkeep takes statistics out of it. A commit that says nothing is known by its files.
+    """
     try:
-        commit = (Path(location) / "_delta_log" / f"{version:020d}.json").read_bytes()
+        lines = (Path(location) / "_delta_log" / f"{version:020d}.json").read_text("utf-8").splitlines()
     except FileNotFoundError:
         return None
-    return int(hashlib.sha256(commit).hexdigest()[:15], 16)
+    said = [json.loads(line) for line in lines if _is(line, "commitInfo") or _is(line, "txn")]
+    if not any("commitInfo" in one for one in said):
+        actions = [json.loads(line) for line in lines if _is(line, "add") or _is(line, "remove")]
+        said = [(action.get("add") or action.get("remove") or {}).get("path") for action in actions]
+    return int(hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:15], 16)
 
 
 def newest_metadata(location: str, newest: int) -> Mapping[str, str]:
