@@ -104,7 +104,7 @@ def test_batches_that_stand_for_themselves_stop_where_what_came_since_was_swept(
     land("2", "2,20")
     go(above(form))
     sweep()
-    with pytest.raises(DataError, match="does not reach back|not there any more") as stopped:
+    with pytest.raises(DataError, match=r"does not reach back|not there any more") as stopped:
         go(below("append", "incremental"))
     assert "lakelogic reload" in str(stopped.value.hint)
     assert pairs() == [(1, 10)]
@@ -140,3 +140,22 @@ def test_a_follower_of_a_table_that_is_merged_goes_on(go: Go, form: str) -> None
     sweep()
     go(below("merge", "incremental"))
     assert pairs() == [(1, 10), (2, 21), (3, 30)]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_upkeep_tells_which_followers_it_leaves_behind(go: Go, form: str) -> None:
+    land("1", "1,10")
+    go(above(form))
+    go(below("append", "incremental"))
+    (done,) = maintain(MaintainRequest(("a.b.above",), retention=timedelta(0)))
+    assert done.left_behind == ()  # it has read everything
+    land("2", "2,20")
+    go(above(form))
+    (done,) = maintain(MaintainRequest(("a.b.above",)))
+    assert done.left_behind == ()  # within the retention
+    land("3", "3,30")
+    go(above(form))
+    told = CliRunner().invoke(cli, ["maintain", "a.b.above", "--retention", "0h"])
+    assert told.exit_code == 0
+    assert "below (version" in told.output
+    assert "lakelogic reload" in told.output.replace("\n", " ")

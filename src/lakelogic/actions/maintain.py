@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.durations import duration
 from lakelogic.errors import UsageError
+
+if TYPE_CHECKING:
+    from lakelogic.ledger.store import Ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,7 @@ class Maintained:
     files_deleted: int = 0
     bytes_deleted: int = 0
     bad_rows_deleted: int = 0
+    left_behind: tuple[str, ...] = ()  # datasets that read the table, and cannot tell any more what came since
 
     def as_dict(self) -> dict[str, Any]:
         """The table as plain data."""
@@ -60,11 +65,14 @@ def maintain(request: MaintainRequest) -> list[Maintained]:
     catalog = LocalCatalog()
     found = list(_tables(request, catalog))
     done = []
+    sweeps = request.vacuum and not request.dry_run
     with open_ledger(catalog.ledger_url()) as ledger:
         for table in found:
             lease = leases.acquire(ledger, table.location, f"maintain-{names.new_run_id(clock.now())}")
             try:
-                done.append(_maintained(table, request, upkeep.folders_needed(ledger, table.location)))
+                needed = upkeep.folders_needed(ledger, table.location)
+                swept = _maintained(table, request, needed)
+                done.append(replace(swept, left_behind=_left_behind(ledger, table.location)) if sweeps else swept)
             finally:
                 leases.release(ledger, lease)
     return done
@@ -102,6 +110,28 @@ def _tables(request: MaintainRequest, catalog: LocalCatalog) -> Iterator[_Table]
             keeps = duration(written_age) if written_age else None
             stamped = Stamped.by(contract)
             yield _Table(where.quarantine, where.quarantine_location, retention, keeps, stamped)
+
+
+def _left_behind(ledger: Ledger, location: str) -> tuple[str, ...]:
+    """Datasets of this ledger that read the table from the last version on, and whose next step is not there any more.
+
+    Nothing is spared for them: what was masked or deleted must be able to go. Their next run reads the whole table, or
+    stops and says so where every batch stands for itself.
+    """
+    from lakelogic.ledger.standing import followers
+    from lakelogic.tables.kinds import kind_of
+    from lakelogic.tables.registry import load
+
+    tables = load(kind_of(location) or "delta")
+    state = tables.state(location)
+    found = []
+    for dataset, version in followers(ledger, location).items():
+        if state is None or version >= state.version:
+            continue
+        changes = tables.changes(location, version)
+        if changes is None or not all(Path(path).is_file() for path in changes.added):
+            found.append(f"{dataset} (version {version} of {state.version})")
+    return tuple(found)
 
 
 def _maintained(table: _Table, request: MaintainRequest, needed: frozenset[str]) -> Maintained:

@@ -83,6 +83,12 @@ def maintain(
             for one in done
         ],
     )
+    for one in done:
+        if one.left_behind:
+            console.note(
+                f"{', '.join(one.left_behind)} had not read all of {one.table}: what came since is not there as it "
+                "came. The next run reads the whole table, or stops and names `lakelogic reload`."
+            )
     if dry_run:
         console.note("Nothing was changed.")
     return 0

@@ -340,14 +340,6 @@ class Ledger:
             )
         return len(known)
 
-    def take_back(self, progress: str, batches: Sequence[str], head: str | None) -> None:
-        """Batches are not in the table any more, nor is what only they read; `head` is the newest that is there."""
-        with self._database.write(f"dataset:{progress}") as connection:
-            told = [{"dataset": progress, "batch_id": batch} for batch in batches]
-            connection.many("DELETE FROM inputs WHERE dataset = :dataset AND batch_id = :batch_id", told)
-            connection.many("DELETE FROM batches WHERE dataset = :dataset AND batch_id = :batch_id", told)
-            self._put_head(connection, progress, head)
-
     def batch_done(self, batch_id: str, progress: str) -> bool:
         """Whether the good rows of this batch have been published to the target of a progress."""
         with self._database.read() as connection:

@@ -16,6 +16,7 @@ from lakelogic import clock, names
 from lakelogic.contract.document import Contract
 from lakelogic.errors import ReconcileError
 from lakelogic.ledger.records import InputFile, RunRecord
+from lakelogic.ledger.standing import take_back
 from lakelogic.ledger.store import Ledger
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.run import evidence, secondary
@@ -131,7 +132,7 @@ def bring_back(
     """Let the ledger, and the queue of bad rows, know what the table holds; what happened, for people."""
     waiting = _wait_again(contract, where, progress, found)
     head = past.commits[0].get("batch_id") if past.commits else None
-    ledger.take_back(progress.key, found.batches, head)
+    take_back(ledger, progress.key, found.batches, head)
     known = ledger.inputs(progress.key)
     called = {*known, *(file.stamp for file in known.values())}
     for path, (batch, file) in evidence.inputs_read(past.commits).items():
