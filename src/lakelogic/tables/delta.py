@@ -32,6 +32,7 @@ from lakelogic.tables.delta_log import (
     entries,
     is_whole,
     newest_metadata,
+    standing,
 )
 from lakelogic.tables.delta_open import absolute, open_table, root_of, schema_of, trouble
 from lakelogic.tables.kinds import refuse_other_kinds
@@ -231,7 +232,7 @@ class DeltaTables:
         table = open_table(root)
         if table is None:
             return []
-        ours = (e for e in entries(root, table.version()) if not e.transactions.keys().isdisjoint(app_ids))
+        ours = (e for e in standing(entries(root, table.version())) if not e.transactions.keys().isdisjoint(app_ids))
         return up_to((entry.metadata for entry in ours if entry.metadata), until)
 
     def is_whole(self, location: str) -> bool:

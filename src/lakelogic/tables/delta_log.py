@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ class LogEntry:
     metadata: Mapping[str, str] | None = None
     read_version: int | None = None  # what its writer had looked at, where it says so
     only_adds: bool = False  # whether it looked at nothing and added rows
+    restores: int | None = None  # the version that it put the table back to
 
 
 def commit_text(app_id: str, n: int, metadata: Mapping[str, str]) -> str:
@@ -40,6 +41,15 @@ def entries(location: str, newest: int) -> Iterator[LogEntry]:
     """
     for version, commit in _commits(location, newest):
         yield _entry(version, commit)
+
+
+def standing(found: Iterable[LogEntry]) -> Iterator[LogEntry]:
+    """Commits, newest first, without those that a RESTORE has undone."""
+    limit: int | None = None
+    for entry in found:
+        if limit is None or entry.version <= limit:
+            yield entry
+            limit = entry.restores if entry.restores is not None else limit
 
 
 def is_whole(location: str, newest: int) -> bool:
@@ -103,7 +113,16 @@ def _entry(version: int, commit: Path) -> LogEntry:
             elif _is(line, "commitInfo"):
                 info = json.loads(line)["commitInfo"]
     only_adds = info.get("isBlindAppend") is True
-    return LogEntry(version, transactions, _ours(info.get(USER_METADATA)), info.get("readVersion"), only_adds)
+    said = _ours(info.get(USER_METADATA))
+    return LogEntry(version, transactions, said, info.get("readVersion"), only_adds, _restored(info))
+
+
+def _restored(info: Mapping[str, Any]) -> int | None:
+    """The version that a RESTORE went back to; one that names an instant alone does not tell."""
+    if info.get("operation") != "RESTORE":
+        return None
+    version = str((info.get("operationParameters") or {}).get("version"))
+    return int(version) if version.isdigit() else None
 
 
 def _ours(text: Any) -> Mapping[str, str] | None:
