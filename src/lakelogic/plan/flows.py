@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from lakelogic import names
@@ -49,13 +50,21 @@ def told_by(value: Expression) -> frozenset[str]:
     return frozenset().union(*map(told_by, value.args))
 
 
+def of_link(link: str, column: str) -> str:
+    """The name in the whole plan of a column that a link's own nodes make."""
+    return f"{link}\0{column}"
+
+
 @dataclass(slots=True)
 class Flows:
     """What the columns of a plan are made of, by their names in the plan."""
 
     links: Mapping[str, Link]
+    places: Mapping[str, str] = field(default_factory=dict)  # name of a link → where it lies
+    source: str = ""  # where the source lies
     made_of: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    foreign: set[str] = field(default_factory=set)  # columns as a link has them
+    foreign: set[str] = field(default_factory=set)  # columns as a link has them, however often the plan reads it
+    landed: dict[str, str] = field(default_factory=dict)  # column of a link over the source → the landed column
     _frames: dict[str, _Frame] = field(default_factory=dict)
     _rows: _Frame = field(default_factory=dict)
 
@@ -63,6 +72,10 @@ class Flows:
         """Walk further nodes of the rows themselves."""
         for node in nodes:
             self._rows = self._after(node, self._rows)
+
+    def meet(self, column: str, frame: str, value: Expression) -> None:
+        """A column that a condition asked of another frame's rows, whether these were taken along or only asked."""
+        self._make(self._frame(frame), column, [value], "")
 
     def origins(self, columns: Iterable[str]) -> frozenset[str]:
         """These columns and all that they are made of."""
@@ -77,10 +90,14 @@ class Flows:
         known = self._frames.get(name)
         if known is None:
             link = self.links[name]
-            known = {column.name: f"{name}\0{column.name}" for column in link.read.columns}
+            # One column of one file or table, under whichever name and in whichever query it is read.
+            place = self.places.get(link.reference) or link.reference or name
+            known = {column.name: of_link(place, column.name.lower()) for column in link.read.columns}
             self.foreign |= set(known.values())
+            if place == self.source:
+                self.landed |= {whole: column for column, whole in known.items()}
             for node in link.nodes:
-                known = self._after(node, known, f"{name}\0")
+                known = self._after(node, known, of_link(name, ""))
             self._frames[name] = known
         return known
 
@@ -107,7 +124,7 @@ class Flows:
             case Expand():
                 added_names = [node.item, *([node.key] if node.key else [])]
                 return {**frame, **{name: self._make(frame, name, [node.value], prefix) for name in added_names}}
-            case Join():
+            case Join() | Pairs():
                 return {**frame, **self._taken(node.take, self._frame(node.link), prefix)}
             case Fork():
                 own = dict(frame) if node.start is None else self._frame(node.start)
@@ -122,8 +139,6 @@ class Flows:
                     counts = one.function in _COUNTS
                     groups[one.name] = self._make(frame, one.name, () if counts else values, prefix)
                 return groups
-            case Pairs():
-                return {**frame, **self._taken(node.take, self._frame(node.link), prefix)}
             case Stack():
                 stacked: _Frame = {}
                 parts = [(frame, node.own), *((self._frame(name), values) for name, values in node.below)]
@@ -142,16 +157,27 @@ class Flows:
         return made
 
 
-def tied(flows: Flows, conditions: Sequence[Expression], taints: Mapping[str, Taint]) -> dict[str, Taint]:
+def tied(
+    flows: Flows, conditions: Sequence[Expression], taints: Mapping[str, Taint], shown: AbstractSet[str] = frozenset()
+) -> dict[str, Taint]:
     """The taints of columns that hold a link's values, where conditions tie these to masked ones.
 
     A condition ties all that it looks at, directly or through columns made before: where it is met, who sees the one
-    may have learned the other. What a tied column is made of, and what is made of that, is tied with it.
+    may have learned the other. What a tied column is made of, and what is made of that, is tied with it, in every
+    place where the plan reads the link. What a masked column of the rows is made of ties like it, but for what is
+    `shown`.
     """
     known = dict(taints)
+    known |= {name: changed(taints[landed]) for name, landed in flows.landed.items() if landed in taints}
     reads = [(condition, flows.origins(told_by(condition))) for condition in conditions]
     ancestry = {name: flows.origins([name]) for name in (*flows.made_of, *flows.foreign)}
     theirs = {name for name, origins in ancestry.items() if origins & flows.foreign}
+    flowing: defaultdict[str, list[Taint]] = defaultdict(list)
+    for name in taints.keys() - theirs:
+        for origin in flows.origins([name]) - known.keys() - theirs - shown:
+            flowing[origin].append(changed(taints[name]))
+    known |= {name: whole for name, found in flowing.items() if (whole := together(found)) is not None}
+    own = known.keys() - flows.foreign
     while True:
         before = len(known)
         for condition, columns in reads:
@@ -167,4 +193,4 @@ def tied(flows: Flows, conditions: Sequence[Expression], taints: Mapping[str, Ta
             if made and (told := together([changed(taint) for taint in made])) is not None:
                 known[name] = told
         if len(known) == before:
-            return {name: taint for name, taint in known.items() if name not in taints}
+            return {name: taint for name, taint in known.items() if name not in own}

@@ -55,6 +55,7 @@ def meet(state: State, other: Relation, alias: str) -> Meeting:
     for name, value in other.columns.items():
         column = Column(state.fresh(f"~{alias}.{name}"), value.type)
         taken[name], back[column.name] = column, value
+        state.met[column.name] = (other.frame, value)
         state.inherit(column.name, value)
     return Meeting(other, taken, back)
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from lakelogic.plan.codes import NO_LINK
 from lakelogic.plan.deleted import Deleted, living
+from lakelogic.plan.flows import of_link
 from lakelogic.plan.nodes import Assignment, Join, Landed, Link, Node, Read, Rollup, RowWise
 from lakelogic.plan.state import State, holds
 from lakelogic.sql.bind import Binder, condition, scope_of
 from lakelogic.sql.coerce import unify
-from lakelogic.sql.expressions import TRUE, Column, Expression, columns_of
+from lakelogic.sql.expressions import TRUE, Column, Expression, call, columns_of
 from lakelogic.sql.parse import parse_expression
 from lakelogic.sql.problems import NO_COLUMN, SqlProblems, nearest, nearest_or_all
 from lakelogic.sql.types import BOOLEAN
@@ -113,6 +114,7 @@ def match(
             state.trouble.add(NO_COLUMN, f"The link `{reference}` has no column `{wish}`.", path, near)
             return None
         wanted[found_column.name] = found_column
+    link_name = f"{reference}~{len(state.links)}"
     keys: list[tuple[Expression, str]] = []
     converted: list[Assignment] = []
     for position, (value, key_name) in enumerate(on):
@@ -125,8 +127,9 @@ def match(
         key = f"~key{position}"
         converted.append(Assignment(key, right))
         keys.append((left, key))
+        # The key that is found is the value it is found by, whether it is taken along or not.
+        state.ties.append(call("eq", left, Column(of_link(link_name, key), left.type)))
     read_too = [c for c in link.columns if c.name in wanted or (link.filter and c.name in columns_of(link.filter))]
-    link_name = f"{reference}~{len(state.links)}"
     nodes: list[Node] = [RowWise("key", tuple(converted))]
     kept = link.filter
     if distinct:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from datetime import datetime
 from lakelogic import names
 from lakelogic.contract.document import Contract
 from lakelogic.contract.fields import Field
+from lakelogic.contract.source import is_table_name
 from lakelogic.plan.codes import REDACTED
 from lakelogic.plan.exploded import Source, keep_apart, warn_of_repeated
 from lakelogic.plan.flows import Flows, tied
@@ -83,7 +85,7 @@ def publish(
     """Write the last projection of every account; `good` are the logical columns of a good row at the end."""
     last = state.account(state.fate)
     accounts = [*state.closed, last]
-    flows = _flows(state, accounts)
+    flows = _flows(state, contract, accounts, good)
     masks = _masks(state, contract, accounts, good)
     bad_masks = {**_revealing(state, contract, accounts, good, flows), **masks}
     accounts = [_without(account, state.aside - bad_masks.keys()) for account in accounts]
@@ -136,14 +138,26 @@ def _without(account: OpenAccount, aside: AbstractSet[str]) -> OpenAccount:
     return replace(account, snapshots=snapshots)
 
 
-def _flows(state: State, accounts: Sequence[OpenAccount]) -> Flows:
+def _flows(state: State, contract: Contract, accounts: Sequence[OpenAccount], good: Mapping[str, Expression]) -> Flows:
     """How values flow, where there is something to hide; what conditions tie to masked values is masked from here."""
-    flows = Flows(state.links)
+    places = {link.name: place for link in contract.links if (place := _place(link.path or link.table))}
+    flows = Flows(state.links, places, _place(contract.source.path))
     if state.masked:
         for account in accounts:
             flows.follow([*([account.opening] if account.opening is not None else []), *account.nodes])
-        state.taints |= tied(flows, state.ties, state.taints)
+        for name, (frame, value) in state.met.items():
+            flows.meet(name, frame, value)
+        # What a masked field is made of tells as much as the field, unless good rows show it in clear anyway.
+        shown = {read for value in good.values() if state.taint(value) is None for read in columns_of(value)}
+        state.taints |= tied(flows, state.ties, state.taints, shown)
     return flows
+
+
+def _place(written: str | None) -> str:
+    """Where a file, folder or table lies, so that two ways to write it are one."""
+    if not written or "://" in written:
+        return written or ""
+    return written.lower() if is_table_name(written) else posixpath.normpath(written)
 
 
 def _revealing(

@@ -161,6 +161,7 @@ class State:
     aside: frozenset[str] = frozenset()  # landed columns that nobody named beside masked fields
     taints: dict[str, Taint] = field(default_factory=dict)  # physical column → the mask it inherits
     ties: list[Expression] = field(default_factory=list)  # what is TRUE of the rows that stay, or that meet
+    met: dict[str, tuple[str, Expression]] = field(default_factory=dict)  # column of a join → frame, what it is there
     opening: Opening | None = None
     used: set[str] = field(default_factory=set)
     # What could not be cast in the open account: when, under which name, and its text.

@@ -113,7 +113,7 @@ class Statement:
         else:
             found = self.link(item)
             child.start, child.scope = found.frame, dict(found.columns)
-            if child.taints:
+            if child.masked:
                 self._own_columns(child)
 
     def _own_columns(self, child: State) -> None:
@@ -130,7 +130,7 @@ class Statement:
         state = self.state
         child = State(state.dataset, state.now, state.trouble, state.dialect)
         child.beside, child.used, child.taints, child.links = True, state.used, state.taints, state.links
-        child.ties = state.ties
+        child.ties, child.met, child.masked = state.ties, state.met, state.masked
         child.known_links, child.unread_links, child.undeclared = (
             state.known_links, state.unread_links, state.undeclared,
         )  # fmt: skip
