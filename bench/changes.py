@@ -130,7 +130,7 @@ def merge(wanted: Wanted) -> None:
 def _has_delta(wanted: Wanted) -> bool:
     if "spark" not in wanted.engines:
         return False
-    from lakelogic.engines.spark import installation
+    from lakelogic.engines.spark.runtime import installation
 
     return bool(installation.jars())
 

@@ -73,7 +73,7 @@ def jobs_of(engine: Any) -> int:
 
 def measure(contracts: int, rows: int, engine_name: str, workers: int, cores: int) -> dict[str, Any]:
     """All passes in this process, on one session."""
-    from lakelogic.actions.drive import DriveRequest, drive
+    from lakelogic.actions.operate.drive import DriveRequest, drive
     from lakelogic.driver.selection import Choice, choose
     from lakelogic.engines import registry
 

@@ -18,7 +18,7 @@ KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 CLI = "import sys; from lakelogic.cli.main import main; sys.argv[0] = 'lakelogic'; main()"
 THOUSAND = """
 import pathlib, sys
-from lakelogic.contract.load import load
+from lakelogic.contract.reading.load import load
 from lakelogic.plan.compile import compile_contract
 from lakelogic.plan.fingerprint import fingerprint
 for file in sorted(pathlib.Path("contracts").glob("*.yaml")):

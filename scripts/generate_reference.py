@@ -120,7 +120,7 @@ def errors_page() -> str:
 
 def contract_page() -> str:
     """Every key of a contract, and which of them have no effect yet."""
-    from lakelogic.contract.jsonschema import reference
+    from lakelogic.contract.describe.jsonschema import reference
 
     title, _, rest = reference().strip().partition("\n")
     return f"{title}\n\n{NOTICE}\n{rest}\n"

@@ -142,7 +142,7 @@ def main() -> int:
     os.environ["LAKELOGIC_ENGINE"] = "duckdb"
     with tempfile.TemporaryDirectory() as folder:
         build(Path(folder))
-        from lakelogic.actions.estate import EstateRequest
+        from lakelogic.actions.look.estate import EstateRequest
         from lakelogic.api.app import create_app
         from lakelogic.api.settings import Settings
 

@@ -29,7 +29,7 @@ import pyspark
 import yaml
 
 from lakelogic.catalogs.local import LocalCatalog
-from lakelogic.contract.load import load
+from lakelogic.contract.reading.load import load
 from lakelogic.engines import registry
 from lakelogic.ledger.store import open_ledger
 from lakelogic.run.job import Job

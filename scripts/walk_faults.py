@@ -44,7 +44,7 @@ from covering import covering
 
 from lakelogic import clock
 from lakelogic.catalogs.local import LocalCatalog
-from lakelogic.contract.load import load
+from lakelogic.contract.reading.load import load
 from lakelogic.engines import registry
 from lakelogic.errors import Blocked, LakeLogicError, SourceError
 from lakelogic.ledger.store import open_ledger

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from lakelogic import DataProcessor
-from lakelogic.actions.reset import ResetRequest, reset
+from lakelogic.actions.operate.reset import ResetRequest, reset
 from lakelogic.engines import registry
 
 CONTRACTS = Path(__file__).parents[1] / "examples" / "flights" / "contracts"

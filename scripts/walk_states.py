@@ -24,15 +24,15 @@ import pyarrow.parquet as pq
 import yaml
 
 from lakelogic.catalogs.local import LocalCatalog
-from lakelogic.contract.load import load
+from lakelogic.contract.reading.load import load
 from lakelogic.engines import registry
 from lakelogic.errors import LakeLogicError
 from lakelogic.ledger.store import open_ledger
+from lakelogic.quarantine.table import Chosen
 from lakelogic.run import faults
 from lakelogic.run.job import Job
 from lakelogic.run.places import QUARANTINE_FORMAT, places
-from lakelogic.run.queue import Chosen
-from lakelogic.run.replay import replay
+from lakelogic.run.replay.replay import replay
 from lakelogic.run.sequence import run
 from lakelogic.tables.registry import load as load_tables
 

@@ -27,7 +27,7 @@ from covering import covering
 from walk_faults import FORMATS, SCENE, Scene, Walk, World
 
 from lakelogic.catalogs.local import LocalCatalog
-from lakelogic.contract.load import load
+from lakelogic.contract.reading.load import load
 from lakelogic.engines import registry
 from lakelogic.errors import LakeLogicError
 from lakelogic.ledger.store import open_ledger

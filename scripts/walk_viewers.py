@@ -81,7 +81,7 @@ def fill_quarantine(count: int) -> None:
 
     from lakelogic import names
     from lakelogic.catalogs.local import LocalCatalog
-    from lakelogic.run.queue import ROWS_TOGETHER
+    from lakelogic.quarantine.table import ROWS_TOGETHER
     from lakelogic.storage import parquet
     from lakelogic.tables.base import CommitInfo, StagedFile
     from lakelogic.tables.registry import load
@@ -294,7 +294,7 @@ def main() -> int:
         del os.environ[name]
     with tempfile.TemporaryDirectory() as folder:
         build(Path(folder), asked.runs, asked.rows)
-        from lakelogic.actions.access import new_token
+        from lakelogic.actions.operate.access import new_token
 
         tokens = [new_token(f"viewer-{number}@example.com", {"*": "viewer"})[0] for number in range(asked.viewers)]
         port = free_port()

@@ -61,7 +61,7 @@ def start(job: dict[str, Any]) -> Any:
         started = registry.load(job["engine"], **job.get("engine_options", {}))
     elif job["by"] == "spark":
         from bench.subjects import spark_hand
-        from lakelogic.engines.spark import installation
+        from lakelogic.engines.spark.runtime import installation
 
         jars = os.pathsep.join(str(jar) for jar in installation.jars())
         started = spark_hand.session(

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from lakelogic import version as _version
 
 if TYPE_CHECKING:
-    from lakelogic.actions.drive import Driver
+    from lakelogic.actions.operate.drive import Driver
     from lakelogic.contract.document import Contract
-    from lakelogic.contract.load import load as load_contract
+    from lakelogic.contract.reading.load import load as load_contract
     from lakelogic.driver.estate import load_all_contracts
     from lakelogic.driver.graph import build_dag_from_upstream, topo_sort
     from lakelogic.driver.passes import run_contract
@@ -35,12 +35,12 @@ _HOMES = {
     "DataProcessor": ("lakelogic.run.processor", "DataProcessor"),
     "Result": ("lakelogic.run.result", "Result"),
     "Contract": ("lakelogic.contract.document", "Contract"),
-    "load_contract": ("lakelogic.contract.load", "load"),
+    "load_contract": ("lakelogic.contract.reading.load", "load"),
     "load_all_contracts": ("lakelogic.driver.estate", "load_all_contracts"),
     "build_dag_from_upstream": ("lakelogic.driver.graph", "build_dag_from_upstream"),
     "topo_sort": ("lakelogic.driver.graph", "topo_sort"),
     "run_contract": ("lakelogic.driver.passes", "run_contract"),
-    "Driver": ("lakelogic.actions.drive", "Driver"),
+    "Driver": ("lakelogic.actions.operate.drive", "Driver"),
 }
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from lakelogic import DataProcessor
-from lakelogic.actions.estate import EstateRequest
-from lakelogic.actions.served import Served
+from lakelogic.actions.look.estate import EstateRequest
+from lakelogic.actions.look.served import Served
 
 
 @pytest.fixture(scope="session")

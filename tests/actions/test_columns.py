@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakelogic.actions.columns import column_graph, columns_of
+from lakelogic.actions.look.columns import column_graph, columns_of
 from lakelogic.errors import NotFound
 
 BRONZE = """

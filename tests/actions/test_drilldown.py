@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lakelogic.actions.drilldown import Start, chain, source_lines, upstream
+from lakelogic.actions.look.drilldown import Start, chain, source_lines, upstream
 from lakelogic.errors import NotFound, UsageError
 
 ORDERS = "id,customer,amount,email\n1,a,10.00,ada@example.com\n2,b,5.00,bob@example.com\n3,a,7.50,ada@example.com\n"

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lakelogic.actions.estate import EstateRequest
-from lakelogic.actions.promises import service_levels
-from lakelogic.actions.served import Served
+from lakelogic.actions.look.estate import EstateRequest
+from lakelogic.actions.look.promises import service_levels
+from lakelogic.actions.look.served import Served
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.ledger.records import RunRecord
 from lakelogic.ledger.store import open_ledger

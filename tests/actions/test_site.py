@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from lakelogic.actions.estate import EstateRequest
-from lakelogic.actions.site import build_site
-from lakelogic.actions.site_html import share, slug
+from lakelogic.actions.look.estate import EstateRequest
+from lakelogic.actions.look.site import build_site
+from lakelogic.actions.look.site_html import share, slug
 from lakelogic.errors import UsageError
 
 EVIL = "<script>alert(1)</script>\\\"'&"

@@ -14,9 +14,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from lakelogic import DataProcessor
-from lakelogic.actions.access import new_token
-from lakelogic.actions.estate import EstateRequest
-from lakelogic.actions.work import do
+from lakelogic.actions.look.estate import EstateRequest
+from lakelogic.actions.operate.access import new_token
+from lakelogic.actions.operate.jobs import do
 from lakelogic.api.app import create_app
 from lakelogic.api.service import Service
 from lakelogic.api.settings import Settings

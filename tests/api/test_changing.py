@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lakelogic.actions.quarantine import person
+from lakelogic.actions.operate.quarantine import person
 
 
 def job_of(answer):

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from lakelogic.actions import bounded, posted
-from lakelogic.actions.access import list_tokens, revoke_token
+from lakelogic.actions.author import bounded, posted
+from lakelogic.actions.operate.access import list_tokens, revoke_token
 from lakelogic.api.settings import Oidc, Settings, check_bind, from_environment
 from lakelogic.errors import UsageError
 
@@ -279,8 +279,8 @@ def test_one_person_keeps_only_some_threads_and_streams_from_others(serve, monke
 
 
 def test_few_posted_contracts_are_looked_at_at_once(client, monkeypatch):
-    monkeypatch.setattr("lakelogic.actions.posted._FEW", threading.BoundedSemaphore(1))
-    monkeypatch.setattr("lakelogic.actions.posted._PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr("lakelogic.actions.author.posted._FEW", threading.BoundedSemaphore(1))
+    monkeypatch.setattr("lakelogic.actions.author.posted._PATIENCE_SECONDS", 0.01)
     text = {"text": "dataset: x\nsource: {path: x.csv}\nmaterialization: {target_path: a.b.c}\n"}
     ways = ("contracts/validate", "contracts/explain", "contracts/silver_orders/diff")
     assert [client.post(f"/api/v1/{way}", json=text).status_code for way in ways] == [200] * 3
@@ -299,7 +299,7 @@ def posted_with(sql):
 def test_a_contract_that_takes_too_long_is_given_up_and_its_process_ended(client, monkeypatch):
     """Nobody else waits for it, and the next one is looked at."""
     assert client.post("/api/v1/contracts/validate", json=posted_with("a AS b")).json()["valid"]
-    monkeypatch.setattr("lakelogic.actions.bounded.SECONDS", 0.3)
+    monkeypatch.setattr("lakelogic.actions.author.bounded.SECONDS", 0.3)
     processes = [one._process for one in posted._POOL._free]
     slow = client.post("/api/v1/contracts/validate", json=posted_with(" OR ".join(["a = 'x'"] * 15_000) + " AS b"))
     assert (slow.status_code, slow.json()["code"]) == (400, "LL-E001")

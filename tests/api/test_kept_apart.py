@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from lakelogic import DataProcessor
-from lakelogic.actions.access import check_token, list_tokens, revoke_token
-from lakelogic.actions.remask import remask
+from lakelogic.actions.operate.access import check_token, list_tokens, revoke_token
+from lakelogic.actions.operate.remask import remask
 from lakelogic.api.auth import Caller
 from lakelogic.api.routes.jobs import _stream
 from lakelogic.api.settings import Settings, check_bind
@@ -146,7 +146,7 @@ def test_what_holds_a_masked_value_under_another_name_is_hidden_with_it(lab, cli
 
 
 def test_a_preview_that_a_worker_made_hides_the_same(members, client, work, monkeypatch):
-    monkeypatch.setattr("lakelogic.actions.previews.MOST_AT_ONCE", 0)
+    monkeypatch.setattr("lakelogic.actions.operate.previews.MOST_AT_ONCE", 0)
     job = client.post(f"{API}/quarantine/bronze_members/replay/preview", json={"everything": True}).json()
     assert work() == 1
     done = client.get(f"{API}/jobs/{job['job_id']}")

@@ -95,7 +95,7 @@ def test_work_that_waited_behind_a_change_does_nothing(client, lab, work):
 
 
 def test_a_choice_of_very_many_rows_is_previewed_by_a_worker(client, lab, work, monkeypatch):
-    monkeypatch.setattr("lakelogic.actions.previews.MOST_AT_ONCE", 2)
+    monkeypatch.setattr("lakelogic.actions.operate.previews.MOST_AT_ONCE", 2)
     asked = client.post(f"{QUEUE}/replay/preview", json={"everything": True})
     assert (asked.status_code, asked.json()["kind"]) == (202, "preview")
     assert work() == 1

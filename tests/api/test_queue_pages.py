@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from lakelogic import names
-from lakelogic.actions import queue_pages
-from lakelogic.actions.queue_pages import Wanted
-from lakelogic.run.queue import Stamped
+from lakelogic.actions.look import queue_pages
+from lakelogic.actions.look.queue_pages import Wanted
+from lakelogic.quarantine.table import Stamped
 
 NOON = datetime(2026, 3, 28, 12, tzinfo=UTC)
 

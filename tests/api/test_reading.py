@@ -74,7 +74,7 @@ def test_documents_have_an_etag_and_are_not_sent_twice(client):
 
 
 def test_a_changed_contract_is_shown_as_it_is_now(client, lab: Path, monkeypatch):
-    monkeypatch.setattr("lakelogic.actions.served._LOOK_AGAIN_SECONDS", -1.0)
+    monkeypatch.setattr("lakelogic.actions.look.served._LOOK_AGAIN_SECONDS", -1.0)
     assert client.get("/api/v1/datasets/silver_orders").json()["owner"] == "order-desk"
     file = lab / "contracts/silver/orders.yaml"
     file.write_text(file.read_text().replace("owner: order-desk", "owner: night-desk"))

@@ -22,7 +22,7 @@ HOMES = {
     "duckdb": ("engines/duckdb/",),
     "deltalake": ("tables/",),
     "pyiceberg": ("tables/",),
-    "sqlalchemy": ("ledger/", "connectors/", "tables/iceberg_catalog.py"),
+    "sqlalchemy": ("ledger/", "connectors/", "tables/iceberg/catalog.py"),
     "cryptography": ("privacy/",),
     "fastapi": ("api/",),
     "starlette": ("api/",),
@@ -59,19 +59,19 @@ SELDOM = (
     "lakelogic.exports.packing",
     "lakelogic.ledger.exports",
     "lakelogic.plan.explain",
-    "lakelogic.plan.projection",
-    "lakelogic.plan.select",
-    "lakelogic.plan.setops",
-    "lakelogic.plan.subqueries",
-    "lakelogic.plan.tables",
-    "lakelogic.run.discard",
+    "lakelogic.plan.query.projection",
+    "lakelogic.plan.query.select",
+    "lakelogic.plan.query.set_operations",
+    "lakelogic.plan.query.subqueries",
+    "lakelogic.plan.query.from_clause",
+    "lakelogic.run.replay.discard",
     "lakelogic.run.export",
-    "lakelogic.run.hold",
-    "lakelogic.run.inspect",
+    "lakelogic.run.publish.hold",
+    "lakelogic.run.input.inspect",
     "lakelogic.run.profile",
-    "lakelogic.run.references",
-    "lakelogic.run.replay",
-    "lakelogic.tables.iceberg",
+    "lakelogic.run.input.links",
+    "lakelogic.run.replay.replay",
+    "lakelogic.tables.iceberg.tables",
     "lakelogic.watch",
     "polars_hash",
     "pytz",
@@ -143,7 +143,8 @@ def test_loading_a_contract_loads_no_heavy_library(tmp_path: Path) -> None:
     contract = tmp_path / "contract.yaml"
     contract.write_text(CONTRACT)
     assert (
-        loaded_after("import sys\nfrom lakelogic.contract.load import load\nload(sys.argv[1])", str(contract)) == set()
+        loaded_after("import sys\nfrom lakelogic.contract.reading.load import load\nload(sys.argv[1])", str(contract))
+        == set()
     )
 
 

@@ -15,9 +15,9 @@ COMMON = ("copy", "move")  # names that other things have, too
 # Whoever opens a file for writing in another way than `fresh` does says here why nothing can be lost.
 EXCUSED = {
     "storage/fresh.py": "takes the name first",
-    "engines/spark/launcher.py": "what it remembers of an installation, in our own cache",
-    "engines/spark/setup.py": "an archive of classes, in our own cache",
-    "engines/spark/training.py": "rows of its own in a temporary folder",
+    "engines/spark/runtime/launcher.py": "what it remembers of an installation, in our own cache",
+    "engines/spark/runtime/setup.py": "an archive of classes, in our own cache",
+    "engines/spark/runtime/training.py": "rows of its own in a temporary folder",
     "exports/packing.py": "into a stream that was opened for a new file",
 }
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from lakelogic.actions.demo import DemoReport, run_demo
+from lakelogic.actions.operate.demo import DemoReport, run_demo
 
 LOSSES = ("filtered", "deduplicated")
 ENGINES = ("duckdb", "polars", pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.slow]))

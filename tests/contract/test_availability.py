@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from lakelogic.contract import availability, codes
-from lakelogic.contract.availability import all_keys, check, status, unavailable_keys
-from lakelogic.contract.load import load
+from lakelogic.contract import codes
+from lakelogic.contract.describe import availability
+from lakelogic.contract.describe.availability import all_keys, check, status, unavailable_keys
+from lakelogic.contract.reading.load import load
 
 
 def leaves() -> list[str]:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lakelogic.contract.availability import check
-from lakelogic.contract.load import load
+from lakelogic.contract.describe.availability import check
+from lakelogic.contract.reading.load import load
 from lakelogic.errors import Diagnostic, LoadError
 
 CORPUS = sorted((Path(__file__).parent / "broken").glob("*.yaml"))

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from lakelogic.contract.load import Loaded, load
-from lakelogic.contract.packs import PackChoice
-from lakelogic.contract.surroundings import Documents
+from lakelogic.contract.reading.load import Loaded, load
+from lakelogic.contract.reading.packs import PackChoice
+from lakelogic.contract.reading.surroundings import Documents
 from lakelogic.errors import LoadError
 
 DOMAIN = """\

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from lakelogic.contract.load import Loaded, load
-from lakelogic.contract.substitute import Secret
+from lakelogic.contract.reading.load import Loaded, load
+from lakelogic.contract.reading.substitute import Secret
 from lakelogic.errors import LoadError
 
 ESTATE = """

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from lakelogic.contract.availability import all_keys
 from lakelogic.contract.codes import MEANINGS
+from lakelogic.contract.describe.availability import all_keys
+from lakelogic.contract.describe.jsonschema import json_schema, reference
 from lakelogic.contract.document import Contract
 from lakelogic.contract.estate import DOCUMENTS
-from lakelogic.contract.jsonschema import json_schema, reference
-from lakelogic.contract.load import load
-from lakelogic.contract.tree import parse, plain
+from lakelogic.contract.reading.load import load
+from lakelogic.contract.reading.tree import parse, plain
 
 SEEDS = sorted((Path(__file__).parent / "seeds").glob("*.yaml"))
 BROKEN = Path(__file__).parent / "broken"

@@ -10,9 +10,9 @@ import yaml
 from pydantic import ValidationError
 
 from lakelogic.contract.document import Contract
-from lakelogic.contract.load import Loaded, load
+from lakelogic.contract.reading.load import Loaded, load
+from lakelogic.contract.reading.tree import parse, plain
 from lakelogic.contract.steps import Rename, Rollup, SqlStep
-from lakelogic.contract.tree import parse, plain
 from lakelogic.errors import LoadError, UsageError
 
 SEEDS = Path(__file__).parent / "seeds"
@@ -269,7 +269,7 @@ def test_all_problems_are_reported_in_the_order_of_their_lines() -> None:
 
 def test_reading_a_contract_loads_no_engine_no_arrow_and_no_sql() -> None:
     code = (
-        "import sys; from lakelogic.contract.load import load; load('source: {path: a.csv}');"
+        "import sys; from lakelogic.contract.reading.load import load; load('source: {path: a.csv}');"
         "heavy = {'pyarrow', 'sqlglot', 'polars', 'duckdb', 'pyspark', 'deltalake', 'sqlalchemy'} & set(sys.modules);"
         "sys.exit(f'loaded {heavy}' if heavy else 0)"
     )

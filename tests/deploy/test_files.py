@@ -249,7 +249,7 @@ def test_nothing_floats():
 
 
 def test_jars_are_known_by_their_checksums(tmp_path):
-    from lakelogic.engines.spark import installation
+    from lakelogic.engines.spark.runtime import installation
 
     version = installation.DELTA_PACKAGE.rpartition(":")[2]
     assert f"delta-spark_4.1_2.13-{version}.jar" in installation.CHECKSUMS

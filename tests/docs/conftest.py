@@ -132,7 +132,7 @@ class Page:
         assert document is not None, f"{where}: an empty document"
         is_around = Path(block.file or "").name.startswith("_")  # a domain, a system or a registry
         if block.file and not is_around and isinstance(document, dict) and "materialization" in document:
-            from lakelogic.contract.load import load
+            from lakelogic.contract.reading.load import load
 
             assert self.cwd is not None
             load(self.cwd / block.file)

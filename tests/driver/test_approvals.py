@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from lakelogic.actions.approve import write
-from lakelogic.actions.drive import DriveRequest, drive
+from lakelogic.actions.operate.approve import write
+from lakelogic.actions.operate.drive import DriveRequest, drive
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.driver.passes import Pass
 from lakelogic.errors import UsageError

@@ -176,7 +176,7 @@ def test_an_environment_is_chosen_where_it_is_and_unknown_only_where_nobody_has_
 
 
 def test_environment_overrides_and_packs_go_to_every_contract(lay: Any) -> None:
-    from lakelogic.contract.packs import PackChoice
+    from lakelogic.contract.reading.packs import PackChoice
 
     root = lay(FILES | {"policy_packs/strict.yaml": "name: strict\nrequire: {quality: {max_quarantine_ratio: 0.1}}\n"})
     estate = load_estate(root, overrides=["source.format=csv"], packs=PackChoice(("strict",)))

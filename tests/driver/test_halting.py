@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from lakelogic.actions.drive import DriveRequest, drive
+from lakelogic.actions.operate.drive import DriveRequest, drive
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.driver.outcome import Outcome
 from lakelogic.driver.passes import Pass

@@ -14,7 +14,7 @@ import pytest
 from deltalake import DeltaTable
 from prometheus_client.parser import text_string_to_metric_families
 
-from lakelogic.actions.drive import DriveRequest, drive
+from lakelogic.actions.operate.drive import DriveRequest, drive
 from lakelogic.driver.outcome import Outcome
 from lakelogic.driver.passes import Pass
 from lakelogic.engines import registry

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from deltalake import DeltaTable
 
 from lakelogic import Driver, build_dag_from_upstream, load_all_contracts, run_contract, topo_sort
-from lakelogic.actions.drive import DriveRequest, drive, plan
+from lakelogic.actions.operate.drive import DriveRequest, drive, plan
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.cli.drive import drive as drive_command
 from lakelogic.cli.main import cli

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from lakelogic.contract.document import Contract
-from lakelogic.contract.load import Loaded
+from lakelogic.contract.reading.load import Loaded
 from lakelogic.driver.graph import Edge, Graph
-from lakelogic.driver.layout import layout
-from lakelogic.driver.pictures import as_dot, as_mermaid, as_svg
+from lakelogic.driver.pictures.graphics import as_dot, as_mermaid, as_svg
+from lakelogic.driver.pictures.layout import layout
+from lakelogic.driver.pictures.text import as_list, as_text
 from lakelogic.driver.registry import Member
-from lakelogic.driver.text_picture import as_list, as_text
 from lakelogic.errors import Where
 
 _ARMS = {

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from deltalake import DeltaTable
 
 from lakelogic import clock
-from lakelogic.actions.drive import DriveRequest, drive, plan
-from lakelogic.actions.gaps import GapsRequest, gaps
+from lakelogic.actions.look.gaps import GapsRequest, gaps
+from lakelogic.actions.operate.drive import DriveRequest, drive, plan
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.cli.main import cli
 from lakelogic.driver.calendar import Wish, parts, windows
@@ -20,7 +20,7 @@ from lakelogic.driver.freshness import Demand
 from lakelogic.driver.passes import Pass
 from lakelogic.errors import UsageError
 from lakelogic.ledger.store import open_ledger
-from lakelogic.plan.days import Days
+from lakelogic.plan.source.days import Days
 
 H = timedelta(hours=1)
 BRONZE = """

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lakelogic.engines import arrow_stage
+from lakelogic.engines.arrow import stage as arrow_stage
 from lakelogic.errors import EngineError, TableError
 from lakelogic.names import COPY, FATE, SIDE
 from lakelogic.plan.nodes import Mask, Published

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from lakelogic.engines.base import Pinned
-from lakelogic.engines.text_reader import TextScan, discover
+from lakelogic.engines.readers.text_reader import TextScan, discover
 from lakelogic.errors import SourceError, UnsupportedError, UsageError
 from lakelogic.names import BROKEN, FILE, NUMBER, TEXT
 from lakelogic.plan.nodes import Landed, Read
@@ -140,7 +140,7 @@ def test_marks_before_the_header_are_passed_over_however_many(landed):
 
 
 def test_line_ends_in_a_value_survive_the_end_of_a_block(landed, monkeypatch):
-    monkeypatch.setattr("lakelogic.engines.csv_lines.BLOCK", 16)
+    monkeypatch.setattr("lakelogic.engines.readers.csv_lines.BLOCK", 16)
     # Behind the header the 16th byte is the carriage return, the 17th its line feed.
     content = b'a,b\n1,"xxxxxxxxxxxx\r\nEND"\n2,tail\n3\n'
     assert landed(content, columns="ab") == [
@@ -262,8 +262,8 @@ def test_the_fast_reader_reads_what_the_careful_one_reads(landed, monkeypatch):
         chance = random.Random(seed)
         content = _generated(chance)
         options = chance.choice([{}, {"null_values": ["NA", "x"]}, {"comment_prefix": "#"}, {"quote_char": ""}])
-        monkeypatch.setattr("lakelogic.engines.csv_lines.BLOCK", chance.choice([8, 16, 1 << 22]))
+        monkeypatch.setattr("lakelogic.engines.readers.csv_lines.BLOCK", chance.choice([8, 16, 1 << 22]))
         fast = landed(content, **options)
         with monkeypatch.context() as patch:
-            patch.setattr("lakelogic.engines.csv_lines._is_simple", lambda _: False)
+            patch.setattr("lakelogic.engines.readers.csv_lines._is_simple", lambda _: False)
             assert landed(content, **options) == fast, (seed, content, options)

@@ -13,7 +13,7 @@ import yaml
 from deltalake import DeltaTable
 
 from lakelogic import DataProcessor
-from lakelogic.actions.import_rules import import_rules
+from lakelogic.actions.author.import_rules import import_rules
 from lakelogic.errors import UsageError
 
 LAB = Path(__file__).parents[2] / "examples/orders_lab"

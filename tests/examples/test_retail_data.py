@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from lakelogic.contract.load import load
+from lakelogic.contract.reading.load import load
 
 ROOT = Path(__file__).parents[2]
 RETAIL = ROOT / "examples" / "retail"

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from lakelogic import DataProcessor
-from lakelogic.actions.export import ExportRequest, export, history, status
+from lakelogic.actions.operate.export import ExportRequest, export, history, status
 from lakelogic.cli.main import cli
 from lakelogic.errors import ExportError, ExportInterrupted, NotFound, UsageError
 from lakelogic.exports.base import Delivered

@@ -14,7 +14,8 @@ import pytest
 from lakelogic import DataProcessor, clock
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.ledger.store import open_ledger
-from lakelogic.run import faults, in_use
+from lakelogic.run import faults
+from lakelogic.run.state import in_use
 from lakelogic.tables.registry import load as load_tables
 
 NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
@@ -254,8 +255,8 @@ def test_a_named_batch_is_known_by_the_table_where_the_ledger_is_lost(duckdb_eng
 
 def test_three_gated_batches_that_were_handed_in_wait_side_by_side(duckdb_engine: Any, workspace: Path) -> None:
     from lakelogic.engines.base import Engine
-    from lakelogic.run.hold import release
     from lakelogic.run.job import Job
+    from lakelogic.run.publish.hold import release
 
     shop = Shop(duckdb_engine)
     shop.contract["quality"] = {"row_rules": [{"sql": "id < 10"}], "max_quarantine_ratio": 0.1}

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from lakelogic import DataProcessor
-from lakelogic.actions.bootstrap import BootstrapRequest, bootstrap
+from lakelogic.actions.author.bootstrap import BootstrapRequest, bootstrap
 from lakelogic.infer.entities import Entity, infer
 from lakelogic.infer.landings import landings
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from lakelogic.engines.reals import FUNCTIONS, computed
+from lakelogic.engines.exact.floats import FUNCTIONS, computed
 from lakelogic.sql.bind import bind
 from lakelogic.sql.types import BIGINT, DOUBLE, FLOAT, INT, decimal
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lakelogic.contract.load import examine
+from lakelogic.contract.reading.load import examine
 from lakelogic.engines.base import Engine, Pinned
 from lakelogic.plan.compile import SourceColumns, compile_contract
 from lakelogic.plan.nodes import Landed

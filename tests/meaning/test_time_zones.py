@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lakelogic.sql import time_zones
 from lakelogic.sql.bind import bind
 from lakelogic.sql.problems import SqlProblems
+from lakelogic.sql.times import zones as time_zones
 from lakelogic.sql.types import STRING, TIMESTAMP, TIMESTAMP_NTZ
 
 ZONES = ["Europe/Paris", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "Africa/Casablanca", "Asia/Gaza",

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lakelogic.contract.load import load
+from lakelogic.contract.reading.load import load
 from lakelogic.errors import CompileError, Diagnostic
 from lakelogic.plan.compile import Compiled, SourceColumns, compile_contract
 from lakelogic.plan.explain import as_data, as_text

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lakelogic.contract.load import load
+from lakelogic.contract.reading.load import load
 from lakelogic.errors import CompileError
 from lakelogic.plan.compile import SourceColumns, compile_contract
 from lakelogic.plan.needs import expressions

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from lakelogic.contract.load import load
+from lakelogic.contract.reading.load import load
 from lakelogic.plan.codes import REPEATED
+from lakelogic.plan.columns.flows import Flows
 from lakelogic.plan.compile import Compiled, SourceColumns, compile_contract
 from lakelogic.plan.explain import as_text
-from lakelogic.plan.flows import Flows
 from lakelogic.plan.lineage import bad_origins
 from lakelogic.plan.needs import columns_made, columns_read
 from lakelogic.plan.nodes import APART, Expand, Landed, Plan, RowWise

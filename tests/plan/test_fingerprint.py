@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lakelogic.contract.load import load
+from lakelogic.contract.reading.load import load
 from lakelogic.plan.fingerprint import fingerprint, is_of
 
 BASE: dict[str, Any] = {

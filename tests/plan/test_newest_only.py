@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lakelogic.contract.load import load
+from lakelogic.contract.reading.load import load
 from lakelogic.plan.compile import compile_contract
 
 

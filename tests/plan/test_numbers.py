@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakelogic.plan.numbers import OTHERS, Shape, shape_of, type_of
+from lakelogic.plan.columns.numbers import OTHERS, Shape, shape_of, type_of
 from lakelogic.sql.types import STRING, parse_type
 
 

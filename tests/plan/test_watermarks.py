@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lakelogic.actions.contracts import explain, validate
-from lakelogic.plan.watermarks import Bound, bound_told
+from lakelogic.actions.author.contracts import explain, validate
+from lakelogic.plan.source.watermarks import Bound, bound_told
 from lakelogic.sql.types import parse_type
 
 CONTRACT = """\

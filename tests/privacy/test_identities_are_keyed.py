@@ -10,7 +10,7 @@ import pytest
 from deltalake import DeltaTable
 
 from lakelogic import DataProcessor
-from lakelogic.run import identities
+from lakelogic.quarantine import identity as identities
 
 KEYS = [
     "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",

@@ -232,7 +232,7 @@ def test_an_overwrite_above_that_is_masked_needs_no_remask_and_counts_as_well(es
 def test_tables_from_before_are_refused_where_the_table_above_was_in_clear_once(
     estate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lakelogic.run import read_masks
+    from lakelogic.run.masks import read_before as read_masks
 
     done("remask", "bronze.yaml")
     with monkeypatch.context() as earlier:

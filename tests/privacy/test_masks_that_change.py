@@ -11,9 +11,9 @@ import pytest
 from deltalake import DeltaTable
 
 from lakelogic import DataProcessor, clock
-from lakelogic.actions.quarantine import Request, export_rows, list_rows, show_rows
-from lakelogic.actions.remask import remask
-from lakelogic.actions.stories import explain_row
+from lakelogic.actions.look.stories import explain_row
+from lakelogic.actions.operate.quarantine import Request, export_rows, list_rows, show_rows
+from lakelogic.actions.operate.remask import remask
 from lakelogic.errors import UsageError
 from lakelogic.run import sequence
 from lakelogic.tables.base import CommitInfo
@@ -285,7 +285,7 @@ def test_no_command_shows_rows_of_a_table_from_before_a_mask(people: Any, duckdb
 
 
 def test_a_contract_that_cannot_be_read_could_mask_anything(people: Any, duckdb_engine: Any) -> None:
-    from lakelogic.actions.preview import preview
+    from lakelogic.actions.look.preview import preview
 
     write(None)
     run(duckdb_engine)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lakelogic.contract.load import load
+from lakelogic.contract.reading.load import load
 from lakelogic.plan.compile import Compiled, SourceColumns, compile_contract
 from lakelogic.plan.nodes import Landed
 from lakelogic.sql.types import STRING

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lakelogic.contract.load import load
+from lakelogic.contract.reading.load import load
 from lakelogic.errors import ContractError
 
 CANARY = "quetzal-canary-0123456789abcdef"

@@ -10,7 +10,7 @@ import pytest
 from deltalake import DeltaTable
 
 from lakelogic import DataProcessor
-from lakelogic.contract.load import load
+from lakelogic.contract.reading.load import load
 from lakelogic.plan.fingerprint import earlier, fingerprint, is_of
 from lakelogic.run.findings import lines
 

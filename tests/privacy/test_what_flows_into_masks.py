@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from lakelogic.contract.load import load
+from lakelogic.contract.reading.load import load
+from lakelogic.plan.columns.publish import BAD_PREFIX
 from lakelogic.plan.compile import Compiled, SourceColumns, compile_contract
 from lakelogic.plan.nodes import Landed
-from lakelogic.plan.publish import BAD_PREFIX
 from lakelogic.sql.types import STRING
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.ledger.store import open_ledger
-from lakelogic.run.account import as_lines
 from lakelogic.run.processor import DataProcessor
+from lakelogic.run.publish.account import as_lines
 
 CONTRACT = {
     "dataset": "orders",

@@ -14,7 +14,7 @@ from deltalake import DeltaTable
 
 from lakelogic import DataProcessor
 from lakelogic.catalogs.local import LocalCatalog
-from lakelogic.contract.load import load as load_contract
+from lakelogic.contract.reading.load import load as load_contract
 from lakelogic.errors import CompileError, DataError, LakeLogicError
 from lakelogic.plan.compile import compile_contract
 from lakelogic.tables.registry import load as load_tables

@@ -9,9 +9,9 @@ import pytest
 from deltalake import DeltaTable
 
 from lakelogic import DataProcessor
-from lakelogic.actions.reset import reload
-from lakelogic.actions.run import RunRequest
-from lakelogic.run.queue import Chosen
+from lakelogic.actions.operate.reset import reload
+from lakelogic.actions.operate.run import RunRequest
+from lakelogic.quarantine.table import Chosen
 
 CONTRACT = """
 dataset: orders

@@ -9,12 +9,12 @@ import pytest
 import yaml
 
 from lakelogic import clock
-from lakelogic.actions.maintain import MaintainRequest, maintain
-from lakelogic.actions.reset import reload
-from lakelogic.actions.run import RunRequest
-from lakelogic.actions.state import DoctorRequest, examine
-from lakelogic.run import evidence
+from lakelogic.actions.operate.maintain import MaintainRequest, maintain
+from lakelogic.actions.operate.reset import reload
+from lakelogic.actions.operate.run import RunRequest
+from lakelogic.actions.operate.state import DoctorRequest, examine
 from lakelogic.run.processor import DataProcessor
+from lakelogic.run.state import evidence
 
 MODEL = [
     {"name": "id", "type": "int", "required": True},

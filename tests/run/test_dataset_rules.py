@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lakelogic.plan.datasets import Limit, between, said
+from lakelogic.plan.rules.datasets import Limit, between, said
 
 Tried = Callable[..., Any]
 
@@ -65,7 +65,7 @@ def test_a_key_that_is_absent_in_part_is_compared_by_value(tried: Tried) -> None
 def test_a_batch_larger_than_a_look_at_the_files_gives_the_same_count(
     tried: Tried, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lakelogic.run import measures
+    from lakelogic.run.publish import measures
 
     monkeypatch.setattr(measures, "SMALL", 0)
     text = "id,k,v\n1,x,\n2,x,\n3,,1\n4,,1\n5,,\n6,,\n7,x,1\n8,x,1\n"

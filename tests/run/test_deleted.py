@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lakelogic import DataProcessor
-from lakelogic.actions.preview import preview
+from lakelogic.actions.look.preview import preview
 from lakelogic.run import upkeep
 from lakelogic.tables.registry import load
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakelogic import DataProcessor
-from lakelogic.run import dense_keys, measures
+from lakelogic.run.publish import dense_keys, measures
 
 
 def files(tmp_path, *parts, kind=None, **options):

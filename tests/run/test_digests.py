@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lakelogic.engines.arrow_totals import Totals
+from lakelogic.engines.arrow.totals import Totals
 from lakelogic.engines.base import DataFile
 from lakelogic.plan.nodes import Published
-from lakelogic.run import digests
+from lakelogic.run.publish import digests
 from lakelogic.sql.types import parse_type, to_arrow
 
 TYPES = {

@@ -13,7 +13,9 @@ from deltalake import DeltaTable
 
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.cli.main import cli
-from lakelogic.run import commit, environments, faults
+from lakelogic.run import faults
+from lakelogic.run.publish import commit
+from lakelogic.run.state import environments
 from lakelogic.tables.base import CommitInfo
 from lakelogic.tables.registry import load
 

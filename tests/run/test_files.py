@@ -21,11 +21,11 @@ from deltalake import write_deltalake
 
 from lakelogic import DataProcessor
 from lakelogic.catalogs.local import LocalCatalog
-from lakelogic.contract.load import load
-from lakelogic.engines.text_reader import TextScan
+from lakelogic.contract.reading.load import load
+from lakelogic.engines.readers.text_reader import TextScan
 from lakelogic.errors import SourceError
 from lakelogic.plan.nodes import Read
-from lakelogic.run.window import look, pin_source
+from lakelogic.run.input.pin import look, pin_source
 
 LONG = "x" * 5_000_000
 

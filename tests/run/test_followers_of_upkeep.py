@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from lakelogic import DataProcessor
-from lakelogic.actions.maintain import MaintainRequest, maintain
-from lakelogic.actions.preview import preview
+from lakelogic.actions.look.preview import preview
+from lakelogic.actions.operate.maintain import MaintainRequest, maintain
 from lakelogic.cli.main import cli
 from lakelogic.errors import DataError
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lakelogic import DataProcessor, clock
-from lakelogic.actions.preview import preview
+from lakelogic.actions.look.preview import preview
 from lakelogic.errors import DataError
 
 MODES = [None, "incremental"]

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from lakelogic import DataProcessor
-from lakelogic.actions.preview import preview
+from lakelogic.actions.look.preview import preview
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.tables.registry import load as load_tables
 
@@ -184,8 +184,8 @@ def test_more_than_the_share_that_may_go_waits_for_a_person(
 ) -> None:
     from lakelogic.ledger.store import open_ledger
     from lakelogic.plan.compile import load_checked
-    from lakelogic.run import hold
     from lakelogic.run.job import Job
+    from lakelogic.run.publish import hold
 
     land(*upto(30))
     act(bronze())

@@ -23,10 +23,10 @@ from lakelogic import names
 from lakelogic.plan.nodes import Mask
 from lakelogic.privacy.keys import Keys
 from lakelogic.privacy.masks import mask_array
-from lakelogic.run import canonical as canon
-from lakelogic.run import digests
-from lakelogic.run.canonical import Shapes, canonical
-from lakelogic.run.identities import FEW, Identities, Landed, row_id, staged_rows, texts
+from lakelogic.quarantine import canonical as canon
+from lakelogic.quarantine.canonical import Shapes, canonical
+from lakelogic.quarantine.identity import FEW, Identities, Landed, row_id, staged_rows, texts
+from lakelogic.run.publish import digests
 
 PLAN: Any = SimpleNamespace(
     masks=(),

@@ -14,11 +14,12 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from lakelogic.actions.maintain import MaintainRequest, maintain
+from lakelogic.actions.operate.maintain import MaintainRequest, maintain
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.cli.main import cli
-from lakelogic.run import faults, leases
+from lakelogic.run import faults
 from lakelogic.run.processor import DataProcessor
+from lakelogic.run.state import leases
 from lakelogic.tables.registry import load
 from lakelogic.tables.upkeep import IN_USE
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lakelogic import DataProcessor
-from lakelogic.actions.preview import preview
+from lakelogic.actions.look.preview import preview
 from lakelogic.errors import CompileError, TableError, UnsupportedError, UsageError
 from lakelogic.tables.registry import load
 

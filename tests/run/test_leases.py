@@ -21,7 +21,8 @@ from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.errors import Blocked, LedgerError
 from lakelogic.ledger.records import Lease
 from lakelogic.ledger.store import Ledger, open_ledger
-from lakelogic.run import faults, heartbeat, leases
+from lakelogic.run import faults
+from lakelogic.run.state import heartbeat, leases
 from lakelogic.tables.kinds import kind_of
 
 
@@ -175,7 +176,7 @@ import os, sys, threading
 from datetime import timedelta
 from lakelogic import signals
 from lakelogic.ledger.store import open_ledger
-from lakelogic.run import leases
+from lakelogic.run.state import leases
 
 leases.BEAT = timedelta(milliseconds=1)
 signals.listen()

@@ -14,14 +14,15 @@ import pytest
 from deltalake import DeltaTable
 
 from lakelogic import clock
-from lakelogic.actions.maintain import MaintainRequest, maintain
-from lakelogic.actions.reset import ResetRequest, reset
+from lakelogic.actions.operate.maintain import MaintainRequest, maintain
+from lakelogic.actions.operate.reset import ResetRequest, reset
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.errors import ReconcileError
 from lakelogic.ledger.store import open_ledger
-from lakelogic.run import faults, memory
+from lakelogic.run import faults
 from lakelogic.run.processor import DataProcessor
-from lakelogic.run.progress import Progress
+from lakelogic.run.state import entries as memory
+from lakelogic.run.state.progress import Progress
 from lakelogic.tables import chain
 from lakelogic.tables.base import CommitInfo
 from lakelogic.tables.registry import load

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lakelogic import DataProcessor
-from lakelogic.actions.preview import preview
+from lakelogic.actions.look.preview import preview
 
 FIELDS = [{"name": "id", "type": "int", "required": True}, {"name": "amount", "type": "int"}]
 BRONZE = {

@@ -11,7 +11,7 @@ import pytest
 from deltalake import DeltaTable
 
 from lakelogic import DataProcessor
-from lakelogic.run.named_rows import row_count
+from lakelogic.run.input.named_rows import row_count
 
 CONTRACT = {
     "dataset": "orders",

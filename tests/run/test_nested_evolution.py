@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lakelogic import DataProcessor
-from lakelogic.actions.preview import preview
+from lakelogic.actions.look.preview import preview
 from lakelogic.errors import DataError
 
 BEFORE = "struct<a:int>"

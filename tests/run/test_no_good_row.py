@@ -11,10 +11,10 @@ import pytest
 from deltalake import DeltaTable
 
 from lakelogic import DataProcessor
-from lakelogic.actions import quarantine as acts
-from lakelogic.actions.approve import ApproveRequest, approve
-from lakelogic.run.queue import Chosen
-from lakelogic.run.unpublished import RELEASE, WHY
+from lakelogic.actions.operate import quarantine as acts
+from lakelogic.actions.operate.approve import ApproveRequest, approve
+from lakelogic.quarantine.table import Chosen
+from lakelogic.run.replay.unpublished import RELEASE, WHY
 
 WAY_OUT = "`quality.max_quarantine_ratio: 1`"
 

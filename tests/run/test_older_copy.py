@@ -18,8 +18,8 @@ from lakelogic import DataProcessor
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.cli.main import cli
 from lakelogic.errors import DataError, ReconcileError
-from lakelogic.run.queue import Chosen
-from lakelogic.tables import iceberg_catalog
+from lakelogic.quarantine.table import Chosen
+from lakelogic.tables.iceberg import catalog as iceberg_catalog
 from lakelogic.tables.registry import load
 
 FORMATS = ["delta", "parquet", "iceberg"]

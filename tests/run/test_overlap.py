@@ -71,7 +71,7 @@ def test_a_table_that_lies_in_its_folder_already_is_written_on(landed: Path, duc
 
 @pytest.mark.parametrize("place", [".", "deep/orders/inside/"])
 def test_validate_says_what_a_run_would_refuse(landed: Path, duckdb_engine: Any, place: str) -> None:
-    from lakelogic.actions.contracts import validate
+    from lakelogic.actions.author.contracts import validate
 
     run(duckdb_engine, {"target_path": "deep/orders/"}, dataset="outer")
     Path("c.yaml").write_text(f"source: {{path: in.csv}}\nmaterialization: {{target_path: '{place}'}}\n")

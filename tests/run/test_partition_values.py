@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lakelogic import DataProcessor
-from lakelogic.actions.preview import preview
+from lakelogic.actions.look.preview import preview
 from lakelogic.tables.registry import load
 
 PLACE = "lakelogic_warehouse/shop/silver/places"

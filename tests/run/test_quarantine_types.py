@@ -118,7 +118,7 @@ def test_a_run_that_stops_around_the_growth_is_finished(
         if at == "append" or named[0] == at:
             raise _Stopped
 
-    place = "lakelogic.tables.delta.DeltaTables.append" if at == "append" else "lakelogic.run.faults.reach"
+    place = "lakelogic.tables.delta.tables.DeltaTables.append" if at == "append" else "lakelogic.run.faults.reach"
     with monkeypatch.context() as patched:
         patched.setattr(place, stop)
         with pytest.raises(_Stopped):
@@ -133,7 +133,7 @@ def test_a_run_that_stops_around_the_growth_is_finished(
 def test_a_table_that_grew_since_rows_were_staged_takes_them(
     duckdb_engine: Any, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lakelogic.tables.delta import DeltaTables
+    from lakelogic.tables.delta.tables import DeltaTables
 
     land("a", [{"id": 1, "v": 7}])
     run(duckdb_engine, "int")

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from lakelogic.actions.preview import preview
-from lakelogic.actions.reset import ResetRequest, reload, reset
-from lakelogic.actions.run import RunRequest, run_contract
+from lakelogic.actions.look.preview import preview
+from lakelogic.actions.operate.reset import ResetRequest, reload, reset
+from lakelogic.actions.operate.run import RunRequest, run_contract
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.errors import DataError, LakeLogicError, UnsupportedError
 from lakelogic.tables.registry import load as load_tables

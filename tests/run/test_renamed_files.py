@@ -18,13 +18,13 @@ from deltalake import DeltaTable
 
 from lakelogic import DataProcessor
 from lakelogic.catalogs.local import LocalCatalog
-from lakelogic.contract.load import load
+from lakelogic.contract.reading.load import load
 from lakelogic.errors import DataError, LakeLogicError, SourceError
 from lakelogic.ledger.store import open_ledger
-from lakelogic.plan.days import Days
-from lakelogic.run.cuts import Asked
-from lakelogic.run.hold import release
+from lakelogic.plan.source.days import Days
+from lakelogic.run.input.days import Asked
 from lakelogic.run.job import Job
+from lakelogic.run.publish.hold import release
 from lakelogic.run.sequence import run
 
 _SECONDS = itertools.count(2_000_000)
@@ -192,7 +192,7 @@ def test_a_file_that_cannot_be_read_any_more_is_no_defect(act: Acting, monkeypat
     land("a.csv", "1,10")
     act(orders())
     later(Path("landing/a.csv"))
-    monkeypatch.setattr("lakelogic.run.contents.digest", gone)
+    monkeypatch.setattr("lakelogic.run.input.contents.digest", gone)
     with pytest.raises(SourceError, match=r"a.csv cannot be read: No such file"):
         act(orders())
 
@@ -471,8 +471,8 @@ def test_a_batch_that_waits_is_not_published_beside_its_renamed_file(act: Acting
 
 
 def test_a_file_that_is_back_after_a_reload_is_new(act: Acting, workspace: Path) -> None:
-    from lakelogic.actions.reset import reload
-    from lakelogic.actions.run import RunRequest
+    from lakelogic.actions.operate.reset import reload
+    from lakelogic.actions.operate.run import RunRequest
 
     Path("orders.yaml").write_text(
         "dataset: orders\nsource: {path: landing/*.csv}\n"

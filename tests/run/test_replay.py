@@ -15,8 +15,8 @@ from deltalake import DeltaTable
 
 from lakelogic import DataProcessor
 from lakelogic.errors import UnsupportedError
+from lakelogic.quarantine.table import Chosen
 from lakelogic.run.faults import InjectedFault
-from lakelogic.run.queue import Chosen
 
 KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 ORDERS: dict[str, Any] = {

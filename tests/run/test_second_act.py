@@ -13,11 +13,11 @@ import pytest
 from deltalake import DeltaTable
 
 from lakelogic import DataProcessor, clock
-from lakelogic.actions import quarantine as acts
-from lakelogic.actions.ledger import publish_ledger
+from lakelogic.actions.look.ledger import publish_ledger
+from lakelogic.actions.operate import quarantine as acts
 from lakelogic.errors import TableError
+from lakelogic.quarantine.table import Chosen
 from lakelogic.run import upkeep
-from lakelogic.run.queue import Chosen
 from lakelogic.storage import fresh
 from lakelogic.tables.registry import load
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from lakelogic import DataProcessor
-from lakelogic.actions.preview import preview
+from lakelogic.actions.look.preview import preview
 from lakelogic.errors import UnsupportedError, UsageError
-from lakelogic.run import commit, secondary
+from lakelogic.run.publish import commit, secondary
 from lakelogic.tables.kinds import kind_of
 
 OTHERS = [

@@ -13,7 +13,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from lakelogic import DataProcessor
 from lakelogic.errors import TableError
-from lakelogic.tables.delta import DeltaTables
+from lakelogic.tables.delta.tables import DeltaTables
 
 Land = Callable[..., Any]
 TARGET = "lakelogic_warehouse/shop/silver/customers"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from lakelogic import DataProcessor
-from lakelogic.actions.quarantine import Request, list_rows, overview
-from lakelogic.run.queue import Chosen
+from lakelogic.actions.operate.quarantine import Request, list_rows, overview
+from lakelogic.quarantine.table import Chosen
 from lakelogic.tables.registry import load
 
 CONTRACT = """

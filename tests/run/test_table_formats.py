@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from lakelogic import DataProcessor
-from lakelogic.actions.preview import preview
+from lakelogic.actions.look.preview import preview
 from lakelogic.run import faults
 from lakelogic.tables.kinds import kind_of
 

@@ -15,8 +15,8 @@ from lakelogic.errors import DataError
 from lakelogic.ledger.store import open_ledger
 from lakelogic.plan.compile import load_checked
 from lakelogic.run import upkeep
-from lakelogic.run.checkup import check_up
 from lakelogic.run.job import Job
+from lakelogic.run.state.doctor import check_up
 from lakelogic.tables.registry import load as load_tables
 
 FORMATS = ["delta", "parquet", "iceberg"]

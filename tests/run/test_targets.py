@@ -151,7 +151,7 @@ def test_a_ledger_and_tables_of_an_earlier_version_go_on_where_they_are(
     workspace: Path, duckdb_engine: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As it was: one progress for all targets, known by the dataset's name alone, in the ledger and in the tables."""
-    from lakelogic.run.progress import Progress
+    from lakelogic.run.state.progress import Progress
 
     (workspace / "landing").mkdir()
     Path("orders.yaml").write_text(CONTRACT.replace("FORMAT", "delta"))
@@ -159,8 +159,8 @@ def test_a_ledger_and_tables_of_an_earlier_version_go_on_where_they_are(
     with monkeypatch.context() as earlier:
         earlier.setattr(Progress, "key", property(lambda self: self.dataset))
         earlier.setattr(Progress, "identity", property(lambda self: self.dataset))
-        earlier.setattr("lakelogic.run.commit.batches_elsewhere", lambda *_: frozenset())
-        earlier.setattr("lakelogic.run.put_back.is_put_back", lambda *_: False)
+        earlier.setattr("lakelogic.run.publish.commit.batches_elsewhere", lambda *_: frozenset())
+        earlier.setattr("lakelogic.run.state.put_back.is_put_back", lambda *_: False)
         land("1.csv", 1, "bad")
         run()
         run(env="dev")  # there is no table yet

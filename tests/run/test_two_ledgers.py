@@ -14,7 +14,8 @@ import pytest
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.errors import Blocked, CommitConflict
 from lakelogic.ledger.store import open_ledger
-from lakelogic.run import faults, window
+from lakelogic.run import faults
+from lakelogic.run.input import pin as window
 from lakelogic.run.processor import DataProcessor
 from lakelogic.tables.registry import load
 

@@ -184,7 +184,7 @@ def test_what_is_no_table_is_not_vacuumed(root: str) -> None:
 def test_no_retention_at_all_deletes_what_is_old_and_spares_what_a_waiting_batch_is_made_of(
     workspace: Path, duckdb_engine: Any, form: str
 ) -> None:
-    from lakelogic.actions.maintain import MaintainRequest, maintain
+    from lakelogic.actions.operate.maintain import MaintainRequest, maintain
     from lakelogic.catalogs.local import LocalCatalog
     from lakelogic.run.processor import DataProcessor
 
@@ -205,7 +205,7 @@ def test_no_retention_at_all_deletes_what_is_old_and_spares_what_a_waiting_batch
     (done,) = maintain(MaintainRequest(("o.yaml",), retention=timedelta(0), compact=False))
     assert done.files_deleted == 1
     assert not left.exists()
-    from lakelogic.actions.approve import ApproveRequest, approve
+    from lakelogic.actions.operate.approve import ApproveRequest, approve
 
     approve(ApproveRequest(waits.run_id, why="two are fine", contract="o.yaml", engine="duckdb"))
     assert load(form).state(LocalCatalog().resolve("a.b.orders")).rows == 2  # type: ignore[union-attr]

@@ -13,11 +13,11 @@ from click.testing import CliRunner
 from deltalake import DeltaTable
 
 from lakelogic import DataProcessor, clock, names
-from lakelogic.actions import quarantine as acts
-from lakelogic.actions.stories import explain_row
+from lakelogic.actions.look.stories import explain_row
+from lakelogic.actions.operate import quarantine as acts
 from lakelogic.cli.main import cli
-from lakelogic.run.queue import Chosen
-from lakelogic.run.reread import Reread
+from lakelogic.quarantine.table import Chosen
+from lakelogic.run.input.reread import Reread
 
 QUEUE = "lakelogic_warehouse/shop/quarantine/silver_orders"
 BRONZE = """

@@ -18,16 +18,16 @@ from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.errors import CommitConflict, DataError, UsageError
 from lakelogic.ledger.store import open_ledger
 from lakelogic.plan.compile import load_checked
-from lakelogic.plan.days import Days
+from lakelogic.plan.source.days import Days
+from lakelogic.quarantine.table import Chosen
 from lakelogic.run import faults
-from lakelogic.run.checkup import check_up
-from lakelogic.run.cuts import Asked
-from lakelogic.run.hold import release
+from lakelogic.run.input.days import Asked
 from lakelogic.run.job import Job
-from lakelogic.run.queue import Chosen
-from lakelogic.run.replay import replay
+from lakelogic.run.publish.hold import release
+from lakelogic.run.replay.replay import replay
 from lakelogic.run.result import Result
 from lakelogic.run.sequence import run
+from lakelogic.run.state.doctor import check_up
 from lakelogic.tables.registry import load as load_tables
 
 Go = Callable[..., Result]
@@ -645,8 +645,8 @@ def test_windows_do_not_lift_the_bound_over_days_that_nobody_read(go: Go) -> Non
 def test_reload_reads_everything_of_a_bounded_source(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import yaml
 
-    from lakelogic.actions.reset import reload
-    from lakelogic.actions.run import RunRequest
+    from lakelogic.actions.operate.reset import reload
+    from lakelogic.actions.operate.run import RunRequest
 
     monkeypatch.setenv("LAKELOGIC_ENGINE", "duckdb")
 

@@ -16,8 +16,8 @@ from lakelogic.engines import registry
 from lakelogic.errors import CompileError, DataError, UnsupportedError, UsageError
 from lakelogic.ledger.store import Ledger, open_ledger
 from lakelogic.plan.compile import load_checked
-from lakelogic.plan.days import Days
-from lakelogic.run.cuts import Asked
+from lakelogic.plan.source.days import Days
+from lakelogic.run.input.days import Asked
 from lakelogic.run.job import Job
 from lakelogic.run.result import Result
 from lakelogic.run.sequence import run

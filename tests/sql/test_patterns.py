@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lakelogic.engines.patterns import python_regex, re2_regex, rust_regex
-from lakelogic.engines.spark.patterns import java_pattern
+from lakelogic.engines.exact.patterns import python_regex, re2_regex, rust_regex
+from lakelogic.engines.spark.functions.patterns import java_pattern
 from lakelogic.sql.bind import bind
 from lakelogic.sql.patterns import NotPortable, parse, plain_text, replacement
 from lakelogic.sql.problems import SqlProblems

@@ -7,7 +7,7 @@ import pytest
 from lakelogic.sql.bind import bind
 from lakelogic.sql.expressions import Literal
 from lakelogic.sql.problems import SqlProblems
-from lakelogic.sql.time_patterns import PatternError, read_pattern
+from lakelogic.sql.times.patterns import PatternError, read_pattern
 from lakelogic.sql.types import DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ
 
 

@@ -83,7 +83,7 @@ def unforeseen(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: Any, **__: Any) -> None:
         raise KeyError("ann@example.com")
 
-    monkeypatch.setattr("lakelogic.actions.contracts.validate", fails)
+    monkeypatch.setattr("lakelogic.actions.author.contracts.validate", fails)
 
 
 def test_an_error_that_nobody_foresaw_is_told_in_words_and_is_no_closed_gate(unforeseen: None, home: Path) -> None:

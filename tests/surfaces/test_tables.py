@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from lakelogic import clock
-from lakelogic.actions.preview import preview
+from lakelogic.actions.look.preview import preview
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.cli.main import cli
 from lakelogic.ledger.store import open_ledger

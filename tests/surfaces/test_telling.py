@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from lakelogic import DataProcessor
 from lakelogic.cli.main import cli
-from lakelogic.engines.spark.death import ended
+from lakelogic.engines.spark.runtime.death import ended
 from lakelogic.errors import EngineError
 
 LONG = "x" * 100

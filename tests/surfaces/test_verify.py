@@ -78,7 +78,7 @@ def test_a_source_that_has_not_landed_is_made_up_from_the_model(orders: Path) ->
 
 
 def test_a_difference_is_shown_with_its_row_and_column(orders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lakelogic.engines.polars.session import PolarsEngine
+    from lakelogic.engines.polars.engine import PolarsEngine
 
     collect = PolarsEngine.collect
 
@@ -99,8 +99,8 @@ def test_a_difference_is_shown_with_its_row_and_column(orders: Path, monkeypatch
 
 
 def test_engines_that_lose_a_row_alike_earn_no_certificate(orders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lakelogic.engines.duckdb.session import DuckDBEngine
-    from lakelogic.engines.polars.session import PolarsEngine
+    from lakelogic.engines.duckdb.engine import DuckDBEngine
+    from lakelogic.engines.polars.engine import PolarsEngine
 
     def short_of_one(engine: Any) -> None:
         collect = engine.collect

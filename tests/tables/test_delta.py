@@ -14,9 +14,9 @@ import pytest
 from deltalake import DeltaTable, Schema
 
 from lakelogic.errors import CommitConflict, FeatureRefused, TableError, UnsupportedError
-from lakelogic.tables import delta
 from lakelogic.tables.base import CommitInfo, Layout, StagedFile, TableFormat
-from lakelogic.tables.delta import DeltaTables
+from lakelogic.tables.delta import tables as delta
+from lakelogic.tables.delta.tables import DeltaTables
 
 SCHEMA = pa.schema([("id", pa.int64()), ("email", pa.string())])
 tables = DeltaTables()

@@ -15,9 +15,9 @@ from deltalake import DeltaTable, Schema
 from lakelogic import DataProcessor
 from lakelogic.errors import CommitConflict, FeatureRefused, TableError, UnsupportedError
 from lakelogic.tables.base import CommitInfo, Layout, OwnDelta, RowChange
-from lakelogic.tables.delta import DeltaTables
-from lakelogic.tables.delta_log import commit_text
-from lakelogic.tables.delta_own import DeltaBothWays
+from lakelogic.tables.delta.log import commit_text
+from lakelogic.tables.delta.native import DeltaBothWays
+from lakelogic.tables.delta.tables import DeltaTables
 
 SCHEMA = pa.schema([("id", pa.int32()), ("v", pa.string())])
 STAGED = pa.schema([*SCHEMA, ("~was.id", pa.int32()), ("~stood", pa.bool_()), ("~stays", pa.bool_())])

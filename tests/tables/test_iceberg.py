@@ -11,9 +11,10 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.manifest import ManifestContent, ManifestFile
 
 from lakelogic.errors import CommitConflict, FeatureRefused, LakeLogicError
-from lakelogic.tables import iceberg, iceberg_catalog
 from lakelogic.tables.base import CommitInfo, Layout
-from lakelogic.tables.iceberg import IcebergTables
+from lakelogic.tables.iceberg import catalog as iceberg_catalog
+from lakelogic.tables.iceberg import tables as iceberg
+from lakelogic.tables.iceberg.tables import IcebergTables
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
 APP = "lakelogic:shop:good"

@@ -32,9 +32,9 @@ from pyiceberg.table.metadata import new_table_metadata
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 
 from lakelogic.errors import CommitConflict
-from lakelogic.tables import iceberg
 from lakelogic.tables.base import CommitInfo, Layout
-from lakelogic.tables.iceberg import IcebergTables
+from lakelogic.tables.iceberg import tables as iceberg
+from lakelogic.tables.iceberg.tables import IcebergTables
 
 SCHEMA = pa.schema([("id", pa.int64()), ("shop", pa.string())])
 APP = "lakelogic:shop:good"
@@ -182,7 +182,7 @@ def test_partitions_and_the_end_of_a_table(root: Path, stage: Any) -> None:
 
 
 def test_the_server_is_reached_by_the_rest_client(root: Path) -> None:
-    from lakelogic.tables.iceberg_catalog import catalog_for
+    from lakelogic.tables.iceberg.catalog import catalog_for
 
     catalog, name = catalog_for(str(root))
     assert isinstance(catalog, rest.RestCatalog)

@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from lakelogic.errors import CommitConflict, TableError
-from lakelogic.tables import parquet_log
 from lakelogic.tables.base import CommitInfo, Layout
-from lakelogic.tables.parquet import ParquetTables
+from lakelogic.tables.parquet import log as parquet_log
+from lakelogic.tables.parquet.tables import ParquetTables
 
 SCHEMA = pa.schema([("id", pa.int64())])
 APP = "lakelogic:shop:good"

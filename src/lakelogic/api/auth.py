@@ -12,8 +12,8 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
-from lakelogic.actions.access import check_token, ever_had_tokens
-from lakelogic.actions.quarantine import person
+from lakelogic.actions.operate.access import check_token, ever_had_tokens
+from lakelogic.actions.operate.quarantine import person
 from lakelogic.api.answers import printable
 from lakelogic.api.problems import Unknown
 from lakelogic.api.settings import Oidc, Settings

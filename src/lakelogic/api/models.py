@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
-from lakelogic.actions.posted import MOST_CHARACTERS
+from lakelogic.actions.author.posted import MOST_CHARACTERS
 from lakelogic.api.answers import Prose, Word, printable
 
 Row = dict[str, Any]

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from lakelogic.actions.access import has_tokens
+from lakelogic.actions.operate.access import has_tokens
 from lakelogic.api.settings import Settings, check_bind
 from lakelogic.errors import MissingExtra
 

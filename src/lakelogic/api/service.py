@@ -6,8 +6,8 @@ from typing import Any
 
 from fastapi import Request
 
-from lakelogic.actions.queue_pages import QueuePages
-from lakelogic.actions.served import Served
+from lakelogic.actions.look.queue_pages import QueuePages
+from lakelogic.actions.look.served import Served
 from lakelogic.api.auth import Caller, Door
 from lakelogic.api.models import Problem
 from lakelogic.api.settings import Settings

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from lakelogic.actions.estate import EstateRequest
+from lakelogic.actions.look.estate import EstateRequest
 from lakelogic.errors import UsageError
 
 PORT = 8096  # as the lab has it

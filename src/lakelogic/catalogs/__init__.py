@@ -1,1 +1,1 @@
-
+"""Table name to place."""

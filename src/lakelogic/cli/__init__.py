@@ -1,1 +1,1 @@
-
+"""The command line: arguments to one action, its answer to text or JSON."""

@@ -26,7 +26,7 @@ def approve(
     overrides: tuple[str, ...], approval_file: str | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Release the good rows of a RUN whose gate was closed, exactly as they were judged; without RUN, list them."""
-    from lakelogic.actions import approve as action
+    from lakelogic.actions.operate import approve as action
 
     console = Console(as_json)
     if run is None:

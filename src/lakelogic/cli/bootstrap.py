@@ -26,8 +26,8 @@ _PARTLY = 3  # something was drafted and something was not
 @guarded
 def bootstrap(as_json: bool, **asked: Any) -> int:
     """Draft contracts and a registry from what has landed, with the reason of every guess."""
-    from lakelogic.actions.bootstrap import BootstrapRequest
-    from lakelogic.actions.bootstrap import bootstrap as action
+    from lakelogic.actions.author.bootstrap import BootstrapRequest
+    from lakelogic.actions.author.bootstrap import bootstrap as action
 
     console = Console(as_json)
     done = action(BootstrapRequest(**asked))

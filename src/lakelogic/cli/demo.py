@@ -6,7 +6,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from lakelogic.actions.demo import DemoReport
+from lakelogic.actions.operate.demo import DemoReport
 from lakelogic.cli.console import Console, grid
 
 

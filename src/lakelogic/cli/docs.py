@@ -27,8 +27,8 @@ def build(
 
     PLACES are registries, folders or contracts; by default the working directory. No row of a table is in the site.
     """
-    from lakelogic.actions.estate import EstateRequest
-    from lakelogic.actions.site import build_site
+    from lakelogic.actions.look.estate import EstateRequest
+    from lakelogic.actions.look.site import build_site
 
     console = Console(as_json)
     only, without = words("--select", select), words("--exclude", exclude)

@@ -122,8 +122,8 @@ def drive(
     **more: Any,
 ) -> int:  # fmt: skip
     """Run many contracts in one pass, each after everything it needs."""
-    from lakelogic.actions.drive import DriveRequest, plan
-    from lakelogic.contract.packs import PackChoice
+    from lakelogic.actions.operate.drive import DriveRequest, plan
+    from lakelogic.contract.reading.packs import PackChoice
 
     console = Console(as_json)
     if "LAKELOGIC_LOG_LEVEL" not in os.environ:
@@ -162,7 +162,7 @@ def _show_plan(console: Console, planned: Any) -> None:
 
 
 def _run(console: Console, request: Any) -> int:
-    from lakelogic.actions.drive import drive as run
+    from lakelogic.actions.operate.drive import drive as run
 
     lines = _Lines(console)
     view = _view(console)

@@ -33,8 +33,8 @@ def _look(
     places: tuple[str, ...], env: str | None, overrides: tuple[str, ...], packs: tuple[str, ...],
     pack_dir: str | None, select: tuple[str, ...], exclude: tuple[str, ...], **chosen: tuple[str, ...],
 ) -> tuple[Any, Any]:  # fmt: skip
-    from lakelogic.actions.estate import EstateRequest, look_at
-    from lakelogic.contract.packs import PackChoice
+    from lakelogic.actions.look.estate import EstateRequest, look_at
+    from lakelogic.contract.reading.packs import PackChoice
 
     chosen |= {"select": words("--select", select), "exclude": words("--exclude", exclude)}
     request = EstateRequest(places or (".",), env, overrides, PackChoice(packs, pack_dir), **chosen)
@@ -56,7 +56,7 @@ def estate_tree(as_json: bool, **asked: Any) -> int:
 
     PLACES are folders, registries or contracts; by default the working directory.
     """
-    from lakelogic.actions.estate import tree, tree_data
+    from lakelogic.actions.look.estate import tree, tree_data
 
     _, report = _look(**asked)
     console = Console(as_json)
@@ -99,7 +99,7 @@ def estate_validate(as_json: bool, **asked: Any) -> int:
 @guarded
 def estate_graph(form: str, output: str | None, layers: str, entities: str, as_json: bool, **asked: Any) -> int:
     """What each dataset is made of."""
-    from lakelogic.actions.estate import drawn, graph, graph_data
+    from lakelogic.actions.look.estate import drawn, graph, graph_data
 
     request, report = _look(**asked, layers=_words(layers), entities=_words(entities))
     console = Console(as_json)
@@ -123,7 +123,7 @@ def estate_graph(form: str, output: str | None, layers: str, entities: str, as_j
 @guarded
 def estate_owners(as_json: bool, **asked: Any) -> int:
     """Who answers for which datasets, and whom to ask."""
-    from lakelogic.actions.estate import owners
+    from lakelogic.actions.look.estate import owners
 
     _, report = _look(**asked)
     console = Console(as_json)

@@ -27,8 +27,8 @@ def export(
     overrides: tuple[str, ...], packs: tuple[str, ...], pack_dir: str | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Send the tables of CONTRACTS to where their `exports` say, each version once."""
-    from lakelogic.actions import export as action
-    from lakelogic.contract.packs import PackChoice
+    from lakelogic.actions.operate import export as action
+    from lakelogic.contract.reading.packs import PackChoice
 
     console = Console(as_json)
     request = action.ExportRequest(contracts, only, env, overrides, PackChoice(packs, pack_dir), again, dry_run)

@@ -23,7 +23,7 @@ def import_() -> None:
 @guarded
 def rules(file: str, newest_by: tuple[str, ...], output: str | None, as_json: bool) -> int:
     """Turn a JSON FILE of rules (name, field, condition, rejected_label) into row rules of a contract."""
-    from lakelogic.actions.import_rules import import_rules
+    from lakelogic.actions.author.import_rules import import_rules
 
     console = Console(as_json)
     found = import_rules(file, newest_by)

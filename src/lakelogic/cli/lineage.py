@@ -21,8 +21,8 @@ _places = click.option(
 
 
 def _served(places: tuple[str, ...], env: str | None) -> Any:
-    from lakelogic.actions.estate import EstateRequest
-    from lakelogic.actions.served import Served
+    from lakelogic.actions.look.estate import EstateRequest
+    from lakelogic.actions.look.served import Served
 
     return Served(EstateRequest(places or (".",), env))
 
@@ -41,7 +41,7 @@ def rows(
     as_json: bool,
 ) -> int:  # fmt: skip
     """The whole way from one row of DATASET down to source files and lines."""
-    from lakelogic.actions.drilldown import Start, chain
+    from lakelogic.actions.look.drilldown import Start, chain
 
     console = Console(as_json)
     found = chain(_served(places, env), Start(dataset, key, at), limit=limit)
@@ -75,7 +75,7 @@ def columns(
     dataset: str, column: str | None, depth: int, places: tuple[str, ...], env: str | None, as_json: bool
 ) -> int:
     """What the columns of DATASET (or one COLUMN) are made of, and what is made of them."""
-    from lakelogic.actions.columns import columns_of
+    from lakelogic.actions.look.columns import columns_of
 
     console = Console(as_json)
     found = columns_of(_served(places, env), dataset, column, depth)

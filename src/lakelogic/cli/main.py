@@ -75,7 +75,7 @@ def run(
     profile_rows: int | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Run a contract once."""
-    from lakelogic.actions.run import RunRequest, run_contract
+    from lakelogic.actions.operate.run import RunRequest, run_contract
 
     settings = {name: value for name, value in (("master", master), ("remote", remote)) if value}
     if settings and engine is None:
@@ -115,13 +115,13 @@ def validate(
     overrides: tuple[str, ...], packs: tuple[str, ...], pack_dir: str | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Check contracts without reading any data; all problems at once."""
-    from lakelogic.actions.contracts import validate as check
-    from lakelogic.contract.packs import PackChoice
+    from lakelogic.actions.author.contracts import validate as check
+    from lakelogic.contract.reading.packs import PackChoice
 
     console = Console(as_json)
     chosen = PackChoice(packs, pack_dir)
     if select or exclude:  # then places are estates: registries, folders or contracts
-        from lakelogic.actions.estate import EstateRequest, files_of
+        from lakelogic.actions.look.estate import EstateRequest, files_of
 
         wanted = {"select": words("--select", select), "exclude": words("--exclude", exclude)}
         contracts = files_of(EstateRequest(contracts, env, overrides, chosen, **wanted))
@@ -161,7 +161,7 @@ def verify(
     contract: str, engines: str | None, rows: int, seed: int, env: str | None, overrides: tuple[str, ...], as_json: bool
 ) -> int:
     """Show that a contract means the same on every engine, or where it does not."""
-    from lakelogic.actions.verify import VerifyRequest, verify_contract
+    from lakelogic.actions.author.verify import VerifyRequest, verify_contract
 
     console = Console(as_json)
     wanted = tuple(name.strip() for name in engines.split(",") if name.strip()) if engines else ()
@@ -188,7 +188,7 @@ def explain(
     pack_dir: str | None, sql: bool, origin_path: str | None, functions: bool, keys_: tuple[str, ...], as_json: bool,
 ) -> int:  # fmt: skip
     """Show what a contract will do to rows, or what it did to one."""
-    from lakelogic.actions import contracts
+    from lakelogic.actions.author import contracts
 
     console = Console(as_json)
     if functions:
@@ -203,13 +203,13 @@ def explain(
     if contract is None:
         raise click.UsageError("Name a contract, or use --functions.")
     if keys_:
-        from lakelogic.actions.stories import explain_key
+        from lakelogic.actions.look.stories import explain_key
         from lakelogic.cli.quarantine import show_story
 
         told = explain_key(contract, keys_, env=env, overrides=overrides, engine=engine)
         console.json(told.as_dict()) if as_json else show_story(console, told)
         return 0
-    from lakelogic.contract.packs import PackChoice
+    from lakelogic.contract.reading.packs import PackChoice
 
     chosen = PackChoice(packs, pack_dir)
     if origin_path:
@@ -233,7 +233,7 @@ def explain(
 @guarded
 def init(folder: str, force: bool, as_json: bool) -> int:
     """Write a first contract with a few rows to run it on."""
-    from lakelogic.actions.scaffold import init as write
+    from lakelogic.actions.author.scaffold import init as write
 
     console = Console(as_json)
     made = write(folder, force=force)
@@ -254,7 +254,7 @@ def init(folder: str, force: bool, as_json: bool) -> int:
 @guarded
 def demo(engine: str | None, warehouse: str | None, as_json: bool) -> int:
     """Run the retail estate: three sources, bronze to gold, bad rows of every kind."""
-    from lakelogic.actions.demo import run_demo
+    from lakelogic.actions.operate.demo import run_demo
     from lakelogic.cli.demo import show
 
     console = Console(as_json)
@@ -270,9 +270,9 @@ def demo(engine: str | None, warehouse: str | None, as_json: bool) -> int:
 def schema(document: str) -> int:
     """Print the JSON Schema of contracts, for editors; or of the documents around them."""
     from lakelogic.contract.base import Section
+    from lakelogic.contract.describe.jsonschema import json_schema
     from lakelogic.contract.document import Contract
     from lakelogic.contract.estate import DOCUMENTS
-    from lakelogic.contract.jsonschema import json_schema
 
     known: dict[str, type[Section]] = {"contract": Contract, **DOCUMENTS}
     if document not in known:
@@ -313,7 +313,7 @@ def keys_new(salt: bool, as_json: bool) -> int:
 @guarded
 def doctor(as_json: bool) -> int:
     """Look at what is installed, what is missing, and what to do."""
-    from lakelogic.actions.doctor import doctor as look
+    from lakelogic.actions.operate.doctor import doctor as look
 
     console = Console(as_json)
     findings = look()
@@ -337,7 +337,7 @@ def setup() -> None:
 @guarded
 def setup_spark(as_json: bool) -> int:
     """Fetch Spark's Delta jars and make the archive that lets sessions start fast."""
-    from lakelogic.actions.setup import setup_spark as prepare
+    from lakelogic.actions.operate.setup import setup_spark as prepare
 
     console = Console(as_json)
     report = prepare(console.note)
@@ -362,7 +362,7 @@ def runs(
     """The ledger: what ran, when, and how it came out."""
     if context.invoked_subcommand is not None:
         return 0
-    from lakelogic.actions.ledger import list_runs
+    from lakelogic.actions.look.ledger import list_runs
 
     console = Console(as_json)
     found = list_runs(dataset, status, layer, limit)
@@ -387,7 +387,7 @@ def runs(
 @guarded
 def runs_show(run_id: str, as_json: bool) -> int:
     """One run with its account."""
-    from lakelogic.actions.ledger import show_run
+    from lakelogic.actions.look.ledger import show_run
 
     console = Console(as_json)
     found = show_run(run_id)
@@ -397,7 +397,7 @@ def runs_show(run_id: str, as_json: bool) -> int:
         told = found.pop("account", None)
         console.table(("", ""), [(name, _cell(value)) for name, value in found.items() if value is not None])
         if told:
-            from lakelogic.run.account import as_lines
+            from lakelogic.run.publish.account import as_lines
 
             console.table(("account", "rows"), as_lines(told))
     return 0
@@ -409,7 +409,7 @@ def runs_show(run_id: str, as_json: bool) -> int:
 @guarded
 def runs_log(run_id: str, as_json: bool) -> int:
     """What a run said, wherever it ran."""
-    from lakelogic.actions.ledger import log_of, show_run
+    from lakelogic.actions.look.ledger import log_of, show_run
 
     console = Console(as_json)
     found = log_of(str(show_run(run_id)["run_id"]))
@@ -434,7 +434,7 @@ def ledger() -> None:
 @guarded
 def ledger_publish(target: str, as_json: bool) -> int:
     """Write the runs as a Delta table that anything can query."""
-    from lakelogic.actions.ledger import publish_ledger
+    from lakelogic.actions.look.ledger import publish_ledger
 
     done = publish_ledger(target)
     console = Console(as_json)
@@ -453,7 +453,7 @@ def ledger_publish(target: str, as_json: bool) -> int:
 @guarded
 def preview(table: str, limit: int, columns: tuple[str, ...], as_json: bool) -> int:
     """Show rows of a table, by name or path."""
-    from lakelogic.actions.preview import preview as look
+    from lakelogic.actions.look.preview import preview as look
 
     console = Console(as_json)
     found = look(table, limit, words("--columns", columns))

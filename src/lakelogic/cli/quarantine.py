@@ -39,9 +39,9 @@ def state_option(default: str) -> Callable[[F], F]:
 
 def request_of(what: str, options: dict[str, Any], state: str) -> Any:
     """The choice that was written, as a request."""
-    from lakelogic.actions.quarantine import Request
-    from lakelogic.contract.packs import PackChoice
-    from lakelogic.run.queue import Chosen
+    from lakelogic.actions.operate.quarantine import Request
+    from lakelogic.contract.reading.packs import PackChoice
+    from lakelogic.quarantine.table import Chosen
 
     written = options["older_than"]
     try:
@@ -68,7 +68,7 @@ def quarantine() -> None:
 @guarded
 def list_(what: str | None, state: str, limit: int, by: str | None, as_json: bool, **options: Any) -> int:
     """What waits, by dataset; or the rows of one (WHAT: a contract, a dataset, a table)."""
-    from lakelogic.actions import quarantine as action
+    from lakelogic.actions.operate import quarantine as action
 
     console = Console(as_json)
     if by is not None:
@@ -109,7 +109,7 @@ def list_(what: str | None, state: str, limit: int, by: str | None, as_json: boo
 
 
 def _counted(console: Console, request: Any, field: str, limit: int) -> int:
-    from lakelogic.actions.queue_counts import count_by
+    from lakelogic.actions.look.queue_counts import count_by
 
     found = count_by(request, field, limit)
     if console.as_json:
@@ -131,7 +131,7 @@ def _counted(console: Console, request: Any, field: str, limit: int) -> int:
 @guarded
 def show(what: str, state: str, limit: int, reveal: bool, why: str | None, as_json: bool, **options: Any) -> int:
     """Rows as they failed, masked (WHAT: a contract, a dataset, a table)."""
-    from lakelogic.actions.quarantine import show_rows
+    from lakelogic.actions.operate.quarantine import show_rows
 
     console = Console(as_json)
     shown = show_rows(request_of(what, options, state), limit, reveal=reveal, why=why)
@@ -156,7 +156,7 @@ def show(what: str, state: str, limit: int, reveal: bool, why: str | None, as_js
 @guarded
 def export(what: str, file: str, raw: bool, state: str, as_json: bool, **options: Any) -> int:
     """Copy rows to FILE (.csv, .json, .ndjson, .parquet), masked as they are kept."""
-    from lakelogic.actions.quarantine import export_rows
+    from lakelogic.actions.operate.quarantine import export_rows
 
     console = Console(as_json)
     done = export_rows(request_of(what, options, state), file, raw=raw)
@@ -175,7 +175,7 @@ def export(what: str, file: str, raw: bool, state: str, as_json: bool, **options
 @guarded
 def replay(contract: str, engine: str | None, preview: bool, as_json: bool, **options: Any) -> int:
     """Judge waiting rows again, as they landed, by the CONTRACT as it is now; what passes is published."""
-    from lakelogic.actions.quarantine import replay_rows
+    from lakelogic.actions.operate.quarantine import replay_rows
 
     console = Console(as_json)
     if preview:
@@ -196,7 +196,7 @@ def replay(contract: str, engine: str | None, preview: bool, as_json: bool, **op
 
 
 def _preview(console: Console, request: Any, engine: str | None) -> int:
-    from lakelogic.actions.previews import preview
+    from lakelogic.actions.operate.previews import preview
 
     found = preview("replay", request, engine=engine)
     if console.as_json:
@@ -218,7 +218,7 @@ def _preview(console: Console, request: Any, engine: str | None) -> int:
 @guarded
 def discard(contract: str, reason: str, everything: bool, as_json: bool, **options: Any) -> int:
     """Take waiting rows out of the queue for good; they stay in the table, with who, when and why."""
-    from lakelogic.actions.quarantine import discard_rows
+    from lakelogic.actions.operate.quarantine import discard_rows
 
     console = Console(as_json)
     done = discard_rows(request_of(contract, options, "active"), reason, everything=everything)
@@ -241,8 +241,8 @@ def explain(
     row: str, what: str | None, engine: str | None, env: str | None, overrides: tuple[str, ...], as_json: bool
 ) -> int:
     """The story of one row (its id, or the beginning of it): what steps made of it, how rules saw it."""
-    from lakelogic.actions.quarantine import Request
-    from lakelogic.actions.stories import explain_row
+    from lakelogic.actions.look.stories import explain_row
+    from lakelogic.actions.operate.quarantine import Request
 
     console = Console(as_json)
     told = explain_row(row, Request(what, env=env, overrides=overrides) if what else None, engine)

@@ -34,7 +34,7 @@ def serve(
     env: str | None,
 ) -> int:  # fmt: skip
     """Serve the estate at PLACES (registries, folders, contracts) over HTTP; by default that of this folder."""
-    from lakelogic.actions.estate import EstateRequest
+    from lakelogic.actions.look.estate import EstateRequest
 
     try:
         from lakelogic.api.server import serve as listen
@@ -58,7 +58,7 @@ def serve(
 @guarded
 def worker(until_idle: bool, parent: int | None, as_json: bool) -> int:
     """Do the work that the service was asked for: runs, replays, discards and decisions, one after the other."""
-    from lakelogic.actions.work import work_loop
+    from lakelogic.actions.operate.jobs import work_loop
 
     console = Console(as_json)
     done = work_loop(until_idle=until_idle, keep_on=lambda: parent is None or os.getppid() == parent)
@@ -81,7 +81,7 @@ def token() -> None:
 @guarded
 def token_new(person: str, roles: tuple[str, ...], lasts: str | None, as_json: bool) -> int:
     """Make a token; it is shown this once, and only its hash is kept."""
-    from lakelogic.actions.access import new_token, roles_of, token_data
+    from lakelogic.actions.operate.access import new_token, roles_of, token_data
 
     try:
         age = duration(lasts) if lasts else None
@@ -98,7 +98,7 @@ def token_new(person: str, roles: tuple[str, ...], lasts: str | None, as_json: b
 @guarded
 def token_list(as_json: bool) -> int:
     """Tokens, without what lets in."""
-    from lakelogic.actions.access import list_tokens, token_data
+    from lakelogic.actions.operate.access import list_tokens, token_data
 
     console = Console(as_json)
     found = [token_data(one) for one in list_tokens()]
@@ -123,7 +123,7 @@ def token_list(as_json: bool) -> int:
 @guarded
 def token_revoke(token_id: str, why: str | None, as_json: bool) -> int:
     """Shut a token out for good."""
-    from lakelogic.actions.access import revoke_token
+    from lakelogic.actions.operate.access import revoke_token
 
     console = Console(as_json)
     found = revoke_token(token_id, why)

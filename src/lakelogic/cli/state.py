@@ -27,7 +27,7 @@ def state_doctor(
 
     Exit code 6: something is wrong in the tables; 1: something is to be looked at.
     """
-    from lakelogic.actions.state import DoctorRequest, examine
+    from lakelogic.actions.operate.state import DoctorRequest, examine
 
     console = Console(as_json)
     found = examine(DoctorRequest(contracts, env, overrides, not dry_run))
@@ -51,7 +51,7 @@ def state_doctor(
 @guarded
 def state_gaps(datasets: tuple[str, ...], first: str | None, last: str | None, as_json: bool) -> int:
     """Days that no run has processed, of these DATASETS or of all."""
-    from lakelogic.actions.gaps import GapsRequest, gaps
+    from lakelogic.actions.look.gaps import GapsRequest, gaps
 
     console = Console(as_json)
     found = gaps(GapsRequest(datasets, first, last))

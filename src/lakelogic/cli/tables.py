@@ -21,8 +21,8 @@ why_option = click.option("--why", help="Why, for the ledger.")
 @guarded
 def ddl(contract: str, carry_out: bool, env: str | None, overrides: tuple[str, ...], as_json: bool) -> int:
     """Show CREATE or ALTER for the contract's table."""
-    from lakelogic.actions.ddl import DdlRequest
-    from lakelogic.actions.ddl import ddl as action
+    from lakelogic.actions.operate.ddl import DdlRequest
+    from lakelogic.actions.operate.ddl import ddl as action
 
     console = Console(as_json)
     report = action(DdlRequest(contract, env, overrides, carry_out))
@@ -55,8 +55,8 @@ def maintain(
     env: str | None, overrides: tuple[str, ...], as_json: bool,
 ) -> int:  # fmt: skip
     """Put small files together and delete unused ones (WHAT: contracts, table names, folders)."""
-    from lakelogic.actions.maintain import MaintainRequest
-    from lakelogic.actions.maintain import maintain as action
+    from lakelogic.actions.operate.maintain import MaintainRequest
+    from lakelogic.actions.operate.maintain import maintain as action
 
     console = Console(as_json)
     try:
@@ -108,8 +108,8 @@ def reset(
     env: str | None, overrides: tuple[str, ...], as_json: bool,
 ) -> int:  # fmt: skip
     """Remove tables and progress, so that the next run begins again (WHAT: contracts, or folders of them)."""
-    from lakelogic.actions.reset import Doomed, ResetRequest
-    from lakelogic.actions.reset import reset as action
+    from lakelogic.actions.operate.reset import Doomed, ResetRequest
+    from lakelogic.actions.operate.reset import reset as action
 
     console = Console(as_json)
 
@@ -134,7 +134,7 @@ def reset(
 
 
 def _row(one: object) -> list[str]:
-    from lakelogic.actions.reset import Doomed
+    from lakelogic.actions.operate.reset import Doomed
 
     assert isinstance(one, Doomed)
     kept = f"{one.quarantine} (stays: shared)" if one.shared else one.quarantine
@@ -167,8 +167,8 @@ def reload(
     rebuild_history: bool,
 ) -> int:
     """Read everything again: in one commit the table becomes what a first run would give; it is never empty."""
-    from lakelogic.actions.reset import reload as action
-    from lakelogic.actions.run import RunRequest
+    from lakelogic.actions.operate.reset import reload as action
+    from lakelogic.actions.operate.run import RunRequest
 
     console = Console(as_json)
     request = RunRequest(contract, engine, env, overrides)
@@ -194,7 +194,7 @@ def remask(
     contract: str, forget_landed: bool, why: str | None, env: str | None, overrides: tuple[str, ...], as_json: bool
 ) -> int:
     """Mask stored rows anew after a mask, a key or a salt has changed; table and quarantine, one commit each."""
-    from lakelogic.actions.remask import remask as action
+    from lakelogic.actions.operate.remask import remask as action
 
     console = Console(as_json)
     done = action(contract, env, overrides, why, forget_landed=forget_landed)

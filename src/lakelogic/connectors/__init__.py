@@ -1,1 +1,1 @@
-
+"""What lies in a source, before an engine reads it."""

@@ -16,7 +16,7 @@ from lakelogic.contract.base import (
     Verbatim,
     Whole,
 )
-from lakelogic.contract.substitute import SecretReference
+from lakelogic.contract.reading.substitute import SecretReference
 
 Layer = Literal[
     "bronze", "silver", "gold", "reference",

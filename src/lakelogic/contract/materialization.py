@@ -95,6 +95,11 @@ class Scd2(Section):
     change_reason_column: Text | None = Key(None, description="Why a version began.")
     track_columns: tuple[Text, ...] = Key((), description="A change in these opens a version.")
     timestamp_field: Text | None = Key(None, description="When a change happened.")
+    last_seen_field: Text | None = Key(
+        None,
+        description="A column for the latest time at which rows confirmed a version. With it a late row between two "
+        "confirmations holds up to the second; each confirmation writes its version again.",
+    )
     effective_from_default: Text = Key("1900-01-01", description="Start of the first version.")
     effective_to_default: Text = Key("9999-12-31", description="End of the present version.")
     unknown_member: Free = Key(None, description="A row for keys that are not known.")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from lakelogic.contract.document import Contract
-from lakelogic.contract.resolve import entity_of
+from lakelogic.contract.reading.resolve import entity_of
 from lakelogic.contract.source import Link, is_table_name
 
 _SUFFIXES = (".yaml", ".yml")

@@ -17,7 +17,7 @@ from lakelogic.contract.base import (
     whole,
 )
 from lakelogic.contract.materialization import SchemaPolicy
-from lakelogic.contract.substitute import SecretReference
+from lakelogic.contract.reading.substitute import SecretReference
 
 SourceType = Literal["landing", "table", "delta", "iceberg", "database", "stream", "dlt", "api", "sftp"]
 Format = Literal[

@@ -24,8 +24,8 @@ from lakelogic.errors import GateClosed, UsageError
 from lakelogic.ledger.records import Held
 from lakelogic.ledger.store import Ledger
 from lakelogic.run.events import Sink
-from lakelogic.run.hold import release
 from lakelogic.run.job import Job
+from lakelogic.run.publish.hold import release
 
 _FORMAT = 1
 

@@ -7,8 +7,8 @@ from datetime import date, timedelta
 from typing import Final, Literal, get_args
 
 from lakelogic.errors import UsageError
-from lakelogic.plan.days import Days
-from lakelogic.run.cuts import Asked
+from lakelogic.plan.source.days import Days
+from lakelogic.run.input.days import Asked
 
 Granularity = Literal["day", "week", "month"]
 GRANULARITIES: Final[tuple[str, ...]] = get_args(Granularity)

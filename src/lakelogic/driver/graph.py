@@ -12,12 +12,12 @@ from typing import Literal
 
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract import codes
-from lakelogic.contract.check import in_order, nearest
+from lakelogic.contract.reading.check import in_order, nearest
 from lakelogic.contract.source import is_table_name
 from lakelogic.driver.registry import LAYER_ORDER, Member
 from lakelogic.errors import Diagnostic, LakeLogicError, LoadError, Where
-from lakelogic.run.overlap import nested
 from lakelogic.run.places import places
+from lakelogic.run.state.overlap import nested
 
 Kind = Literal["upstream", "source", "link", "foreign_key", "depends_on"]
 

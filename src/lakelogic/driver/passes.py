@@ -26,12 +26,12 @@ from lakelogic.driver.windows import Kind, window
 from lakelogic.engines.base import Engine
 from lakelogic.errors import LakeLogicError, UsageError
 from lakelogic.ledger.store import Ledger, open_ledger
-from lakelogic.plan.days import Days
-from lakelogic.run.cuts import Asked
+from lakelogic.plan.source.days import Days
 from lakelogic.run.events import Sink, log
-from lakelogic.run.gates import Approval
+from lakelogic.run.input.days import Asked
+from lakelogic.run.input.links import References, sweep
 from lakelogic.run.processor import DataProcessor
-from lakelogic.run.references import References, sweep
+from lakelogic.run.publish.gates import Approval
 from lakelogic.run.result import Result
 from lakelogic.version import VERSION
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lakelogic.contract import codes
-from lakelogic.contract.check import nearest
 from lakelogic.contract.estate import Registry, System
 from lakelogic.contract.governance import LAYERS
-from lakelogic.contract.load import Loaded
-from lakelogic.contract.surroundings import (
+from lakelogic.contract.reading.check import nearest
+from lakelogic.contract.reading.load import Loaded
+from lakelogic.contract.reading.surroundings import (
     DOMAIN_FILE,
     PACK_FOLDER,
     REGISTRY_FILE,
@@ -20,7 +20,7 @@ from lakelogic.contract.surroundings import (
     Documents,
     shown,
 )
-from lakelogic.contract.tree import Branch, Items, Leaf, Node
+from lakelogic.contract.reading.tree import Branch, Items, Leaf, Node
 from lakelogic.errors import Diagnostic, Where
 
 LAYER_ORDER = ("reference", "bronze", "silver", "gold")

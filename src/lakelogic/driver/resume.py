@@ -13,8 +13,8 @@ from lakelogic.driver.outcome import DONE, Outcome
 from lakelogic.driver.registry import Member
 from lakelogic.engines.base import Engine
 from lakelogic.errors import LakeLogicError, UsageError
-from lakelogic.run import window
 from lakelogic.run.events import log
+from lakelogic.run.input import pin as window
 
 _FORMAT = 1
 _ENTRY = frozenset({"status", "done", "pipeline_run_id", "run_id", "fingerprint"})

@@ -9,9 +9,9 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from lakelogic.catalogs.local import LocalCatalog
-from lakelogic.contract.check import nearest
 from lakelogic.contract.governance import LAYERS
-from lakelogic.contract.packs import PackChoice
+from lakelogic.contract.reading.check import nearest
+from lakelogic.contract.reading.packs import PackChoice
 from lakelogic.driver import selectors
 from lakelogic.driver.estate import Estate, load_estate, resolved_again
 from lakelogic.driver.graph import Graph
@@ -19,7 +19,7 @@ from lakelogic.driver.registry import Member
 from lakelogic.errors import Diagnostic, LoadError, SourceError, UsageError
 from lakelogic.ledger.ask import newest_runs
 from lakelogic.ledger.store import open_ledger
-from lakelogic.run.window import source_format, source_path
+from lakelogic.run.input.pin import source_format, source_path
 from lakelogic.storage.local import list_files
 
 

@@ -13,8 +13,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
-from lakelogic.contract.check import nearest
 from lakelogic.contract.governance import LAYERS
+from lakelogic.contract.reading.check import nearest
 from lakelogic.driver.graph import Graph
 from lakelogic.driver.registry import Member
 from lakelogic.errors import UsageError

@@ -9,7 +9,7 @@ from typing import Literal
 from lakelogic.driver.estate import Estate
 from lakelogic.driver.registry import Member
 from lakelogic.ledger.store import Ledger
-from lakelogic.run.cuts import Asked
+from lakelogic.run.input.days import Asked
 
 Kind = Literal["none", "last_success", "yesterday", "range", "backfill", "reprocess"]
 

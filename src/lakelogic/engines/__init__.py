@@ -1,1 +1,1 @@
-
+"""Where a plan becomes work: an engine translates and decides nothing."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lakelogic.connectors.discover import csv_headers, discover, parquet_columns, parquet_schemas
-from lakelogic.engines import text_reader
 from lakelogic.engines.base import Pinned
+from lakelogic.engines.readers import text_reader
 from lakelogic.infer import nested
 from lakelogic.infer.columns import type_of
 from lakelogic.infer.documents import are_documents

@@ -118,7 +118,7 @@ class Intent:
     """What a run is about to do, written before it does it, so that another process can finish it.
 
     `n` is the number of the commit on both sides of the target; `input` is the pinned input as JSON. `run_id` names
-    the folders it stages into. `staged` is the staged record (`run/staged.py`), written before the first commit:
+    the folders it stages into. `staged` is the staged record (`run/publish/staged`), written before the first commit:
     with it the batch is finished without looking at its input again, without it nothing of the batch is visible.
     """
 

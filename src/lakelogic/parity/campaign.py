@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lakelogic.contract.load import load
+from lakelogic.contract.reading.load import load
 from lakelogic.engines import registry
 from lakelogic.engines.base import Engine, Pinned
 from lakelogic.errors import ContractError

@@ -12,15 +12,15 @@ from typing import Any
 import pyarrow as pa
 
 from lakelogic import names
-from lakelogic.contract.load import Loaded
+from lakelogic.contract.reading.load import Loaded
 from lakelogic.engines.base import DataFile, Engine, Pinned, Staged
 from lakelogic.errors import LakeLogicError, ReconcileError
 from lakelogic.parity.canonical import canonical
+from lakelogic.plan.columns.publish import Stamps
 from lakelogic.plan.compile import Compiled, SourceColumns, compile_contract
 from lakelogic.plan.nodes import Plan, Read
-from lakelogic.plan.publish import Stamps
-from lakelogic.run.quarantine import Decoder
-from lakelogic.run.reconcile import reconcile
+from lakelogic.quarantine.rows import Decoder
+from lakelogic.run.publish.reconcile import reconcile
 from lakelogic.run.sequence import require
 from lakelogic.sql.types import from_arrow
 

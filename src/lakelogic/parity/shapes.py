@@ -268,7 +268,7 @@ def _call_shape(name: str, chosen: Sequence[Type | str], returns: Type) -> Shape
 @lru_cache(maxsize=1)
 def nested_types() -> tuple[Type, ...]:
     """The nested types that a field can be declared as."""
-    from lakelogic.contract.load import load
+    from lakelogic.contract.reading.load import load
     from lakelogic.errors import ContractError
     from lakelogic.plan.compile import compile_contract
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.document import Contract
 from lakelogic.contract.fields import Field
-from lakelogic.contract.load import Loaded
+from lakelogic.contract.reading.load import Loaded
 from lakelogic.engines import registry
 from lakelogic.engines.base import Engine, Pinned
 from lakelogic.errors import MissingExtra, SourceError, UnsupportedError, UsageError
@@ -30,7 +30,7 @@ from lakelogic.plan.compile import TEXT_FORMATS, SourceColumns, compile_contract
 from lakelogic.plan.fingerprint import fingerprint
 from lakelogic.plan.needs import expressions
 from lakelogic.plan.nodes import Landed, Plan
-from lakelogic.run import window
+from lakelogic.run.input import pin as window
 from lakelogic.sql.expressions import Literal, walk
 from lakelogic.sql.types import STRING, Type, parse_type, to_arrow
 

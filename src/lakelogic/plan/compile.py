@@ -9,26 +9,29 @@ from datetime import UTC, datetime
 from typing import Any
 
 from lakelogic import names
-from lakelogic.contract.availability import check as not_available
-from lakelogic.contract.check import in_order
+from lakelogic.contract.describe.availability import check as not_available
 from lakelogic.contract.document import Contract
-from lakelogic.contract.load import Loaded, examine
-from lakelogic.contract.packs import PackChoice
-from lakelogic.contract.surroundings import Documents
+from lakelogic.contract.reading.check import in_order
+from lakelogic.contract.reading.load import Loaded, examine
+from lakelogic.contract.reading.packs import PackChoice
+from lakelogic.contract.reading.surroundings import Documents
 from lakelogic.errors import CompileError, Diagnostic, LoadError
-from lakelogic.plan import absence, numbers, publish, shape, steps, unseen, verdicts, watermark_checks, watermarks
 from lakelogic.plan.codes import CLEAR, NOT_YET
-from lakelogic.plan.datasets import Checks, checks
-from lakelogic.plan.days import Days
-from lakelogic.plan.deleted import Deleted, leave_out
-from lakelogic.plan.evolve import LandedDrift
-from lakelogic.plan.links import known_links
-from lakelogic.plan.masked import check_masks
+from lakelogic.plan.columns import absence, numbers, publish, shape, unseen
+from lakelogic.plan.columns.evolve import LandedDrift
+from lakelogic.plan.columns.masked import check_masks
+from lakelogic.plan.columns.spelling import as_stored
 from lakelogic.plan.naming import step_name
 from lakelogic.plan.nodes import Landed, Plan, Read, RowWise
-from lakelogic.plan.questions import Asker
-from lakelogic.plan.spelling import as_stored
+from lakelogic.plan.query.questions import Asker
+from lakelogic.plan.rules import verdicts
+from lakelogic.plan.rules.datasets import Checks, checks
+from lakelogic.plan.source import watermark_checks, watermarks
+from lakelogic.plan.source.days import Days
+from lakelogic.plan.source.deleted import Deleted, leave_out
+from lakelogic.plan.source.links import known_links
 from lakelogic.plan.state import State, Trouble
+from lakelogic.plan.steps import kinds as steps
 from lakelogic.plan.strategies import batch
 from lakelogic.plan.strategies import checks as strategy_checks
 from lakelogic.plan.strategies.declared import as_written, check_made, without_made

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lakelogic.plan.datasets import Checks
 from lakelogic.plan.nodes import APART, Account, Fork, Join, Node, Plan, RowWise
+from lakelogic.plan.rules.datasets import Checks
 from lakelogic.sql.expressions import Call, Column, Expression, Lambda, Literal
 
 _INFIX = {

@@ -14,9 +14,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from lakelogic.contract.document import Contract
-from lakelogic.contract.load import Loaded
-from lakelogic.contract.tree import plain
-from lakelogic.plan.unseen import masks_something, policy
+from lakelogic.contract.reading.load import Loaded
+from lakelogic.contract.reading.tree import plain
+from lakelogic.plan.columns.unseen import masks_something, policy
 
 # For readers, for the driver and for whoever looks after the table: no row is another one for them.
 _FOR_READERS = frozenset(

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeAlias
 
-from lakelogic.plan.numbers import Shape
+from lakelogic.plan.columns.numbers import Shape
 from lakelogic.sql import expressions
 from lakelogic.sql.expressions import Expression
 from lakelogic.sql.types import INT, Type

@@ -12,9 +12,9 @@ from sqlglot import exp
 
 from lakelogic import names
 from lakelogic.errors import Diagnostic, Where
-from lakelogic.plan.flows import conditions_of
+from lakelogic.plan.columns.flows import conditions_of
+from lakelogic.plan.columns.taints import Taint, changed, taint_of, together
 from lakelogic.plan.nodes import NO_COPY, Assignment, Fate, Keep, Link, Mask, Node, Opening, Reason, RowWise
-from lakelogic.plan.taints import Taint, changed, taint_of, together
 from lakelogic.sql.bind import Binder, BoundAggregate, BoundWindow, Scope, condition
 from lakelogic.sql.depth import balanced
 from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Literal, call, columns_of, convert
@@ -228,13 +228,13 @@ class State:
         return {name: value for name, value in self.scope.items() if not name.startswith(names.INTERNAL)}
 
     def _subquery(self, tree: exp.Expression, binder: Binder) -> Expression:
-        from lakelogic.plan.subqueries import bind_query
+        from lakelogic.plan.query.subqueries import bind_query
 
         return bind_query(self, tree, binder)
 
     def bound(self, tree: exp.Expression, scope: Scope | None = None) -> Expression:
         """A tree as an expression; functions over windows are computed in nodes of their own first."""
-        from lakelogic.plan.windows import computed
+        from lakelogic.plan.query.windows import computed
 
         windows: list[BoundWindow] = []
         value = Binder(scope or self.sql_scope(), windows=windows).bind(tree)

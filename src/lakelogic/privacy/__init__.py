@@ -1,1 +1,1 @@
-
+"""Masks and their keys."""

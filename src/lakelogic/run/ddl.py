@@ -9,15 +9,15 @@ import pyarrow as pa
 
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.document import Contract
-from lakelogic.contract.load import Loaded
+from lakelogic.contract.reading.load import Loaded
 from lakelogic.errors import DataError, UsageError
-from lakelogic.plan import evolve
+from lakelogic.plan.columns import evolve
 from lakelogic.plan.compile import compile_contract
 from lakelogic.plan.strategies.meet import good_types, own_columns
 from lakelogic.plan.strategies.settings import strategy_of
-from lakelogic.run.inspect import columns_now
-from lakelogic.run.layout import layout_of
+from lakelogic.run.input.inspect import columns_now
 from lakelogic.run.places import Places, places
+from lakelogic.run.publish.layout import layout_of
 from lakelogic.sql.types import Type, from_arrow, to_arrow
 from lakelogic.tables.base import CommitInfo, Layout, TableFormat, TableState
 from lakelogic.tables.registry import load as load_tables

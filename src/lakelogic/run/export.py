@@ -22,24 +22,24 @@ from lakelogic import clock, names
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.document import Contract
 from lakelogic.contract.governance import Export
-from lakelogic.contract.load import Loaded
+from lakelogic.contract.reading.load import Loaded
 from lakelogic.errors import LakeLogicError, NotFound, UnsupportedError
 from lakelogic.exports import packing, registry
 from lakelogic.exports.base import Delivered, Destination, Shipment
 from lakelogic.exports.settings import missing, settings_of
 from lakelogic.ledger.exports import ExportLog, ExportRecord
 from lakelogic.ledger.store import Ledger
-from lakelogic.plan.deleted import Deleted
-from lakelogic.run import leases
-from lakelogic.run.deleted import deleted_of, without_deleted
+from lakelogic.plan.source.deleted import Deleted
 from lakelogic.run.events import Events
 from lakelogic.run.formats import tables_of
+from lakelogic.run.input.deleted import deleted_of, without_deleted
 from lakelogic.run.job import Run
-from lakelogic.run.masking import refuse_clear
+from lakelogic.run.masks.changed import refuse_clear
+from lakelogic.run.masks.read_before import refuse_late
 from lakelogic.run.places import places
-from lakelogic.run.progress import progress_of
-from lakelogic.run.read_masks import refuse_late
 from lakelogic.run.result import Result
+from lakelogic.run.state import leases
+from lakelogic.run.state.progress import progress_of
 from lakelogic.storage.scratch import scratch
 from lakelogic.tables import rows
 from lakelogic.tables.base import TableState

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from lakelogic.plan.nodes import Plan
 from lakelogic.run.job import Settled
-from lakelogic.run.settle import EFFECTS
+from lakelogic.run.publish.settle import EFFECTS
 
 MOST: Final = 5  # reasons that are told at the end of a run; the report has them all
 HIDDEN: Final = "••••"

@@ -16,6 +16,6 @@ def tables_of(name: str, engine: Engine | None, *, reads: bool = False) -> Table
     found = load(name)
     if name != "delta" or not (engine is None or isinstance(engine, HasOwnDelta)):
         return found
-    from lakelogic.tables.delta_own import DeltaBothWays
+    from lakelogic.tables.delta.native import DeltaBothWays
 
     return DeltaBothWays(engine.own_delta if engine is not None else None, reads=reads)

@@ -9,26 +9,28 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from lakelogic.catalogs.local import LocalCatalog
-from lakelogic.contract.load import Loaded
+from lakelogic.contract.reading.load import Loaded
 from lakelogic.engines.base import Engine, Frame, Staged
 from lakelogic.ledger.store import Ledger
 from lakelogic.plan.compile import Compiled, SourceColumns
 from lakelogic.plan.nodes import Read
-from lakelogic.plan.sources import Replaced, replaced_by
-from lakelogic.plan.watermarks import Bound
+from lakelogic.plan.source.watermarks import Bound
+from lakelogic.plan.strategies.replaced import Replaced, replaced_by
 from lakelogic.privacy.keys import Keys
-from lakelogic.run import gates, quarantine, window
-from lakelogic.run.contents import Digests
-from lakelogic.run.cuts import Asked, Cut, newest_day
+from lakelogic.quarantine import rows as quarantine
 from lakelogic.run.events import Events, Sink
 from lakelogic.run.halting import NEVER, Halt
+from lakelogic.run.input import pin as window
+from lakelogic.run.input.contents import Digests
+from lakelogic.run.input.days import Asked, Cut, newest_day
 from lakelogic.run.places import Places
-from lakelogic.run.progress import Progress, progress_of
-from lakelogic.run.reconcile import Counts
+from lakelogic.run.publish import gates
+from lakelogic.run.publish.reconcile import Counts
+from lakelogic.run.state.progress import Progress, progress_of
 from lakelogic.storage.scratch import Scratch
 
 if TYPE_CHECKING:
-    from lakelogic.run.references import References
+    from lakelogic.run.input.links import References
 
 
 @dataclass(slots=True)

@@ -16,16 +16,17 @@ from lakelogic.ledger.records import Held, RunRecord
 from lakelogic.plan.compile import compile_contract
 from lakelogic.plan.nodes import Plan
 from lakelogic.plan.strategies.settings import strategy_of
-from lakelogic.run import faults, levels
-from lakelogic.run.account import account
-from lakelogic.run.commit import Commit, good_schema
+from lakelogic.run import faults
 from lakelogic.run.findings import findings, lines, rows_warned
 from lakelogic.run.formats import tables_of
+from lakelogic.run.input.tracked import inputs_told, replaced_inputs
 from lakelogic.run.job import Run, Settled
 from lakelogic.run.places import QUARANTINE_FORMAT
-from lakelogic.run.reconcile import Counts, quality_score
+from lakelogic.run.publish import levels
+from lakelogic.run.publish.account import account
+from lakelogic.run.publish.commit import Commit, good_schema
+from lakelogic.run.publish.reconcile import Counts, quality_score
 from lakelogic.run.result import Result, Sides, as_report
-from lakelogic.run.tracked import inputs_told, replaced_inputs
 from lakelogic.sql.types import parse_type, to_arrow
 from lakelogic.tables.registry import load as load_tables
 from lakelogic.version import VERSION

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.document import Contract
-from lakelogic.contract.load import Loaded, load
-from lakelogic.contract.packs import PackChoice
+from lakelogic.contract.reading.load import Loaded, load
+from lakelogic.contract.reading.packs import PackChoice
 from lakelogic.engines import registry
 from lakelogic.engines.base import Engine
 from lakelogic.errors import ContractError, Diagnostic, UsageError
@@ -24,9 +24,9 @@ from lakelogic.run.result import Result
 from lakelogic.run.sequence import run
 
 if TYPE_CHECKING:
+    from lakelogic.quarantine.table import Chosen
     from lakelogic.run.profile import Profile
-    from lakelogic.run.queue import Chosen
-    from lakelogic.run.replay import Replayed
+    from lakelogic.run.replay.replay import Replayed
 
 
 class DataProcessor:
@@ -203,8 +203,8 @@ class DataProcessor:
 
     def replay(self, chosen: Chosen | None = None) -> Replayed:
         """Judge quarantined rows again, as they landed, by the contract as it is now: all, or those chosen."""
-        from lakelogic.run.queue import Chosen
-        from lakelogic.run.replay import replay
+        from lakelogic.quarantine.table import Chosen
+        from lakelogic.run.replay.replay import replay
 
         with open_ledger(self._catalog.ledger_url()) as ledger:
             job = Job(self.loaded, self.engine, self._catalog, ledger, pipeline_run_id=self._pipeline_run_id)
@@ -223,7 +223,7 @@ class DataProcessor:
 
     def compiled(self) -> Compiled:
         """The plan, with the columns of source and links as far as they can be seen now; no row is read."""
-        from lakelogic.run.inspect import columns_now
+        from lakelogic.run.input.inspect import columns_now
 
         return compile_contract(self.loaded, *columns_now(self.loaded))
 

@@ -13,7 +13,7 @@ from lakelogic.engines.base import Engine
 from lakelogic.errors import DataError, GateClosed
 from lakelogic.privacy.keys import Keys
 from lakelogic.privacy.masks import reveal_array
-from lakelogic.run.reconcile import Counts, quality_score
+from lakelogic.run.publish.reconcile import Counts, quality_score
 from lakelogic.storage import parquet
 from lakelogic.storage.scratch import Scratch
 

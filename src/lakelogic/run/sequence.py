@@ -13,57 +13,47 @@ from lakelogic import clock, names
 from lakelogic.engines.base import AS_IT_COMES, Engine, Frame, HasOwnDelta
 from lakelogic.errors import DataError, Defect, LakeLogicError, SourceError, UnsupportedError
 from lakelogic.ledger.records import Held
+from lakelogic.plan.columns.publish import Stamps
 from lakelogic.plan.compile import Compiled, SourceColumns, compile_contract
 from lakelogic.plan.fingerprint import earlier, fingerprint, making, reading
 from lakelogic.plan.needs import needed_formats, needed_functions, needed_masks, needed_nodes
 from lakelogic.plan.nodes import Plan, Read
-from lakelogic.plan.publish import Stamps
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.privacy.kept import remembered
 from lakelogic.privacy.keys import load_keys
-from lakelogic.run import (
-    absent,
-    arrival,
-    cuts,
-    faults,
-    followed,
-    foresight,
-    gates,
-    intake,
-    landed_kinds,
-    leases,
-    quarantine,
-    read_masks,
-    tracked,
-    upkeep,
-    watermarks,
-    window,
-    withhold,
-)
-from lakelogic.run.account import digests_of
+from lakelogic.quarantine import rows as quarantine
+from lakelogic.quarantine.identity import digests
+from lakelogic.quarantine.landed import landed_facts
+from lakelogic.run import faults, upkeep
 from lakelogic.run.broken import engine_told
-from lakelogic.run.commit import Commit, committer, stored_names
-from lakelogic.run.environments import ENVIRONMENT, doubts, refuse_others
 from lakelogic.run.events import Events, logging_sink
 from lakelogic.run.formats import tables_of
-from lakelogic.run.identities import digests
+from lakelogic.run.input import absent, arrival, followed, intake, landed_kinds, tracked, watermarks
+from lakelogic.run.input import days as cuts
+from lakelogic.run.input import pin as window
+from lakelogic.run.input import size as foresight
+from lakelogic.run.input.changed_contract import MADE_BY, READ_BY, nothing_but_the_contract
+from lakelogic.run.input.named_rows import warn_of_used_name
+from lakelogic.run.input.reread import discarded, met_before
 from lakelogic.run.job import Job, Prepared, Run, Settled
-from lakelogic.run.landed import landed_facts
-from lakelogic.run.made_by import MADE_BY, READ_BY, nothing_but_the_contract
-from lakelogic.run.masking import MASKS, refuse_changed
-from lakelogic.run.measures import measure
-from lakelogic.run.named_rows import warn_of_used_name
-from lakelogic.run.namesakes import warn_of_namesakes
+from lakelogic.run.masks import read_before as read_masks
+from lakelogic.run.masks.changed import MASKS, refuse_changed
 from lakelogic.run.outcome import finish, foreseen, nothing_new, record_failure, still_waiting
-from lakelogic.run.overlap import refuse_overlap
 from lakelogic.run.places import places
-from lakelogic.run.publish import Batch, publish
-from lakelogic.run.reconcile import Counts, reconcile
-from lakelogic.run.recover import Known, recover
-from lakelogic.run.reread import discarded, met_before
+from lakelogic.run.publish import gates, withhold
+from lakelogic.run.publish.account import digests_of
+from lakelogic.run.publish.commit import Commit, committer, stored_names
+from lakelogic.run.publish.measures import measure
+from lakelogic.run.publish.order import Batch, publish
+from lakelogic.run.publish.reconcile import Counts, reconcile
+from lakelogic.run.publish.staged import make_durable, manifest
 from lakelogic.run.result import Result
 from lakelogic.run.run_log import RunLog
-from lakelogic.run.staged import make_durable, manifest
+from lakelogic.run.state import leases
+from lakelogic.run.state.environments import ENVIRONMENT, doubts, refuse_others
+from lakelogic.run.state.namesakes import warn_of_namesakes
+from lakelogic.run.state.overlap import refuse_overlap
+from lakelogic.run.state.recover import Known, recover
 from lakelogic.storage.local import changes
 from lakelogic.storage.room import disk_told
 from lakelogic.storage.scratch import Scratch, scratch
@@ -477,7 +467,7 @@ def _recount(run_: Run, read: Read) -> int | None:
         return sum(counted[file] for file in run_.slice.pinned.files)
     if run_.slice.format in ("parquet", "delta"):
         return sum(int(pq.read_metadata(path).num_rows) for path in run_.slice.pinned.files)
-    from lakelogic.engines.text_reader import TextScan
+    from lakelogic.engines.readers.text_reader import TextScan
 
     return sum(int(batch.num_rows) for batch in TextScan(read, run_.slice.pinned).batches())
 

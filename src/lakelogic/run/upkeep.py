@@ -14,10 +14,10 @@ from lakelogic import clock
 from lakelogic.contract.materialization import Compaction
 from lakelogic.errors import CommitConflict, LakeLogicError
 from lakelogic.ledger.store import Ledger
-from lakelogic.run import in_use, leases
+from lakelogic.quarantine.table import Queue, Stamped, drop
 from lakelogic.run.events import Events
-from lakelogic.run.memory import head_of
-from lakelogic.run.queue import Queue, Stamped, drop
+from lakelogic.run.state import in_use, leases
+from lakelogic.run.state.entries import head_of
 from lakelogic.storage import fresh
 from lakelogic.tables import chain, rows
 from lakelogic.tables import upkeep as table_upkeep

@@ -33,7 +33,7 @@ from lakelogic.sql.problems import (
     nearest,
 )
 from lakelogic.sql.signatures import FORBIDDEN_FUNCTIONS, REFUSED, SIGNATURES, UNSTABLE_FUNCTIONS, Clock
-from lakelogic.sql.time_texts import read_date, read_instant, read_wall_clock
+from lakelogic.sql.times.texts import read_date, read_instant, read_wall_clock
 from lakelogic.sql.types import BIGINT, BOOLEAN, DOUBLE, INT, NULL, STRING, Type, decimal, parse_type
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -1,6 +1,6 @@
 """Regular expressions that mean the same everywhere: text → tree, or a reason why not.
 
-Engines write the tree in their own syntax (`engines/patterns.py`, `engines/spark/patterns.py`) and never see the
+Engines write the tree in their own syntax (`patterns.py` of `engines/exact` and Spark) and never see the
 text, so nothing depends on what their libraries make of it. Flags are gone in the tree: case is folded, `.` and `$`
 say what they mean. `\\d`, `\\w`, `\\s` and `\\b` are ASCII; `\\p{…}` asks Unicode.
 """

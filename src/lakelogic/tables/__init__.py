@@ -1,1 +1,1 @@
-
+"""How rows are kept: formats know commits, not rules."""

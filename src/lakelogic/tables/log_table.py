@@ -8,7 +8,7 @@ import pyarrow as pa
 from deltalake import write_deltalake
 
 from lakelogic.errors import CommitConflict
-from lakelogic.tables.delta_open import root_of, trouble
+from lakelogic.tables.delta.open import root_of, trouble
 
 _ATTEMPTS = 5
 

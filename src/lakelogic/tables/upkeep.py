@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 # Folders that runs and upkeep make under a table's root; nothing outside them is ever swept.
-IN_USE = "_lakelogic_in_use"  # beside a table: which staged folders ledgers still need (`run/in_use.py`)
+IN_USE = "_lakelogic_in_use"  # beside a table: which staged folders ledgers still need (`run/state/in_use.py`)
 STAGED = ("batch-", "compact-", "rewrite-", "copy-", "remask-", "reset-")
 
 

@@ -1,1 +1,1 @@
-
+"""Numbers for monitoring, and the ways by which they leave the process."""

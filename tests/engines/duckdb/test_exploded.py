@@ -24,7 +24,7 @@ def test_exploded_rows_that_keep_their_array_come_in_small_batches(
     duckdb_engine: Any, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Three thousand rows, each with an array of three thousand: 90 MB, of which no batch holds more than its share."""
-    from lakelogic.engines import arrow_stage
+    from lakelogic.engines.arrow import stage as arrow_stage
 
     items = ",".join(str(n) for n in range(3000))
     (workspace / "in.ndjson").write_text(f'{{"id": 1, "items": [{items}]}}\n')

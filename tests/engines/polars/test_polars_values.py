@@ -9,9 +9,10 @@ from decimal import Decimal
 import polars as pl
 import pytest
 
-from lakelogic.engines.patterns import like_parts, like_regex
-from lakelogic.engines.polars import by_value, stage
-from lakelogic.engines.polars.strings import BUILDERS
+from lakelogic.engines.exact.patterns import like_parts, like_regex
+from lakelogic.engines.polars import stage
+from lakelogic.engines.polars.functions import by_value
+from lakelogic.engines.polars.functions.strings import BUILDERS
 from lakelogic.names import SIDE
 from lakelogic.sql.expressions import Call, Column
 from lakelogic.sql.types import STRING

@@ -10,8 +10,8 @@ import pytest
 
 from lakelogic.engines.spark import SparkEngine
 from lakelogic.engines.spark.expressions import sql
-from lakelogic.engines.spark.frames import arrow_frame
-from lakelogic.engines.spark.text import name
+from lakelogic.engines.spark.frame import arrow_frame
+from lakelogic.engines.spark.literals import name
 from lakelogic.sql.expressions import Expression
 
 

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from lakelogic import DataProcessor
-from lakelogic.actions.state import DoctorRequest, examine
+from lakelogic.actions.operate.state import DoctorRequest, examine
 from lakelogic.engines.spark import SparkEngine
 from lakelogic.engines.spark import session as sessions
-from lakelogic.engines.spark.delta_own import SparkDelta
+from lakelogic.engines.spark.native_delta import SparkDelta
 from lakelogic.errors import FeatureRefused, TableError, UnsupportedError
+from lakelogic.quarantine.table import Chosen
 from lakelogic.run import faults
-from lakelogic.run.queue import Chosen
 
 pytestmark = pytest.mark.spark
 

@@ -172,8 +172,8 @@ def test_workers_read_large_files_in_parts_and_small_ones_together(
     rows: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format_: str
 ) -> None:
     monkeypatch.setattr("lakelogic.engines.spark.scan.SMALL", 0)
-    monkeypatch.setattr("lakelogic.engines.text_reader.PART", 3000)
-    monkeypatch.setattr("lakelogic.engines.text_reader._PIECE", 1000)
+    monkeypatch.setattr("lakelogic.engines.readers.text_reader.PART", 3000)
+    monkeypatch.setattr("lakelogic.engines.readers.text_reader._PIECE", 1000)
     lines = [f"{n},{n % 7}" if format_ == "csv" else f'{{"a": {n}, "b": {n % 7}}}' for n in range(2000)]
     lines[1500] = "broken"
     large = put(tmp_path / f"large.{format_}", "\r\n".join(["a,b", *lines] if format_ == "csv" else lines))

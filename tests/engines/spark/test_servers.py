@@ -17,7 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from lakelogic.engines.base import Pinned
-from lakelogic.engines.spark import SparkEngine, training
+from lakelogic.engines.spark import SparkEngine
+from lakelogic.engines.spark.runtime import training
 from lakelogic.errors import EngineError, UsageError
 from lakelogic.plan.nodes import Landed, Mask, Read
 from lakelogic.privacy.keys import Keys, key_id

@@ -11,8 +11,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lakelogic.engines.spark import SparkEngine, installation, launcher
+from lakelogic.engines.spark import SparkEngine
 from lakelogic.engines.spark import session as sessions
+from lakelogic.engines.spark.runtime import installation, launcher
 from lakelogic.errors import EngineError, UsageError
 from lakelogic.plan.nodes import Account, Assignment, Publish, Published, Read
 from lakelogic.privacy.keys import Keys

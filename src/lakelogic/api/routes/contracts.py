@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from lakelogic.actions import contracts as action
-from lakelogic.actions.posted import differences_of_posted, document_of, explain_posted, validate_posted
+from lakelogic.actions.author import contracts as action
+from lakelogic.actions.author.posted import differences_of_posted, document_of, explain_posted, validate_posted
 from lakelogic.api.answers import Word, answer, document
 from lakelogic.api.auth import Asking
 from lakelogic.api.models import Diff, Plan, PostedContract, Row, Validated

@@ -7,9 +7,10 @@ from typing import Literal
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from lakelogic.actions import approve, work
-from lakelogic.actions import ledger as action
-from lakelogic.actions.veil import veiled_facts
+from lakelogic.actions.look import ledger as action
+from lakelogic.actions.operate import approve
+from lakelogic.actions.operate import jobs as work
+from lakelogic.actions.visibility.hidden import veiled_facts
 from lakelogic.api.answers import Word, answer, document, read_cursor
 from lakelogic.api.asking import Cursor, Limit, Since, pages_of
 from lakelogic.api.auth import Asking, Caller

@@ -7,10 +7,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from lakelogic.actions import overview, promises
-from lakelogic.actions.served import estate_view, graph_view
-from lakelogic.actions.stories import explain_key
-from lakelogic.actions.veil import refuse_hidden_key, veiled_story
+from lakelogic.actions.look import overview, promises
+from lakelogic.actions.look.served import estate_view, graph_view
+from lakelogic.actions.look.stories import explain_key
+from lakelogic.actions.visibility.hidden import refuse_hidden_key, veiled_story
 from lakelogic.api.answers import Word, answer, document
 from lakelogic.api.auth import Asking
 from lakelogic.api.models import Page, Row

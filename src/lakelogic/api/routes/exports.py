@@ -5,7 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from lakelogic.actions import export, overview, work
+from lakelogic.actions.look import overview
+from lakelogic.actions.operate import export
+from lakelogic.actions.operate import jobs as work
 from lakelogic.api.answers import Word, answer, document
 from lakelogic.api.asking import Limit
 from lakelogic.api.auth import Asking

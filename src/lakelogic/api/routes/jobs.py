@@ -13,10 +13,10 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import Response, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
-from lakelogic.actions import ledger as action
-from lakelogic.actions import work
-from lakelogic.actions.served import Served
-from lakelogic.actions.veil import veiled_facts, veiled_preview, veiled_text
+from lakelogic.actions.look import ledger as action
+from lakelogic.actions.look.served import Served
+from lakelogic.actions.operate import jobs as work
+from lakelogic.actions.visibility.hidden import veiled_facts, veiled_preview, veiled_text
 from lakelogic.api.answers import Word, answer, here, plain, read_cursor
 from lakelogic.api.asking import LOG_LINES, Cursor, Limit, log_data, pages_of
 from lakelogic.api.auth import Asking, Caller

@@ -8,16 +8,16 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 from pydantic import AfterValidator
 
-from lakelogic.actions import columns as column_action
-from lakelogic.actions import drilldown
-from lakelogic.actions.veil import refuse_hidden_key
+from lakelogic.actions.look import columns as column_action
+from lakelogic.actions.look import drilldown
+from lakelogic.actions.visibility.hidden import refuse_hidden_key
 from lakelogic.api.answers import Word, cursor, document, far, printable, read_cursor
 from lakelogic.api.asking import Cursor, Limit
 from lakelogic.api.auth import Asking
 from lakelogic.api.models import Row
 from lakelogic.api.service import service_of, trouble
 from lakelogic.errors import UsageError
-from lakelogic.run.stored import MOST_ROWS
+from lakelogic.lineage.stored import MOST_ROWS
 
 router = APIRouter(prefix="/api/v1/lineage", tags=["lineage"])
 Key = Annotated[

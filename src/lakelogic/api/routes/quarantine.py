@@ -7,11 +7,13 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from lakelogic.actions import overview, previews, work
-from lakelogic.actions.quarantine import Request as QueueRequest
-from lakelogic.actions.queue_pages import Wanted
-from lakelogic.actions.stories import explain_row
-from lakelogic.actions.veil import veiled_preview, veiled_story
+from lakelogic.actions.look import overview
+from lakelogic.actions.look.queue_pages import Wanted
+from lakelogic.actions.look.stories import explain_row
+from lakelogic.actions.operate import jobs as work
+from lakelogic.actions.operate import previews
+from lakelogic.actions.operate.quarantine import Request as QueueRequest
+from lakelogic.actions.visibility.hidden import veiled_preview, veiled_story
 from lakelogic.api.answers import Word, answer, cursor, document, far, read_cursor
 from lakelogic.api.asking import Cursor, Limit
 from lakelogic.api.auth import Asking, Caller

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import Response
 
-from lakelogic.actions import ledger as action
-from lakelogic.actions import work
-from lakelogic.actions.contracts import explain
-from lakelogic.actions.veil import veiled_facts, veiled_run
+from lakelogic.actions.author.contracts import explain
+from lakelogic.actions.look import ledger as action
+from lakelogic.actions.operate import jobs as work
+from lakelogic.actions.visibility.hidden import veiled_facts, veiled_run
 from lakelogic.api.answers import Word, answer, document, read_cursor
 from lakelogic.api.asking import Cursor, Limit, Since, log_data, pages_of
 from lakelogic.api.auth import Asking, Caller

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
-from lakelogic.actions import overview
-from lakelogic.actions.ledger import ledger_works
+from lakelogic.actions.look import overview
+from lakelogic.actions.look.ledger import ledger_works
 from lakelogic.api.answers import answer, document
 from lakelogic.api.auth import Asking
 from lakelogic.api.models import Health, Row

@@ -1,5 +1,5 @@
 """DuckDB: a plan becomes one SQL statement with a CTE per node."""
 
-from lakelogic.engines.duckdb.session import DuckDBEngine
+from lakelogic.engines.duckdb.engine import DuckDBEngine
 
 __all__ = ["DuckDBEngine"]

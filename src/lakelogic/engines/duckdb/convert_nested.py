@@ -126,7 +126,7 @@ def _struct(
 
 
 def _map(sql: str, source: Type, to: Type, convert: Convert, lenient: bool, in_order: bool, depth: int) -> str:
-    from lakelogic.engines.duckdb.nested import unique_entries
+    from lakelogic.engines.duckdb.functions.nested import unique_entries
 
     old, new = (
         Type("array", element=Type("struct", fields=(("key", kind.key or STRING), ("value", kind.element or STRING))))

@@ -10,8 +10,9 @@ import hashlib
 from collections.abc import Callable
 from decimal import Decimal
 
-from lakelogic.engines import exact_patterns, exact_text
 from lakelogic.engines.duckdb.literals import cast, text
+from lakelogic.engines.exact import matching as exact_patterns
+from lakelogic.engines.exact import text as exact_text
 
 ONE, MANY = "ll_exact", "ll_exact_list"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from lakelogic.engines.duckdb import documents, nested, numbers, strings, times
 from lakelogic.engines.duckdb.convert import to_type
+from lakelogic.engines.duckdb.functions import documents, nested, numbers, strings, times
 from lakelogic.engines.duckdb.literals import cast, literal, quoted, text, try_cast
-from lakelogic.engines.patterns import like_escaped, like_parts
+from lakelogic.engines.exact.patterns import like_escaped, like_parts
 from lakelogic.errors import UnsupportedError
 from lakelogic.sql.expressions import Call, Column, Expression, Lambda, Literal, columns_of
 from lakelogic.sql.types import DOUBLE, Type, decimal
@@ -17,7 +17,7 @@ from lakelogic.sql.types import DOUBLE, Type, decimal
 Names: TypeAlias = Mapping[str, str]
 Builder: TypeAlias = Callable[[Call, Sequence[str]], str]
 
-LONG = 1_000  # characters of SQL, from which an argument is computed first (`engines/parts.py`)
+LONG = 1_000  # characters of SQL, from which an argument is computed first (`engines/exact/parts.py`)
 
 
 def expression_sql(expression: Expression, names: Names) -> str:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from lakelogic.engines.duckdb.aggregates import summary
 from lakelogic.engines.duckdb.expressions import LONG, expression_sql, size
+from lakelogic.engines.duckdb.frame import Query, fresh, indented, listed, select
+from lakelogic.engines.duckdb.functions.aggregates import summary
+from lakelogic.engines.duckdb.functions.windows import window
 from lakelogic.engines.duckdb.literals import cast, quoted, try_cast
-from lakelogic.engines.duckdb.query import Query, fresh, indented, listed, select
 from lakelogic.engines.duckdb.relations import expand, join, pairs, stack
-from lakelogic.engines.duckdb.windows import window
-from lakelogic.engines.parts import PIECE, Links
-from lakelogic.engines.windows_sql import direction
+from lakelogic.engines.exact.parts import PIECE, Links
+from lakelogic.engines.sql.windows import direction
 from lakelogic.names import COPY, FATE, SIDE
 from lakelogic.plan.nodes import (
     Account,

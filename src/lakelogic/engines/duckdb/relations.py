@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from lakelogic.engines.duckdb.expressions import expression_sql
+from lakelogic.engines.duckdb.frame import Query, fresh, listed, select
 from lakelogic.engines.duckdb.literals import cast, quoted
-from lakelogic.engines.duckdb.query import Query, fresh, listed, select
 from lakelogic.plan.nodes import Expand, Join, Pairs, Stack
 from lakelogic.sql.expressions import Expression
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from lakelogic.engines.arrow_input import adopt_arrow, landed_of
+from lakelogic.engines.arrow.input import adopt_arrow, landed_of
 from lakelogic.engines.base import Pinned
+from lakelogic.engines.duckdb.frame import Query, fresh
 from lakelogic.engines.duckdb.literals import cast, literal, quoted, text, try_cast
-from lakelogic.engines.duckdb.query import Query, fresh
-from lakelogic.engines.parquet_files import footers, sort_out
-from lakelogic.engines.text_reader import TEXT_FORMATS, TextScan, constants, local_path
+from lakelogic.engines.readers.parquet_files import footers, sort_out
+from lakelogic.engines.readers.text_reader import TEXT_FORMATS, TextScan, constants, local_path
 from lakelogic.names import BROKEN, FILE, NUMBER, TEXT
 from lakelogic.plan.nodes import Landed, Plan, Read
 from lakelogic.sql.expressions import Literal

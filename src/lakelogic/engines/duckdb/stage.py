@@ -10,17 +10,17 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from lakelogic.engines import arrow_stage
-from lakelogic.engines.arrow_input import conform
+from lakelogic.engines.arrow import stage as arrow_stage
+from lakelogic.engines.arrow.input import conform
 from lakelogic.engines.base import AS_IT_COMES, Order, Staged
-from lakelogic.engines.duckdb.aggregates import summary
 from lakelogic.engines.duckdb.expressions import LONG, expression_sql, size
+from lakelogic.engines.duckdb.frame import Query, fresh
+from lakelogic.engines.duckdb.functions.aggregates import summary
 from lakelogic.engines.duckdb.literals import quoted
-from lakelogic.engines.duckdb.query import Query, fresh
 from lakelogic.engines.duckdb.relations import EXPLODES
 from lakelogic.engines.duckdb.scan import parquet_sql
-from lakelogic.engines.parts import Pieces
-from lakelogic.engines.text_reader import source_error
+from lakelogic.engines.exact.parts import Pieces
+from lakelogic.engines.readers.text_reader import source_error
 from lakelogic.errors import EngineError, LakeLogicError
 from lakelogic.plan.nodes import Mask, Measure, Published
 from lakelogic.privacy.keys import Keys

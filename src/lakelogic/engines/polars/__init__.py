@@ -1,5 +1,5 @@
 """Polars: a plan becomes one lazy frame of native expressions."""
 
-from lakelogic.engines.polars.session import PolarsEngine
+from lakelogic.engines.polars.engine import PolarsEngine
 
 __all__ = ["PolarsEngine"]

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import polars as pl
 
-from lakelogic.engines.polars import by_time, by_value
 from lakelogic.engines.polars.convert_nested import nested_to_type
+from lakelogic.engines.polars.functions import by_time, by_value
 from lakelogic.engines.polars.literals import dtype
 from lakelogic.errors import UnsupportedError
 from lakelogic.sql.types import Type

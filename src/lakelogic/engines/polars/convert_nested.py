@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from lakelogic.engines.polars.by_element import flat, regrouped
+from lakelogic.engines.polars.functions.by_element import flat, regrouped
 from lakelogic.engines.polars.literals import dtype
 from lakelogic.errors import UnsupportedError
 from lakelogic.sql.coerce import always_converts

@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from lakelogic.engines.patterns import like_parts, like_regex
-from lakelogic.engines.polars import by_value, documents, nested, numbers, strings, times
+from lakelogic.engines.exact.patterns import like_parts, like_regex
 from lakelogic.engines.polars.convert import by_batch, to_type
+from lakelogic.engines.polars.functions import by_value, documents, nested, numbers, strings, times
 from lakelogic.engines.polars.literals import dtype, literal
 from lakelogic.errors import UnsupportedError
 from lakelogic.sql.expressions import Call, Column, Expression, Lambda, Literal, columns_of, functions_of
@@ -19,7 +19,7 @@ from lakelogic.sql.expressions import Call, Column, Expression, Lambda, Literal,
 Args: TypeAlias = Sequence[pl.Expr]
 Builder: TypeAlias = Callable[[Call, Args], pl.Expr]
 
-LONG = 1_000  # characters of an expression written down, from which it is computed first (`engines/parts.py`)
+LONG = 1_000  # characters of an expression written down, from which it is computed first (`engines/exact/parts.py`)
 
 # Rows as JSON text and maps of their values go through Python: what the plan makes of bad rows, and only of these.
 _COSTLY = frozenset({"row_json", "entries_where"})

@@ -7,12 +7,12 @@ from typing import Any
 
 import polars as pl
 
-from lakelogic.engines.polars.aggregates import summary
 from lakelogic.engines.polars.expressions import LONG, expression, size
+from lakelogic.engines.polars.frame import Links, Rows
+from lakelogic.engines.polars.functions.aggregates import summary
+from lakelogic.engines.polars.functions.windows import window
 from lakelogic.engines.polars.literals import dtype
 from lakelogic.engines.polars.relations import expand, join, pairs, stack
-from lakelogic.engines.polars.rows import Links, Rows
-from lakelogic.engines.polars.windows import window
 from lakelogic.names import COPY, FATE, SIDE
 from lakelogic.plan.nodes import (
     Account,

@@ -10,8 +10,8 @@ import polars as pl
 
 from lakelogic.engines.polars.convert import by_batch
 from lakelogic.engines.polars.expressions import expression
+from lakelogic.engines.polars.frame import Links
 from lakelogic.engines.polars.literals import dtype
-from lakelogic.engines.polars.rows import Links
 from lakelogic.plan.nodes import Expand, Join, Pairs, Stack
 from lakelogic.sql.expressions import Expression
 from lakelogic.sql.types import Type

@@ -8,12 +8,12 @@ from typing import Any
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from lakelogic.engines.arrow_input import adopt_arrow, landed_of
+from lakelogic.engines.arrow.input import adopt_arrow, landed_of
 from lakelogic.engines.base import Pinned
-from lakelogic.engines.parquet_files import footers, sort_out
+from lakelogic.engines.polars.frame import Rows
 from lakelogic.engines.polars.literals import dtype
-from lakelogic.engines.polars.rows import Rows
-from lakelogic.engines.text_reader import TEXT_FORMATS, TextScan, constants, local_path
+from lakelogic.engines.readers.parquet_files import footers, sort_out
+from lakelogic.engines.readers.text_reader import TEXT_FORMATS, TextScan, constants, local_path
 from lakelogic.names import BROKEN, FILE, NUMBER, TEXT
 from lakelogic.plan.nodes import Landed, Read
 from lakelogic.sql.types import Type

@@ -10,13 +10,13 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from lakelogic.engines import arrow_stage
-from lakelogic.engines.arrow_input import conform
+from lakelogic.engines.arrow import stage as arrow_stage
+from lakelogic.engines.arrow.input import conform
 from lakelogic.engines.base import AS_IT_COMES, Order, Staged
-from lakelogic.engines.parts import Pieces
-from lakelogic.engines.polars.aggregates import summary
+from lakelogic.engines.exact.parts import Pieces
 from lakelogic.engines.polars.expressions import LONG, expression, size
-from lakelogic.engines.polars.rows import Rows
+from lakelogic.engines.polars.frame import Rows
+from lakelogic.engines.polars.functions.aggregates import summary
 from lakelogic.engines.polars.scan import parquet
 from lakelogic.errors import EngineError
 from lakelogic.names import SIDE

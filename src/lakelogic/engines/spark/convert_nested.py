@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from lakelogic.engines.spark.text import name, quoted, type_name
+from lakelogic.engines.spark.literals import name, quoted, type_name
 from lakelogic.errors import UnsupportedError
 from lakelogic.sql.coerce import always_converts
 from lakelogic.sql.json_text import texts_of

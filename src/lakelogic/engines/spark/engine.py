@@ -14,12 +14,11 @@ from typing import Any
 import pyarrow as pa
 
 from lakelogic.engines.base import AS_IT_COMES, Capabilities, Frame, Order, Pinned, Staged
-from lakelogic.engines.spark import aggregates, death, installation, nodes, scan, stage, windows
+from lakelogic.engines.spark import nodes, scan, stage
 from lakelogic.engines.spark import session as sessions
 from lakelogic.engines.spark.counting import noted, notes_of
-from lakelogic.engines.spark.delta_own import SparkDelta, has_delta
 from lakelogic.engines.spark.expressions import FUNCTIONS, sql
-from lakelogic.engines.spark.frames import (
+from lakelogic.engines.spark.frame import (
     adopted,
     arrow_frame,
     empty_frame,
@@ -28,8 +27,11 @@ from lakelogic.engines.spark.frames import (
     parquet_frame,
     to_table,
 )
-from lakelogic.engines.spark.text import name
-from lakelogic.engines.spark.work import Work
+from lakelogic.engines.spark.functions import aggregates, windows
+from lakelogic.engines.spark.literals import name
+from lakelogic.engines.spark.native_delta import SparkDelta, has_delta
+from lakelogic.engines.spark.runtime import death, installation
+from lakelogic.engines.spark.runtime.work import Work
 from lakelogic.errors import FeatureRefused, LakeLogicError, MissingExtra
 from lakelogic.plan.nodes import Account, Landed, Link, Mask, Measure, Published, Read
 from lakelogic.privacy.keys import Keys

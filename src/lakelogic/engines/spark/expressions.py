@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from lakelogic.engines.patterns import Stretch, like_escaped, like_parts, like_stretches
-from lakelogic.engines.spark import documents, nested, numbers, strings, times
-from lakelogic.engines.spark.conversions import conversion
-from lakelogic.engines.spark.patterns import java_like
-from lakelogic.engines.spark.text import constant, name, quoted, type_name
+from lakelogic.engines.exact.patterns import Stretch, like_escaped, like_parts, like_stretches
+from lakelogic.engines.spark.convert import conversion
+from lakelogic.engines.spark.functions import documents, nested, numbers, strings, times
+from lakelogic.engines.spark.functions.patterns import java_like
+from lakelogic.engines.spark.literals import constant, name, quoted, type_name
 from lakelogic.errors import UnsupportedError
 from lakelogic.sql.expressions import Call, Column, Expression, Lambda, Literal
 from lakelogic.sql.types import Type

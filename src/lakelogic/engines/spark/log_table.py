@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from lakelogic.engines.spark import session as sessions
 from lakelogic.engines.spark.engine import SparkEngine
-from lakelogic.engines.spark.frames import arrow_frame
-from lakelogic.engines.spark.text import name
+from lakelogic.engines.spark.frame import arrow_frame
+from lakelogic.engines.spark.literals import name
 from lakelogic.errors import TableError, UsageError
 
 

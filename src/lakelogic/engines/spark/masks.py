@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 
 from lakelogic.engines.base import Frame
-from lakelogic.engines.spark.conversions import canonical_text
-from lakelogic.engines.spark.frames import arrow_frame, ddl, typed_columns
+from lakelogic.engines.spark.convert import canonical_text
+from lakelogic.engines.spark.frame import arrow_frame, ddl, typed_columns
+from lakelogic.engines.spark.literals import name, quoted, type_name
 from lakelogic.engines.spark.session import functions_of
-from lakelogic.engines.spark.text import name, quoted, type_name
 from lakelogic.errors import CredentialError, EngineError
 from lakelogic.plan.nodes import Mask, Published
 from lakelogic.privacy.keys import KEY_VARIABLE, SALT_VARIABLE, Keys

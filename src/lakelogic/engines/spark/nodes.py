@@ -7,15 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 from lakelogic import names
-from lakelogic.engines import parts
 from lakelogic.engines.base import Frame
-from lakelogic.engines.spark.aggregates import Summary, summary, with_layers
+from lakelogic.engines.exact import parts
 from lakelogic.engines.spark.counting import counted, noted, notes_of
 from lakelogic.engines.spark.expressions import sql
+from lakelogic.engines.spark.functions.aggregates import Summary, summary, with_layers
+from lakelogic.engines.spark.functions.windows import window
+from lakelogic.engines.spark.literals import name, type_name
 from lakelogic.engines.spark.relations import expand, join, pairs, stack
-from lakelogic.engines.spark.text import name, type_name
-from lakelogic.engines.spark.windows import window
-from lakelogic.engines.windows_sql import direction
+from lakelogic.engines.sql.windows import direction
 from lakelogic.plan.nodes import (
     Account,
     Expand,

@@ -8,8 +8,8 @@ from typing import Any
 from lakelogic.engines.base import Frame
 from lakelogic.engines.spark.counting import notes_of
 from lakelogic.engines.spark.expressions import sql
+from lakelogic.engines.spark.literals import name
 from lakelogic.engines.spark.session import functions_of
-from lakelogic.engines.spark.text import name
 from lakelogic.plan.nodes import Expand, Join, Pairs, Stack
 from lakelogic.sql.expressions import Expression
 

@@ -16,18 +16,18 @@ from typing import Any
 import pyarrow as pa
 
 from lakelogic import names
-from lakelogic.engines import text_reader
 from lakelogic.engines.base import Frame, Pinned
-from lakelogic.engines.parquet_files import sort_out
+from lakelogic.engines.readers import text_reader
+from lakelogic.engines.readers.parquet_files import sort_out
+from lakelogic.engines.readers.text_reader import TEXT_FORMATS, Part, TextScan, constants, parts_of
 from lakelogic.engines.spark.counting import Notes, noted
 from lakelogic.engines.spark.expressions import sql
-from lakelogic.engines.spark.frames import arrow_frame, ddl, empty_frame, file_reader, located
+from lakelogic.engines.spark.frame import arrow_frame, ddl, empty_frame, file_reader, located
+from lakelogic.engines.spark.literals import name, quoted, type_name
 from lakelogic.engines.spark.session import functions_of
-from lakelogic.engines.spark.text import name, quoted, type_name
-from lakelogic.engines.text_reader import TEXT_FORMATS, Part, TextScan, constants, parts_of
 from lakelogic.errors import UnsupportedError
+from lakelogic.plan.columns.numbers import Shape
 from lakelogic.plan.nodes import Landed, Read
-from lakelogic.plan.numbers import Shape
 from lakelogic.sql.expressions import Literal
 from lakelogic.sql.types import BIGINT, STRING, to_arrow
 
@@ -136,7 +136,7 @@ def discover(session: Callable[[], Any], read: Read, pinned: Pinned) -> tuple[La
         return text_reader.discover(read, pinned)
 
     def keys(part: Part) -> Iterator[pa.RecordBatch]:
-        from lakelogic.engines.json_lines import shapes_of
+        from lakelogic.engines.readers.json_lines import shapes_of
         from lakelogic.sql.arrays import strings
 
         shapes = shapes_of(read, part)

@@ -17,7 +17,7 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 from lakelogic import signals
-from lakelogic.engines.spark import installation, launcher
+from lakelogic.engines.spark.runtime import installation, launcher
 from lakelogic.errors import EngineError
 from lakelogic.storage.scratch import Scratch, scratch
 

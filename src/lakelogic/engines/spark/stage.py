@@ -10,12 +10,12 @@ import pyarrow.parquet as pq
 
 from lakelogic import names
 from lakelogic.engines.base import AS_IT_COMES, DataFile, Frame, Order, Staged
+from lakelogic.engines.readers.text_reader import source_error
 from lakelogic.engines.spark import counting
-from lakelogic.engines.spark.frames import located
+from lakelogic.engines.spark.frame import located
+from lakelogic.engines.spark.literals import name
 from lakelogic.engines.spark.masks import masked
 from lakelogic.engines.spark.session import functions_of, observation_for
-from lakelogic.engines.spark.text import name
-from lakelogic.engines.text_reader import source_error
 from lakelogic.errors import EngineError, UnsupportedError
 from lakelogic.plan.nodes import Mask, Published
 from lakelogic.privacy.keys import Keys

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from lakelogic import names
 from lakelogic.contract.document import Contract
-from lakelogic.plan import steps
 from lakelogic.plan.nodes import Order
+from lakelogic.plan.query.windows import ranked
 from lakelogic.plan.state import Flag, State, both, grouped, holds, present
+from lakelogic.plan.steps import kinds as steps
 from lakelogic.plan.strategies.settings import Strategy, strategy_of
-from lakelogic.plan.windows import ranked
 from lakelogic.sql.expressions import Call, Expression, Literal, call, convert, text
 from lakelogic.sql.types import BIGINT, BOOLEAN, STRING, TIMESTAMP
 

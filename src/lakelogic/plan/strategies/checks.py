@@ -136,6 +136,13 @@ def _deletions(contract: Contract, strategy: Strategy) -> Found:
         yield codes.BAD_BOUNDS, "`max_delete_ratio` is a share, from 0 to 1.", f"{path}.max_delete_ratio", None
 
 
+# The keys of `scd2` that name columns of the history.
+_OWN = (
+    "surrogate_key", "effective_from_field", "effective_to_field", "current_flag_field", "version_column",
+    "change_reason_column", "last_seen_field",
+)  # fmt: skip
+
+
 def _history(contract: Contract, strategy: Strategy) -> Found:
     settings, history = contract.materialization, strategy.history
     if history is None:
@@ -148,9 +155,13 @@ def _history(contract: Contract, strategy: Strategy) -> Found:
         if instant(getattr(history, name)) is None:
             message = f"`{getattr(history, name)}` is no date and no instant."
             yield codes.BAD_BOUNDS, message, f"materialization.scd2.{name}", "Write it as 1900-01-01."
-    names = list(own_columns(strategy, {}))
-    if len({name.lower() for name in names}) < len(names):
+    names = [getattr(history, key).lower() for key in _OWN if getattr(history, key)]
+    if len(set(names)) < len(names):
         yield codes.CONTRADICTION, "Two columns of the history have one name.", "materialization.scd2", None
+    for name in (*strategy.keys, *((strategy.order,) if strategy.order else ()), *history.track_columns):
+        if name.lower() in names:
+            message = f"`{name}` is made by the history itself: rows cannot bring it."
+            yield codes.CONTRADICTION, message, "materialization.scd2", "Give the column of the history another name."
 
 
 def _facts(contract: Contract, strategy: Strategy) -> Found:

@@ -8,7 +8,6 @@ from typing import Any
 
 from lakelogic import names
 from lakelogic.plan.nodes import Join, Pairs
-from lakelogic.plan.sources import Sources
 from lakelogic.plan.state import both, either, holds, present
 from lakelogic.plan.strategies.frames import (
     BROKEN,
@@ -30,6 +29,7 @@ from lakelogic.plan.strategies.frames import (
     negated,
     nothing,
 )
+from lakelogic.plan.strategies.replaced import Sources
 from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.plan.strategies.surrogate import made_of
 from lakelogic.plan.strategies.unknown import is_there, member

@@ -15,6 +15,7 @@ from lakelogic import names
 from lakelogic.contract.materialization import Scd2
 from lakelogic.plan.nodes import Assignment, Bounds, Fork, Keep, Node, Pairs, RowWise, Stack, WindowFunction
 from lakelogic.plan.state import both, either, holds
+from lakelogic.plan.strategies.confirmed import CONFIRMED, ECHO, SPEAKER, as_rows, drop_answered, gather, remembered
 from lakelogic.plan.strategies.departures import came_from, departed, departing, own_time, place_returned
 from lakelogic.plan.strategies.frames import (
     BROKEN,
@@ -62,6 +63,8 @@ def own_columns(strategy: Strategy) -> dict[str, Type]:
     }
     if history.change_reason_column:
         found[history.change_reason_column] = STRING
+    if history.last_seen_field:
+        found[history.last_seen_field] = TIMESTAMP
     return found
 
 
@@ -99,6 +102,11 @@ def settle(strategy: Strategy, meeting: Meeting) -> Settlement:
     time = SAID if strategy.of_table and order is not None else TIME
     bench = Bench({**columns, names.FILE: STRING, NEW: BOOLEAN, GONE: BOOLEAN, time: TIMESTAMP, PLACE: INT})
     bench.columns |= _lacking(columns, meeting)
+    stored_time = _stored_time(columns, strategy.history, meeting, order)
+    confirmed: tuple[Node, ...] = ()
+    if strategy.history.last_seen_field:
+        bench.columns[ECHO] = BOOLEAN
+        confirmed = (remembered(strategy.history, Column(MET, BOOLEAN), stored_time),)
     versions = _Versions(strategy, strategy.history, meeting, bench, order)
     values = versions.work_out(columns)
     on = tuple((Column(key, columns[key]), key) for key in meeting.keys)
@@ -115,7 +123,8 @@ def settle(strategy: Strategy, meeting: Meeting) -> Settlement:
                     *departing(strategy, strategy.history, meeting, columns),
                 ),
             ),
-            _lined_up(columns, strategy.history, meeting, order, time),
+            *confirmed,
+            _lined_up(columns, strategy.history, meeting, order, time, stored_time),
             *bench.nodes,
             *_joined_by_bystanders(columns, values, departed(strategy, strategy.history, meeting)),
         ),
@@ -132,8 +141,8 @@ def settle(strategy: Strategy, meeting: Meeting) -> Settlement:
     )
 
 
-def _lined_up(columns: Mapping[str, Type], history: Scd2, meeting: Meeting, order: str | None, time: str) -> Stack:
-    """Versions of the table, then rows of the batch, each with its time in the column `time`."""
+def _stored_time(columns: Mapping[str, Type], history: Scd2, meeting: Meeting, order: str | None) -> Expression:
+    """The time of a version of the table."""
     began = Column(history.effective_from_field, TIMESTAMP)
     stored_time = own_time(Column(order, columns[order]) if order is not None else None, began)
     if order is None and meeting.newer and meeting.time_column:
@@ -141,6 +150,13 @@ def _lined_up(columns: Mapping[str, Type], history: Scd2, meeting: Meeting, orde
         came = Call("coalesce", (Column(meeting.time_column, TIMESTAMP), began), TIMESTAMP)
         is_first = call("same", began, Literal(instant(history.effective_from_default), TIMESTAMP))
         stored_time = choose(is_first, came, began)
+    return stored_time
+
+
+def _lined_up(
+    columns: Mapping[str, Type], history: Scd2, meeting: Meeting, order: str | None, time: str, stored_time: Expression
+) -> Stack:
+    """Versions of the table, their confirmations, then rows of the batch, each with its time in the column `time`."""
     new_time: Expression = Literal(meeting.now, TIMESTAMP)
     if order is not None:
         new_time = convert(Column(order, meeting.incoming[order]), TIMESTAMP)
@@ -159,7 +175,13 @@ def _lined_up(columns: Mapping[str, Type], history: Scd2, meeting: Meeting, orde
         made.append(names.ABSENT + name)
         stored.append(FALSE)
         come.append(holds(Column(names.ABSENT + name, BOOLEAN)))
-    return Stack("line up", Column(MET, BOOLEAN), tuple(made), tuple(stored), ((INCOMING, tuple(come)),))
+    below = [(INCOMING, tuple(come))]
+    if history.last_seen_field:
+        echoes = [*as_rows(columns, history, order), *(FALSE for _ in meeting.absent), TRUE]
+        made.append(ECHO)
+        stored.append(FALSE)
+        below = [(CONFIRMED, tuple(echoes)), (INCOMING, (*come, FALSE))]
+    return Stack("line up", Column(MET, BOOLEAN), tuple(made), tuple(stored), tuple(below))
 
 
 def _lacking(columns: Mapping[str, Type], meeting: Meeting) -> dict[str, Type]:
@@ -205,6 +227,8 @@ class _Versions:
         if self.strategy.of_table and self.order is not None:
             marks = (NEW, GONE, SAID, TIME)
             place_returned(self.bench, self.history, self.meeting, self.order, marks, self.open_end)
+        if self.history.last_seen_field:
+            drop_answered(self.bench, self.meeting.keys, NEW, TIME, PLACE)
         self._fill_in()
         self._look_back()
         self._look_ahead()
@@ -212,6 +236,11 @@ class _Versions:
         values = {name: self._value(name) for name in columns}
         self._tell(values)
         return values
+
+    @property
+    def speaks(self) -> Expression:
+        """A row that can open a version: of the batch, or a confirmation that was remembered."""
+        return self.bench[SPEAKER if self.history.last_seen_field else NEW]
 
     def _window(self, functions: Iterable[WindowFunction]) -> None:
         self.bench.window(
@@ -250,7 +279,7 @@ class _Versions:
             [
                 WindowFunction("~come", "count", (one,), BIGINT, _ALL),
                 WindowFunction("~before", "lag", (bench[TIME],), TIMESTAMP),
-                WindowFunction("~before~new", "lag", (bench[NEW],), BOOLEAN),
+                WindowFunction("~before~new", "lag", (self.speaks,), BOOLEAN),
                 WindowFunction("~before~gone", "lag", (bench[GONE],), BOOLEAN),
                 WindowFunction("~until", "max", (until,), TIMESTAMP, _SO_FAR),
                 WindowFunction("~until~before", "max", (until,), TIMESTAMP, _EARLIER),
@@ -270,7 +299,7 @@ class _Versions:
         bench.add(
             "open",
             {
-                "~opens": both(bench[NEW], negated(bench[GONE]), either([bench["~nothing"], other])),
+                "~opens": both(self.speaks, negated(bench[GONE]), either([bench["~nothing"], other])),
                 "~ends": both(bench[NEW], bench[GONE], negated(bench["~nothing"])),
             },
         )
@@ -285,9 +314,9 @@ class _Versions:
             ]
         )
         corrected = both(
-            negated(bench[NEW]), holds(bench["~next~speaks"]), call("same", bench["~next~time"], bench[TIME])
+            negated(self.speaks), holds(bench["~next~speaks"]), call("same", bench["~next~time"], bench[TIME])
         )
-        stays = both(negated(bench[NEW]), negated(corrected))
+        stays = both(negated(self.speaks), negated(corrected))
         self._carry_back(stays)
         is_version = either([stays, both(bench["~opens"], negated(bench["~absorbed"]))])
         ends_before = both(
@@ -361,6 +390,9 @@ class _Versions:
         )
         self._give_keys()
         self._gather_news()
+        if self.history.last_seen_field:
+            is_stored = both(bench["~version"], negated(self.speaks))
+            gather(bench, self.meeting.keys, GONE, TIME, is_stored, self.history.last_seen_field)
         bench.add("touched", {"~touched": holds(call("gt", bench["~come"], Literal(0, BIGINT)))})
         is_open = both(negated(bench["~bounded"]), call("is_null", bench["~next"]))
         end = Call("coalesce", (bench["~next"], self.open_end), TIMESTAMP)
@@ -388,7 +420,7 @@ class _Versions:
         parts: list[Expression] = [*(bench[key] for key in self.meeting.keys), bench[TIME]]
         known = bench[self.history.surrogate_key]
         self._window([WindowFunction("~key~before", "lag", (known,), STRING)])
-        own = choose(negated(bench[NEW]), known, self._corrects(), bench["~key~before"], nothing(STRING))
+        own = choose(negated(self.speaks), known, self._corrects(), bench["~key~before"], nothing(STRING))
         bench.add("keys", {"~own~key": own, "~first~key": Call("coalesce", (own, made_of(surrogate, parts)), STRING)})
         held = choose(call("is_null", bench["~own~key"]), nothing(TIMESTAMP), bench[TIME])
         bench.window(
@@ -432,6 +464,8 @@ class _Versions:
             made = convert(bench["~number"], old.type)
         elif name == history.change_reason_column:
             made = self._reason()
+        elif name == history.last_seen_field:
+            made = bench["~seen"]
         elif name == self.order:
             return choose(bench["~continues"], bench["~opener~order"], old)
         elif name in self.others:
@@ -473,7 +507,7 @@ class _Versions:
         changed = any_of(differs(values[name], bench[name]) for name in stored)
         closed = both(holds(bench[history.current_flag_field]), negated(bench["~open"]))
         change = choose(
-            either([bench[NEW], negated(bench["~touched"])]), nothing(STRING),
+            either([self.speaks, negated(bench["~touched"])]), nothing(STRING),
             negated(bench["~version"]), text("replaced"),
             closed, text("closed"),
             changed, text("updated"),
@@ -494,7 +528,7 @@ class _Versions:
         backwards = holds(call("lt", bench["~to"], bench["~from"]))
         several = holds(call("gt", bench["~currents"], Literal(1, BIGINT)))
         # Two versions that stood in the table with one time: nobody can say which of them held.
-        twice = both(negated(bench[NEW]), corrects)
+        twice = both(negated(self.speaks), corrects)
         wrong = both(bench["~touched"], bench[WRITTEN], either([overlap, backwards, several, twice]))
         came = came_from(self.strategy, history, self.bench.columns)
         compared = both(negated(bench[NEW]), came) if came != FALSE else FALSE

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from lakelogic.contract.document import Contract
 from lakelogic.contract.materialization import Deletion, Scd2
-from lakelogic.plan.sources import Everything, Replaced, Sources
+from lakelogic.plan.strategies.replaced import Everything, Replaced, Sources
 
 Kind = Literal["append", "overwrite", "merge", "scd2", "periodic", "part"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 
-from lakelogic.sql import time_zones
 from lakelogic.sql.arguments import Args, Builder, constant, constant_text, refuse
 from lakelogic.sql.coerce import day, number
 from lakelogic.sql.expressions import Call, Expression, Literal, convert
 from lakelogic.sql.expressions import text as text_literal
 from lakelogic.sql.problems import BAD_ARGUMENTS, BAD_TYPES, nearest
-from lakelogic.sql.time_patterns import Pattern, PatternError, Use, read_pattern
-from lakelogic.sql.time_units import LENGTHS, MONTHS, SECOND, UNITS, Interval, unit
+from lakelogic.sql.times import zones as time_zones
+from lakelogic.sql.times.patterns import Pattern, PatternError, Use, read_pattern
+from lakelogic.sql.times.units import LENGTHS, MONTHS, SECOND, UNITS, Interval, unit
 from lakelogic.sql.types import BIGINT, DATE, DOUBLE, INT, STRING, TIMESTAMP, TIMESTAMP_NTZ, Type, array, decimal
 
 TIMES = ("date", "timestamp", "timestamp_ntz")

@@ -13,7 +13,7 @@ from lakelogic.sql.catalogue import time_calls as calls
 from lakelogic.sql.coerce import day
 from lakelogic.sql.expressions import Call, Expression, Literal, convert
 from lakelogic.sql.problems import BAD_ARGUMENTS, BAD_TYPES
-from lakelogic.sql.time_units import LENGTHS, Interval, of, read_interval, read_span
+from lakelogic.sql.times.units import LENGTHS, Interval, of, read_interval, read_span
 from lakelogic.sql.types import INT, TIMESTAMP, TIMESTAMP_NTZ
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Write contracts: draft, validate, explain, compare, verify."""

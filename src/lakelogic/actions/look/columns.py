@@ -1,0 +1,451 @@
+"""Which column came from which, through which steps, over all datasets of an estate; up and down."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from lakelogic.actions.look.served import Served
+from lakelogic.actions.visibility.lost_sources import Above, has_lost_source, meant_by, missing_files
+from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.driver.registry import Member
+from lakelogic.errors import CompileError, LakeLogicError, NotFound
+from lakelogic.ledger.store import open_ledger
+from lakelogic.ledger.visibility import ColumnMemory, KnownColumns
+from lakelogic.plan.columns.publish import BAD_PREFIX
+from lakelogic.plan.compile import SourceColumns, compile_contract
+from lakelogic.plan.lineage import EVERY_COLUMN, Origin, bad_origins, column_origins
+from lakelogic.plan.nodes import Landed, Mask, Plan
+from lakelogic.run.input import pin as window
+from lakelogic.run.places import places
+from lakelogic.sql.types import Type
+
+Domains = frozenset[str | None] | None
+_STAMPS = "_lakelogic_"
+_FILLED = re.compile(r"\{\w+\}|env:")  # a name that something else fills in
+_Place = tuple[str, str]  # a dataset, table or file, and one of its columns
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One column flows into another. `dataset` is None where no contract of the estate makes the upper one."""
+
+    dataset: str | None
+    name: str  # of the table or the files
+    column: str
+    below: str
+    below_column: str
+    origin: Origin
+
+    @property
+    def above_id(self) -> str:
+        """The upper column in the whole graph."""
+        return f"{self.dataset or self.name}.{self.column}"
+
+    @property
+    def below_id(self) -> str:
+        """The lower one."""
+        return f"{self.below}.{self.below_column}"
+
+
+@dataclass(slots=True)
+class ColumnGraph:
+    """All columns of an estate. `unknown` are datasets whose plan cannot be made without their source."""
+
+    types: dict[str, dict[str, Type]] = field(default_factory=dict)
+    masks: dict[str, dict[str, str]] = field(default_factory=dict)
+    edges: list[Edge] = field(default_factory=list)
+    unknown: dict[str, str] = field(default_factory=dict)
+    cleared: dict[str, frozenset[str]] = field(default_factory=dict)  # fields that say `pii: false`
+    beside: list[Edge] = field(default_factory=list)  # into columns that only bad rows have, or that are remembered
+    shapes: dict[str, dict[str, Mask]] = field(default_factory=dict)  # the masks of both sides, names in small letters
+    lost: dict[str, KnownColumns] = field(default_factory=dict)  # by place: tables of contracts that are broken now
+    unsure: frozenset[str] = frozenset()  # datasets of which nobody can say what is hidden
+    _hidden: frozenset[_Place] | None = None
+
+    def above(self, dataset: str, column: str) -> list[Edge]:
+        """What a column is made of."""
+        return [one for one in self.edges if one.below == dataset and one.below_column == column]
+
+    def below(self, dataset: str, column: str) -> list[Edge]:
+        """What is made of a column."""
+        return [one for one in self.edges if one.dataset == dataset and one.column == column]
+
+    def concealed(self, dataset: str, columns: Iterable[str] = ()) -> frozenset[str]:
+        """Columns that show here, in clear, what is masked somewhere else on the way of its values.
+
+        That is every column that a masked one is made of. Where it is made of one alone, that column is what is
+        masked, and whatever else is made of it shows it too: an envelope that was packed in the first table holds the
+        address that the second one masks. What only counts values, or says that they are there, does not; and a
+        field that says `pii: false` is believed. While nobody can say what is masked further down, because a contract
+        there is broken and was never seen whole, all of `columns` are hidden.
+        """
+        if dataset in self.unsure:
+            return frozenset([*columns, *self.types.get(dataset, ())])
+        if self._hidden is None:
+            self._hidden = self._hiding()
+        own = self.masks.get(dataset, {})
+        return frozenset(column for name, column in self._hidden if name == dataset and column not in own)
+
+    def _hiding(self) -> frozenset[_Place]:
+        masked = {(name, column) for name, masks in self.masks.items() for column in masks}
+        above: defaultdict[_Place, set[_Place]] = defaultdict(set)
+        below: defaultdict[_Place, set[_Place]] = defaultdict(set)
+        for edge in (*self.edges, *self.beside):
+            if edge.column != EVERY_COLUMN:
+                upper, lower = (edge.dataset or edge.name, edge.column), (edge.below, edge.below_column)
+                above[lower].add(upper)
+                if edge.origin.tells and lower not in masked and lower[1] not in self.cleared.get(lower[0], ()):
+                    below[upper].add(lower)
+        alone = {lower: uppers for lower, uppers in above.items() if len(uppers) == 1}
+        return _closure(masked, above) | _closure(_closure(masked, alone) - masked, below)
+
+
+def _closure(start: AbstractSet[_Place], steps: Mapping[_Place, AbstractSet[_Place]]) -> frozenset[_Place]:
+    """These places and all that lie behind them."""
+    found, waiting = set(start), list(start)
+    while waiting:
+        further = steps.get(waiting.pop(), frozenset()) - found
+        found |= further
+        waiting += further
+    return frozenset(found)
+
+
+@lru_cache(maxsize=4)
+def _graph(served: Served, version: int) -> ColumnGraph:
+    del version  # it only says for how long the answer holds
+    graph, catalog = ColumnGraph(), LocalCatalog()
+    members = served.members()
+    datasets = frozenset(member.dataset for member in members)
+    made_at = {where: member.dataset for member in members if (where := _target(member, catalog)) is not None}
+    with open_ledger(catalog.ledger_url()) as ledger:
+        memory = ColumnMemory(ledger.database)
+        known = memory.recall()
+        missing = missing_files(served.report().estate.missing)
+        absent = _absent(known, members, missing)
+        made_at = {**{one.target: one.dataset for one in absent.values() if one.target}, **made_at}
+        graph.lost = {one.target: one for one in absent.values() if one.target}
+        held = set(absent)  # what is known of these stands beside what they say now, until they are whole again
+        strays: set[str] = set()
+        now: list[KnownColumns] = []
+        for member in members:
+            above = _above(member, made_at, catalog)
+            found = _added(graph, member, above, catalog)
+            if has_lost_source(member, above, known.get(member.dataset), datasets, catalog):
+                strays.add(member.dataset)
+            if found is None or member.dataset in strays or any(maker in held for maker, _ in above.values()):
+                held.add(member.dataset)
+            else:
+                now.append(found)
+        memory.remember(one for one in now if known.get(one.dataset) != one)
+    for name in sorted(held & known.keys()):
+        _recalled(graph, known[name])
+    never_whole = datasets - graph.types.keys() - known.keys()
+    graph.unsure = _unsure(served, graph, known, never_whole, strays - known.keys() - never_whole, missing)
+    return graph
+
+
+def _above(member: Member, made_at: Mapping[str, str], catalog: LocalCatalog) -> Above:
+    """What a dataset reads: its source and its links, with who makes them."""
+    contract = member.loaded.contract
+    source = contract.source.path or (contract.server.path if contract.server else None)
+    said = member.loaded.as_written
+    above = {Plan.SOURCE: (_maker(source, made_at, catalog), str(said(source) or Plan.SOURCE))}
+    for link in contract.links:
+        place = link.table or link.path
+        above[link.name] = (_maker(place, made_at, catalog), str(said(place) or link.name))
+    return above
+
+
+def _added(graph: ColumnGraph, member: Member, above: Above, catalog: LocalCatalog) -> KnownColumns | None:
+    """Put a dataset into the graph; what is to be remembered of it, where its plan can be made."""
+    contract = member.loaded.contract
+    plan = _planned(member, above, graph)
+    graph.shapes[member.dataset] = {
+        one.name.lower(): Mask(one.name, one.masking, one.masking_format)
+        for one in contract.model.fields
+        if one.masking
+    }
+    if plan is None:
+        return None
+    graph.types[member.dataset] = {
+        column.name: column.type
+        for column in plan.columns
+        if column.on_good and not column.name.startswith(("~", _STAMPS))
+    }
+    graph.masks[member.dataset] = {mask.column: mask.strategy for mask in plan.masks if "~" not in mask.column}
+    graph.shapes[member.dataset] |= {
+        name: mask for mask in plan.masks if "~" not in (name := mask.column.removeprefix(BAD_PREFIX).lower())
+    }
+    graph.cleared[member.dataset] = frozenset(
+        one.name for one in contract.model.fields if "pii" in one.model_fields_set and not one.pii
+    )
+    good = {name: origins for name, origins in column_origins(plan).items() if name in graph.types[member.dataset]}
+    scratch = {name: origins for name, origins in bad_origins(plan).items() if name not in good}
+    for columns, edges in ((good, graph.edges), (scratch, graph.beside)):
+        for column, origins in columns.items():
+            for origin in origins:
+                dataset, name = above.get(origin.place, (None, origin.place))
+                edges.append(Edge(dataset, name, origin.column, member.dataset, column, origin))
+    return _to_remember(graph, member, catalog)
+
+
+def _to_remember(graph: ColumnGraph, member: Member, catalog: LocalCatalog) -> KnownColumns:
+    edges = [
+        [one.dataset, one.name, one.column, one.below_column, one.origin.tells]
+        for one in (*graph.edges, *graph.beside)
+        if one.below == member.dataset
+    ]
+    facts = {
+        "masks": dict(sorted(graph.masks[member.dataset].items())),
+        "cleared": sorted(graph.cleared[member.dataset]),
+        "edges": sorted(edges, key=str),
+    }
+    return KnownColumns(member.dataset, _path(member.path), member.domain, _target(member, catalog), facts)
+
+
+def _path(file: str | Path) -> str:
+    return str(Path(file).resolve())
+
+
+def _absent(
+    known: Mapping[str, KnownColumns], members: Iterable[Member], missing: AbstractSet[str]
+) -> dict[str, KnownColumns]:
+    """Datasets whose contract is still there, or is missing where a registry names it, and cannot be read any more."""
+    names = {member.dataset for member in members}
+    files = {_path(member.path) for member in members}
+    return {
+        name: one
+        for name, one in known.items()
+        if name not in names and one.file not in files and (one.file in missing or Path(one.file).exists())
+    }
+
+
+def _recalled(graph: ColumnGraph, one: KnownColumns) -> None:
+    """What a dataset was when its contract was last seen whole, beside what is said of it now."""
+    facts: Any = one.facts
+    cleared = frozenset(facts["cleared"])
+    graph.masks[one.dataset] = dict(facts["masks"]) | graph.masks.get(one.dataset, {})
+    graph.cleared[one.dataset] = cleared & graph.cleared.get(one.dataset, cleared)
+    graph.beside += [
+        Edge(dataset, name, column, one.dataset, below, Origin(name, column, "derived", (), tells))
+        for dataset, name, column, below, tells in facts["edges"]
+    ]
+
+
+def _unsure(
+    served: Served,
+    graph: ColumnGraph,
+    known: Mapping[str, KnownColumns],
+    broken: AbstractSet[str],
+    strays: AbstractSet[str],
+    missing: AbstractSet[str],
+) -> frozenset[str]:
+    """Datasets around contracts that are broken and were never seen whole: nobody knows what these would mask.
+
+    What such a contract reads is taken from its text; where that may be filled in from elsewhere, it may be anything.
+    So may what a registry names and nobody has ever seen.
+    """
+    members = {member.dataset: member for member in served.members()}
+    around: defaultdict[str, set[str]] = defaultdict(set)
+    for edge in (*graph.edges, *graph.beside):
+        if edge.dataset is not None:
+            around[edge.dataset].add(edge.below)
+            around[edge.below].add(edge.dataset)
+    remembered = {one.file for one in known.values()}
+    whole = {_path(member.path) for name, member in members.items() if name in graph.types}
+    files = {_path(found.where.file) for found in served.report().estate.errors if found.where.file}
+    files |= {_path(members[name].path) for name in broken}
+    near = set(broken)
+    for file in sorted(files - remembered - whole):
+        near |= _read_by(file, members)
+    for name in strays:
+        others = {other: member for other, member in members.items() if other != name}
+        near |= _read_by(_path(members[name].path), others) | meant_by(members[name], others.values())
+    if missing - remembered:
+        near |= members.keys()
+    found, waiting = set(near), list(near)
+    while waiting:
+        further = around.get(waiting.pop(), set()) - found
+        found |= further
+        waiting += further
+    return frozenset(found)
+
+
+def _read_by(file: str, members: Mapping[str, Member]) -> set[str]:
+    """The datasets that a contract which cannot be read may read."""
+    try:
+        text = Path(file).read_text(encoding="utf-8", errors="replace").lower()
+    except OSError:
+        return set()  # it is gone: then nothing is made by it
+    named = {
+        name
+        for name, member in members.items()
+        if name.lower() in text or str(member.loaded.contract.materialization.target_path or name).lower() in text
+    }
+    return set(members) if not named and _FILLED.search(text) else named
+
+
+def column_graph(served: Served) -> ColumnGraph:
+    """The columns of an estate; made once for each state of its contracts."""
+    return _graph(served, served.version)
+
+
+def _target(member: Member, catalog: LocalCatalog) -> str | None:
+    try:
+        return places(member.loaded.contract, catalog).target_location
+    except LakeLogicError:
+        return None
+
+
+def _maker(place: Any, made_at: Mapping[str, str], catalog: LocalCatalog) -> str | None:
+    if not place:
+        return None
+    try:
+        return made_at.get(catalog.resolve(str(place)))
+    except LakeLogicError:
+        return None
+
+
+def _planned(member: Member, above: Mapping[str, tuple[str | None, str]], graph: ColumnGraph) -> Plan | None:
+    """The plan of a dataset over what the plans before it make, and over files as they lie there now."""
+    looked = _glimpse(member)
+
+    def landed(name: str) -> SourceColumns | None:
+        known = graph.types.get(above[name][0] or "")
+        if known is None:
+            return looked.get(name)
+        return SourceColumns("delta", tuple(Landed(column, type_) for column, type_ in known.items()))
+
+    def tried(look: Callable[[str], SourceColumns | None]) -> tuple[SourceColumns | None, dict[str, SourceColumns]]:
+        return look(Plan.SOURCE), {n: found for n in above if n != Plan.SOURCE and (found := look(n)) is not None}
+
+    # What plans say, then what tables have (they may have more), then the contract alone.
+    for source, links in (tried(landed), tried(looked.get), (None, {})):
+        try:
+            made = compile_contract(member.loaded, source, links or None).plan
+        except CompileError as error:
+            graph.unknown[member.dataset] = error.message
+        else:
+            graph.unknown.pop(member.dataset, None)
+            return made
+    return None
+
+
+def _glimpse(member: Member) -> dict[str, SourceColumns]:
+    """The columns of a source and of links that can be told without an engine: the header of one file, a schema."""
+    contract, catalog = member.loaded.contract, LocalCatalog()
+    slices: dict[str, window.Slice] = {}
+    with suppress(LakeLogicError, OSError):  # not there yet: then the contract alone tells its columns
+        found = window.pin_source(contract, catalog)
+        newest = max(found.files, key=lambda file: file.mtime_ns, default=None)
+        if newest is not None:
+            found = window.pin_files((newest,), found.format, found.described)
+        if newest is not None or found.pinned.table is not None:
+            slices[Plan.SOURCE] = found
+    with suppress(LakeLogicError, OSError):  # what is looked up in a link that is not there has no origin
+        slices |= window.pin_links(contract, catalog)
+    told: dict[str, SourceColumns] = {}
+    for name, slice_ in slices.items():
+        if slice_.format not in ("json", "ndjson"):
+            try:
+                told[name] = window.glimpse(contract if name == Plan.SOURCE else None, slice_)
+            except (LakeLogicError, OSError):
+                continue
+    return told
+
+
+def columns_of(
+    served: Served, dataset: str, column: str | None = None, depth: int = 10, domains: Domains = None
+) -> dict[str, Any]:
+    """The columns of a dataset (or one of them): what each is made of, what is made of it, and the way as a graph."""
+    member, graph = served.member(dataset), column_graph(served)
+    known = graph.types.get(dataset, {})
+    if column is not None:
+        match = next((name for name in known if name.lower() == column.lower()), None)
+        if match is None:
+            raise NotFound(
+                f"`{dataset}` has no column `{column}`.", hint=f"It has {', '.join(list(known)[:20]) or 'none known'}."
+            )
+        known = {match: known[match]}
+    seen = {one.dataset for one in served.members() if domains is None or one.domain in domains}
+    seen |= {one.dataset for one in graph.lost.values() if domains is None or one.domain in domains}
+
+    def is_seen(edge: Edge) -> bool:
+        return edge.below in seen and (edge.dataset is None or edge.dataset in seen)
+
+    told = []
+    for name, type_ in known.items():
+        up = [edge for edge in graph.above(dataset, name) if is_seen(edge)]
+        down = [edge for edge in graph.below(dataset, name) if is_seen(edge)]
+        strongest = max((edge.origin.kind for edge in up), key=_KINDS.index, default="constant")
+        told.append({
+            "column": name, "type": str(type_), "masked": graph.masks.get(dataset, {}).get(name), "kind": strongest,
+            "upstream": [_up(edge) for edge in up],
+            "downstream": [
+                {"dataset": edge.below, "column": edge.below_column, "kind": edge.origin.kind} for edge in down
+            ],
+        })  # fmt: skip
+    edges = _reach(graph, dataset, known, depth if column is not None else 1, is_seen)
+    note = graph.unknown.get(dataset)
+    return {
+        "dataset": member.dataset,
+        "columns": told,
+        "nodes": _nodes(served, graph, edges, dataset, known),
+        "edges": [{"from": edge.above_id, "to": edge.below_id, "kind": edge.origin.kind} for edge in edges],
+        "notes": [note] if note and not known else [],
+    }
+
+
+_KINDS = ("constant", "copied", "joined", "derived", "masked", "aggregated")
+
+
+def _up(edge: Edge) -> dict[str, Any]:
+    return {
+        "dataset": edge.dataset, "name": edge.name, "column": edge.column, "kind": edge.origin.kind,
+        "steps": [{"label": step.label, "expression": step.expression} for step in edge.origin.steps],
+    }  # fmt: skip
+
+
+def _reach(graph: ColumnGraph, dataset: str, columns: Iterable[str], depth: int, is_seen: Any) -> list[Edge]:
+    """The edges that lie so many steps up and down of the columns."""
+    found: dict[Edge, None] = {}
+    for upward in (True, False):
+        rim, known = {(dataset, column) for column in columns}, set[tuple[str, str]]()
+        for _ in range(depth):
+            nearer = [
+                edge
+                for edge in graph.edges
+                if is_seen(edge) and ((edge.below, edge.below_column) if upward else (edge.dataset, edge.column)) in rim
+            ]
+            found.update(dict.fromkeys(nearer))
+            known |= rim
+            ends = {(e.dataset or "", e.column) if upward else (e.below, e.below_column) for e in nearer}
+            rim = ends - known
+            if not rim:
+                break
+    return list(found)
+
+
+def _nodes(
+    served: Served, graph: ColumnGraph, edges: Iterable[Edge], dataset: str, columns: Iterable[str]
+) -> list[dict[str, Any]]:
+    found: dict[str, tuple[str | None, str, str]] = {f"{dataset}.{name}": (dataset, dataset, name) for name in columns}
+    for edge in edges:
+        found.setdefault(edge.above_id, (edge.dataset, edge.name, edge.column))
+        found.setdefault(edge.below_id, (edge.below, edge.below, edge.below_column))
+    layers = {member.dataset: member.layer for member in served.members()}
+    return [
+        {
+            "id": key, "dataset": owner, "name": name, "column": column,
+            "layer": layers.get(owner) if owner else None, "masked": graph.masks.get(owner or "", {}).get(column),
+        }
+        for key, (owner, name, column) in found.items()
+    ]  # fmt: skip

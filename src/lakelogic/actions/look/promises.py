@@ -1,0 +1,108 @@
+"""Are promises kept? For every service level what was promised, what was found, since when, and the runs behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from lakelogic import clock
+from lakelogic.actions.look.overview import Domains, visible
+from lakelogic.actions.look.served import Served
+from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.contract.service_levels import ServiceLevels
+from lakelogic.driver.registry import Member
+from lakelogic.ledger.ask import newest_runs
+from lakelogic.ledger.records import PUBLISHED
+from lakelogic.ledger.store import open_ledger
+
+_COLUMNS = ("run_id", "dataset", "status", "started_at", "finished_at", "counts_good", "service_levels")
+_TOLD_FRESH = PUBLISHED | {"no_new_data", "failed"}  # `failed` by a broken promise, with its rows published
+_UNITS = {"freshness": "hours", "row_count": "rows", "completeness": "share"}
+
+
+def service_levels(
+    served: Served, domains: Domains, runs: int = 30, dataset: str | None = None
+) -> list[dict[str, Any]]:
+    """Every dataset with its promises, by its newest runs; one that promises nothing says so with no levels."""
+    members = [member for member in visible(served, domains) if dataset is None or member.dataset == dataset]
+    with open_ledger(LocalCatalog().ledger_url()) as ledger:
+        known = newest_runs(ledger.database, [member.dataset for member in members], runs, _COLUMNS)
+    now = clock.now()
+    return [_promised(member, known.get(member.dataset, []), now) for member in members]
+
+
+def _promised(member: Member, runs: Sequence[Mapping[str, Any]], now: datetime) -> dict[str, Any]:
+    levels = member.loaded.contract.service_levels
+    newest = runs[0] if runs else None
+    return {
+        "dataset": member.dataset, "domain": member.domain, "layer": member.layer, "owner": member.owner,
+        "promised": levels.model_dump(mode="json", exclude_defaults=True), "on_breach": levels.on_breach,
+        "run_id": newest["run_id"] if newest else None, "at": newest["finished_at"] if newest else None,
+        "levels": [_level(name, said, runs, levels, now) for name, said in _said(levels).items()],
+    }  # fmt: skip
+
+
+def _said(levels: ServiceLevels) -> dict[str, str]:
+    """The promises in words, by name."""
+    said: dict[str, str] = {}
+    if levels.freshness_age is not None:
+        said["freshness"] = f"at most {levels.freshness_age.total_seconds() / 3600:g} hours"
+    if levels.row_count is not None:
+        low, high = levels.row_count.min_rows, levels.row_count.max_rows
+        parts = [*([f"at least {low}"] if low is not None else []), *([f"at most {high}"] if high is not None else [])]
+        said["row_count"] = f"{' and '.join(parts) or 'any number of'} {'row' if {low, high} == {1, None} else 'rows'}"
+    if levels.completeness is not None:
+        said["completeness"] = f"at least {float(levels.completeness.threshold):g}"
+    return said
+
+
+def _level(
+    name: str, said: str, runs: Sequence[Mapping[str, Any]], levels: ServiceLevels, now: datetime
+) -> dict[str, Any]:
+    history = [
+        {"run_id": run["run_id"], "at": run["finished_at"], "kept": one["kept"], "found": one["value"]}
+        for run in runs
+        for one in run["service_levels"] or ()
+        # Rows behind a closed gate are not there for anybody: they keep nothing fresh.
+        if one["name"] == name and not (name == "freshness" and run["status"] not in _TOLD_FRESH)
+    ]
+    found: Any = history[0]["found"] if history else None
+    kept: bool | None = history[0]["kept"] if history else None
+    if name == "freshness" and runs and not history:
+        kept = False  # it ran, and was never published
+    since = _since(history)
+    due: datetime | None = None
+    age = levels.freshness_age
+    if name == "freshness" and age is not None and history:
+        found, kept, due = _fresh_now(history[0], age, now)
+        if due is not None and kept is False and history[0]["kept"]:
+            since = due  # nothing came since: it broke on its own, between two runs
+    measured = [one for one in history if one["kept"] is not None]
+    return {
+        "name": name, "promised": said, "found": found, "unit": _UNITS[name], "kept": kept, "since": since,
+        "attained": sum(one["kept"] for one in measured) / len(measured) if measured else None,
+        "runs": len(measured), "breaches": sum(not one["kept"] for one in measured), "next_due": due,
+        "history": history,
+    }  # fmt: skip
+
+
+def _since(history: Sequence[Mapping[str, Any]]) -> Any:
+    """When the first of the newest runs with one verdict ended."""
+    since = None
+    for one in history:
+        if one["kept"] != history[0]["kept"]:
+            break
+        since = one["at"]
+    return since
+
+
+def _fresh_now(
+    newest: Mapping[str, Any], age: timedelta, now: datetime
+) -> tuple[float | None, bool | None, datetime | None]:
+    """How old the data is now, not when it was last looked at; and when it will be too old."""
+    if newest["found"] is None or newest["at"] is None:
+        return None, newest["kept"], None
+    came = newest["at"] - timedelta(hours=float(newest["found"]))
+    hours = (now - came).total_seconds() / 3600
+    return round(hours, 3), now - came <= age, came + age

@@ -1,0 +1,183 @@
+"""The estate that a service shows: loaded once, loaded again when one of its files changes."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from lakelogic.actions.look.estate import EstateReport, EstateRequest, graph_data, look_at, summary_of, tree, tree_data
+from lakelogic.contract.reading.surroundings import PACK_FOLDER, SUFFIXES
+from lakelogic.driver.estate import Estate
+from lakelogic.driver.registry import Member
+from lakelogic.errors import LoadError, NotFound
+
+_LOOK_AGAIN_SECONDS = 2.0
+
+
+class Served:
+    """The contracts of a service and where they lie; safe to ask from many threads."""
+
+    def __init__(self, request: EstateRequest) -> None:
+        self.request = request
+        self._lock = threading.Lock()
+        self._stamp: frozenset[tuple[str, int, int]] = frozenset()
+        self._looked = float("-inf")
+        self._report: EstateReport | None = None
+        self._version = 0
+
+    @property
+    def version(self) -> int:
+        """Another number whenever the estate was loaded again."""
+        self.report()
+        return self._version
+
+    def report(self) -> EstateReport:
+        """The estate as its files are now; a second-old answer is good enough."""
+        with self._lock:
+            now = time.monotonic()
+            if self._report is None or now - self._looked > _LOOK_AGAIN_SECONDS:
+                stamp = frozenset(_stamps(self.request.places))
+                if self._report is None or stamp != self._stamp:
+                    self._report, self._stamp = _loaded(self.request), stamp
+                    self._version += 1
+                self._looked = time.monotonic()
+            return self._report
+
+    def members(self) -> tuple[Member, ...]:
+        """Every dataset, in the order of a pass."""
+        return tuple(self.report().estate.graph.order())
+
+    def member(self, dataset: str) -> Member:
+        """One dataset by its name."""
+        found = self.report().estate.graph.members.get(dataset)
+        if found is None:
+            raise NotFound(f"There is no dataset `{dataset}` in this estate.", hint="GET /api/v1/datasets lists them.")
+        return found
+
+    def domain_of(self, dataset: str | None) -> str | None:
+        """The domain of a dataset; None where it is not known."""
+        found = self.report().estate.graph.members.get(dataset or "")
+        return found.domain if found else None
+
+
+def _loaded(request: EstateRequest) -> EstateReport:
+    try:
+        return look_at(request)
+    except LoadError as error:
+        # A service with a broken estate still tells what is wrong with it.
+        return EstateReport(Estate((), _no_graph(), error.diagnostics))
+
+
+def _no_graph() -> Any:
+    from lakelogic.driver.graph import build_graph
+
+    return build_graph(())
+
+
+def _stamps(places: tuple[str, ...]) -> Iterator[tuple[str, int, int]]:
+    """Path, size and time of change of every document that the estate may be made of."""
+    roots = [Path(place) for place in (*places, PACK_FOLDER)]
+    for root in roots:
+        folder = root if root.is_dir() else root.parent
+        for parent, folders, files in os.walk(folder):
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            for name in files:
+                if name.endswith(SUFFIXES):
+                    path = Path(parent) / name
+                    try:
+                        stat = path.stat()
+                    except OSError:
+                        continue  # it went while we looked: the next look sees the folder without it
+                    yield str(path), stat.st_size, stat.st_mtime_ns
+
+
+def estate_view(served: Served, domains: frozenset[str | None] | None = None) -> dict[str, Any]:
+    """Domains, systems and contracts with what is wrong; only these domains, where some are named."""
+    report = served.report()
+    data = report.as_dict()
+    kept = [one for one in data["datasets"] if domains is None or one["domain"] in domains]
+    files = {one["file"] for one in kept}
+    branches = tree_data(tree(report))
+    for one in kept:
+        said = served.member(one["dataset"]).loaded.as_written
+        one["target"], one["owner"] = said(one["target"]), said(one["owner"])
+    _leave_unsaid(branches, report)
+    others = _elsewhere(served, domains)
+    diagnostics = [
+        one
+        for one in data["diagnostics"]
+        if domains is None or (one["file"] in files and not any(name in one["message"] for name in others))
+    ]
+    told = {"valid": data["valid"], "summary": report.summary, "registries": data["registries"]}
+    if domains is not None:
+        # How much there is of what somebody may not see is nothing that they should learn.
+        wrong = sum(one["severity"] == "error" for one in diagnostics)
+        told = {
+            "valid": data["valid"] or (bool(kept) and not wrong),
+            "summary": summary_of(
+                [one for one in report.estate if one.domain in domains], wrong, len(diagnostics) - wrong
+            ),
+            "registries": sorted({one["registry"] for one in kept if one["registry"]}),
+        }
+    return {
+        **told,
+        "datasets": kept,
+        "tree": [one for one in branches if domains is None or one["name"] in domains],
+        "diagnostics": diagnostics,
+    }
+
+
+def _leave_unsaid(branches: list[dict[str, Any]], report: EstateReport) -> None:
+    """Take out of a tree's notes what contracts took from the environment of this machine."""
+    for branch in branches:
+        found = None if branch["below"] else report.estate.graph.members.get(branch["name"])
+        if found is not None:
+            branch["note"] = found.loaded.as_written(branch["note"])
+        _leave_unsaid(branch["below"], report)
+
+
+def graph_view(
+    served: Served, domains: frozenset[str | None] | None, focus: str | None = None, up: int = 1, down: int = 1
+) -> dict[str, Any]:
+    """The graph; with a focus, only what lies so many steps up and down of it, and how much is hidden there."""
+    graph = served.report().estate.graph
+    names = set(graph.members)
+    if focus is not None:
+        served.member(focus)
+        names = _reach(graph, focus, up, down=False) | _reach(graph, focus, down, down=True)
+    data = graph_data(graph.only(names))
+    others = _elsewhere(served, domains)
+    visible = {m.dataset for m in graph.members.values() if domains is None or m.domain in domains}
+    for one in data["datasets"]:
+        name = one["dataset"]
+        hidden_up = [up_ for up_ in graph.upstreams(name) if up_ in visible - names]
+        hidden_down = [e.downstream for e in graph.edges if e.upstream == name and e.downstream in visible - names]
+        one["hidden"] = {"upstream": len(set(hidden_up)), "downstream": len(set(hidden_down))}
+    return {
+        "focus": focus,
+        "datasets": [one for one in data["datasets"] if one["dataset"] in visible],
+        "edges": [one for one in data["edges"] if {one["upstream"], one["downstream"]} <= visible],
+        "unknown": [one for one in data["unknown"] if one["downstream"] in visible and not others & set(one.values())],
+    }
+
+
+def _elsewhere(served: Served, domains: frozenset[str | None] | None) -> set[str]:
+    """What broken contracts of other domains make: it stays as unknown to whoever asks as it was before they broke."""
+    if domains is None:
+        return set()
+    from lakelogic.actions.look.columns import column_graph
+
+    return {one.dataset for one in column_graph(served).lost.values() if one.domain not in domains}
+
+
+def _reach(graph: Any, start: str, steps: int, *, down: bool) -> set[str]:
+    edges = [(e.upstream, e.downstream) if down else (e.downstream, e.upstream) for e in graph.edges]
+    found, rim = {start}, {start}
+    for _ in range(steps):
+        rim = {to for source, to in edges if source in rim} - found
+        found |= rim
+    return found

@@ -1,0 +1,1 @@
+"""Do something to tables and their progress: run, replay, approve, export, mend."""

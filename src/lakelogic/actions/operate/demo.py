@@ -1,0 +1,183 @@
+"""The demo: a small retail estate from landing files to gold, on one engine."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from lakelogic.catalogs.local import DEFAULT_FOLDER, LocalCatalog
+from lakelogic.contract.reading.load import load
+from lakelogic.engines import registry
+from lakelogic.errors import LakeLogicError, UsageError
+from lakelogic.ledger.store import open_ledger
+from lakelogic.privacy.keys import new_key
+from lakelogic.run.events import Event, Sink
+from lakelogic.run.job import Job
+from lakelogic.run.sequence import run
+
+LAYERS = ("bronze", "silver", "gold")
+_SAMPLES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetRow:
+    """What happened to one dataset."""
+
+    dataset: str
+    status: str
+    read: int
+    good: int
+    quarantined: int
+    losses: dict[str, int]
+    seconds: float
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A quarantined row: where it lies, its key, and why."""
+
+    dataset: str
+    row: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DemoReport:
+    """The whole pass."""
+
+    engine: str
+    warehouse: str
+    rows: tuple[DatasetRow, ...]
+    samples: tuple[Sample, ...]
+    seconds: float
+    exit_code: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """As one JSON object."""
+        return {
+            "engine": self.engine,
+            "warehouse": self.warehouse,
+            "exit_code": self.exit_code,
+            "seconds": round(self.seconds, 2),
+            "datasets": [
+                {
+                    "dataset": row.dataset, "status": row.status, "read": row.read, "good": row.good,
+                    "quarantined": row.quarantined, "losses": row.losses, "seconds": round(row.seconds, 2),
+                    "reason": row.reason,
+                }
+                for row in self.rows
+            ],
+            "quarantined": [{"dataset": s.dataset, "row": s.row, "reasons": list(s.reasons)} for s in self.samples],
+        }  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Pass:
+    engine: Any
+    catalog: LocalCatalog
+    environ: dict[str, str]
+    sinks: tuple[Sink, ...]
+    samples: list[Sample] = field(default_factory=list)
+
+
+def estate_root() -> Path:
+    """Where the retail example lies: in the package, or in a checkout."""
+    here = Path(__file__).resolve().parents[2]
+    for candidate in (here / "examples" / "retail", here.parents[1] / "examples" / "retail"):
+        if (candidate / "contracts" / "_registry.yaml").is_file():
+            return candidate
+    raise UsageError("The retail example is not installed.", hint="Install lakelogic again, or run from a checkout.")
+
+
+def contracts(root: Path) -> list[Path]:
+    """The contracts of the estate by layer, then as the registry lists them."""
+    folder = root / "contracts"
+    entries = yaml.safe_load((folder / "_registry.yaml").read_text(encoding="utf-8"))["entries"]
+    return [folder / e["contracts"][layer] for layer in LAYERS for e in entries if layer in e["contracts"]]
+
+
+def run_demo(engine: str | None, warehouse: str | None, sinks: tuple[Sink, ...] = ()) -> DemoReport:
+    """Run every contract of the estate in order; a dataset that fails holds back nothing but is told."""
+    name = engine or registry.default_name()
+    root = estate_root()
+    place = Path(warehouse or Path(DEFAULT_FOLDER) / f"demo-{name}").absolute()
+    place.mkdir(parents=True, exist_ok=True)
+    key_file = place / "demo.key"
+    environ = {**os.environ, **_secrets(key_file)}
+    started = time.monotonic()
+    for sink in sinks:
+        sink(Event("phase", "demo", f"starting {name}", _now()))
+    demo = _Pass(registry.load(name), LocalCatalog(place, base=root), environ, sinks)
+    ledger = open_ledger(f"sqlite:///{place / '.lakelogic' / 'ledger.db'}")
+    try:
+        rows = [_one(demo, ledger, path) for path in contracts(root)]
+    finally:
+        ledger.close()
+        demo.engine.close()
+    codes = {"succeeded": 0, "no_new_data": 0, "gated": 1}
+    exit_code = max(codes.get(row.status, 4) for row in rows)
+    samples = tuple(demo.samples[:_SAMPLES])
+    return DemoReport(name, str(place), tuple(rows), samples, time.monotonic() - started, exit_code)
+
+
+def _now() -> Any:
+    from lakelogic import clock
+
+    return clock.now()
+
+
+def _secrets(key_file: Path) -> dict[str, str]:
+    """A throw-away key for the demo's personal data, made once per warehouse and readable by its owner only."""
+    if not key_file.exists():
+        descriptor = os.open(key_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(new_key())
+    key = key_file.read_text().strip()
+    return {"LAKELOGIC_PII_KEY": key, "LAKELOGIC_PII_SALT": key}
+
+
+def _one(demo: _Pass, ledger: Any, path: Path) -> DatasetRow:
+    loaded = load(path)
+    started = time.monotonic()
+    job = Job(loaded, demo.engine, demo.catalog, ledger, environ=demo.environ, sinks=demo.sinks)
+    dataset = loaded.contract.dataset_name
+    try:
+        result = run(job)
+    except LakeLogicError as error:
+        return DatasetRow(dataset, "failed", 0, 0, 0, {}, time.monotonic() - started, error.message)
+    counts = result.counts
+    losses = {**counts.filtered, **counts.deduplicated, **counts.grouped}
+    if counts.quarantined and result.sides is not None:
+        demo.samples += _samples(result, dataset, loaded.contract.key)
+    return DatasetRow(
+        dataset,
+        result.status,
+        counts.source,
+        counts.good,
+        counts.quarantined,
+        {step: n for step, n in losses.items() if n},
+        time.monotonic() - started,
+        "; ".join(result.reasons) or None,
+    )
+
+
+def _samples(result: Any, dataset: str, key: Sequence[str]) -> list[Sample]:
+    """The first rows of each dataset's quarantine, told by key or by place; personal values stay masked."""
+    from lakelogic import names
+
+    table = result._bad_table(reveal=False)
+    found = []
+    for row in table.slice(0, 3).to_pylist():
+        told = [str(row[name]) for name in key if row.get(name) is not None]
+        if row[names.LINE] is not None:
+            told = [f"{Path(str(row[names.SOURCE])).name} line {row[names.LINE]}"]
+        where = " ".join(told) or f"row {row[names.ROW_ID][:8]}"
+        found.append(Sample(dataset, where, tuple(row[names.ERRORS])))
+    return found

@@ -1,0 +1,108 @@
+"""What is installed, what is missing, and what to do about it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.errors import LakeLogicError
+from lakelogic.version import VERSION
+
+_PACKAGES = (
+    ("pyspark", "spark", "the Spark engine"),
+    ("polars", "polars", "the Polars engine"),
+    ("duckdb", "duckdb", "the DuckDB engine"),
+    ("deltalake", "delta", "Delta tables"),
+    ("pyiceberg", "iceberg", "Iceberg tables"),
+    ("psycopg", "postgres", "a ledger in PostgreSQL"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at. `ok` None: not needed, only worth knowing."""
+
+    what: str
+    found: str
+    ok: bool | None
+    fix: str | None = None
+
+
+def doctor() -> list[Finding]:
+    """Look at everything a run may need."""
+    findings = [
+        Finding("lakelogic", VERSION, True),
+        Finding("python", platform.python_version(), True),
+    ]
+    for package, extra, purpose in _PACKAGES:
+        try:
+            findings.append(Finding(package, version(package), True))
+        except PackageNotFoundError:
+            findings.append(Finding(package, f"not installed ({purpose})", None, f"pip install 'lakelogic[{extra}]'"))
+    secrets = [_secret("LAKELOGIC_PII_KEY", "encrypt"), _secret("LAKELOGIC_PII_SALT", "hash")]
+    return [*findings, _java(), *_spark(), _warehouse(), _ledger(), *secrets]
+
+
+def _java() -> Finding:
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    if not java or not Path(java).exists():
+        fix = "apt-get install openjdk-17-jre-headless"
+        return Finding("java", "not found (the Spark engine needs 17 or later)", None, fix)
+    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False, timeout=30)
+    lines = (told.stderr or told.stdout).splitlines()
+    return Finding("java", lines[0] if lines else java, told.returncode == 0)
+
+
+def _spark() -> list[Finding]:
+    try:
+        version("pyspark")
+    except PackageNotFoundError:
+        return []
+    from lakelogic.engines.spark.runtime.setup import status
+
+    found = status()
+    fix = "lakelogic setup spark"
+    return [
+        Finding("spark jars", found.jars, found.has_jars, None if found.has_jars else fix),
+        Finding("spark start-up archive", found.archive, found.has_archive, None if found.has_archive else fix),
+    ]
+
+
+def _warehouse() -> Finding:
+    place = LocalCatalog().warehouse
+    folder = place
+    while not folder.exists():
+        folder = folder.parent
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return Finding("warehouse", f"{place} (can be written)", True)
+    except OSError as error:
+        fix = "set LAKELOGIC_WAREHOUSE to a folder you can write"
+        return Finding("warehouse", f"{place}: {error.strerror}", False, fix)
+
+
+def _ledger() -> Finding:
+    url = LocalCatalog().ledger_url()
+    if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
+        return Finding("ledger", f"{url} (made by the first run)", True)
+    from lakelogic.ledger.store import open_ledger
+
+    try:
+        with open_ledger(url) as ledger:
+            return Finding("ledger", ledger.name, True)
+    except LakeLogicError as error:
+        return Finding("ledger", error.message, False, error.hint)
+
+
+def _secret(variable: str, mask: str) -> Finding:
+    if os.environ.get(variable):
+        return Finding(variable, "set", True)
+    return Finding(variable, f"not set (contracts that mask with `{mask}` need it)", None, "lakelogic keys new")

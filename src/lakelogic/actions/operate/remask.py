@@ -1,0 +1,86 @@
+"""Mask a table, its history and its quarantine anew, after a mask, a key or a salt has changed."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from lakelogic import clock, names
+from lakelogic.actions.operate.quarantine import person
+from lakelogic.actions.visibility.downstream import InClear, in_clear_below
+from lakelogic.catalogs.local import LocalCatalog
+
+
+@dataclass(frozen=True, slots=True)
+class RemaskReport:
+    """What was masked anew; None: there is no such table."""
+
+    dataset: str
+    target: str
+    rows: int | None
+    quarantine: str
+    quarantined: int | None
+    columns: tuple[str, ...]
+    forgotten: int = 0  # rows that waited and cannot be replayed any more
+    downstream: tuple[InClear, ...] = ()  # datasets that still hold in clear what is masked where it came from
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "dataset": self.dataset, "target": self.target, "rows": self.rows, "quarantine": self.quarantine,
+            "quarantined": self.quarantined, "columns": list(self.columns), "forgotten": self.forgotten,
+            "downstream": [one.as_dict() for one in self.downstream],
+        }  # fmt: skip
+
+
+def remask(
+    contract: str,
+    env: str | None = None,
+    overrides: tuple[str, ...] = (),
+    why: str | None = None,
+    *,
+    forget_landed: bool = False,
+) -> RemaskReport:
+    """Mask what is stored as the contract and the keys at hand say now; the ledger hears of it first.
+
+    Rows that wait in quarantine are kept as they landed, encrypted. Where there is no key, only `forget_landed` goes
+    on, and these rows cannot be replayed any more.
+    """
+    from lakelogic.ledger.records import Act
+    from lakelogic.ledger.store import open_ledger
+    from lakelogic.plan.compile import load_checked
+    from lakelogic.privacy.keys import load_keys
+    from lakelogic.run import faults
+    from lakelogic.run.masks import changed as masking
+    from lakelogic.run.places import places
+    from lakelogic.run.state import leases
+    from lakelogic.run.state.environments import refuse_others
+    from lakelogic.run.state.progress import progress_of
+
+    loaded = load_checked(contract, env=env, overrides=overrides)
+    document, catalog = loaded.contract, LocalCatalog()
+    where = places(document, catalog)
+    keys = load_keys({one.masking for one in document.model.fields if one.masking}, os.environ)
+    with open_ledger(catalog.ledger_url()) as ledger:
+        lease = leases.acquire(ledger, where.target_location, f"remask-{names.new_run_id(clock.now())}")
+        try:
+            faults.reach("after_lease")
+            refuse_others(loaded, where, progress_of(document.dataset_name, where), "Nothing was masked anew.")
+            ledger.tell(Act("remask", document.dataset_name, person(), why, {"contract": contract}))
+            faults.reach("after_intent")
+            progress = progress_of(document.dataset_name, where)
+            done = masking.remask(document, where, progress, keys, forget_landed=forget_landed)
+        finally:
+            leases.release(ledger, lease)
+        below = in_clear_below(ledger, catalog)
+    return RemaskReport(
+        document.dataset_name,
+        where.target,
+        done.rows,
+        where.quarantine,
+        done.quarantined,
+        done.columns,
+        done.forgotten,
+        tuple(below),
+    )

@@ -1,0 +1,54 @@
+"""Look after what the ledger remembers: is it what the tables say, and if not, mend it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.ledger.store import open_ledger
+from lakelogic.plan.compile import load_checked
+from lakelogic.run.job import Job
+from lakelogic.run.state.checks import Finding
+from lakelogic.run.state.doctor import check_up
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorRequest:
+    """Contracts to look at; `mend` brings the ledger up to the tables."""
+
+    contracts: tuple[str, ...]
+    env: str | None = None
+    overrides: tuple[str, ...] = ()
+    mend: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What was found about one dataset."""
+
+    dataset: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """6 where something is wrong in the tables, 1 where a person should look, else 0."""
+        levels = {one.level for one in self.findings}
+        return 6 if "wrong" in levels else 1 if "look" in levels else 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {"dataset": self.dataset, "findings": [asdict(one) for one in self.findings]}
+
+
+def examine(request: DoctorRequest) -> list[Examined]:
+    """Look at every contract's dataset, in the order in which they were named."""
+    catalog = LocalCatalog()
+    examined = []
+    with open_ledger(catalog.ledger_url()) as ledger:
+        for written in request.contracts:
+            loaded = load_checked(written, env=request.env, overrides=request.overrides)
+            job = Job(loaded, None, catalog, ledger)  # type: ignore[arg-type]  # no row is evaluated
+            found = check_up(job, mend=request.mend)
+            examined.append(Examined(loaded.contract.dataset_name, tuple(found)))
+    return examined

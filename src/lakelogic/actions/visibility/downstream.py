@@ -1,0 +1,96 @@
+"""Tables made of one that was masked anew: which of them still hold in clear what it masks now, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.contract.reading.load import Loaded
+from lakelogic.errors import LakeLogicError
+from lakelogic.ledger.store import Ledger
+from lakelogic.plan.compile import load_checked
+from lakelogic.run.masks.read_before import Upstream, late_columns, way_out
+from lakelogic.run.places import QUARANTINE_FORMAT, Places, places
+from lakelogic.run.state.progress import progress_of
+from lakelogic.tables.registry import load as load_tables
+
+
+@dataclass(frozen=True, slots=True)
+class InClear:
+    """A dataset whose tables hold in clear, in these columns, what is masked above; `todo` says what to do."""
+
+    dataset: str
+    contract: str
+    tables: tuple[str, ...]
+    columns: tuple[str, ...]
+    todo: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "dataset": self.dataset, "contract": self.contract, "tables": list(self.tables),
+            "columns": list(self.columns), "todo": self.todo,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Dataset:
+    file: str
+    loaded: Loaded | None  # None where its contract cannot be read
+    where: Places | None
+    dataset: str
+
+
+def in_clear_below(ledger: Ledger, catalog: LocalCatalog) -> list[InClear]:
+    """The datasets of this ledger that hold in clear what a table above masks by now, directly or over others."""
+    known = list(_datasets(ledger, catalog))
+    upstream = Upstream(catalog, lenient=True)
+    told = [
+        _entry(one, one.where, columns)
+        for one in known
+        if one.where and (columns := _in_clear(one, one.where, upstream))
+    ]
+    unread = [
+        InClear(one.dataset, one.file, (), (), "Its contract cannot be read, so nobody can tell: look at it yourself.")
+        for one in known
+        if one.loaded is None
+    ]
+    return sorted([*told, *unread], key=lambda one: one.dataset)
+
+
+def _datasets(ledger: Ledger, catalog: LocalCatalog) -> Iterable[_Dataset]:
+    """What ran here, each contract and environment once; contracts that are taken away are nobody's."""
+    seen: set[tuple[str, str | None]] = set()
+    for run in ledger.runs(limit=None):
+        if not run.contract or (run.contract, run.environment) in seen or not Path(run.contract).is_file():
+            continue
+        seen.add((run.contract, run.environment))
+        try:
+            loaded = load_checked(run.contract, env=run.environment)
+            where = places(loaded.contract, catalog) if loaded.contract.materialization.target_path else None
+        except LakeLogicError:
+            yield _Dataset(run.contract, None, None, run.dataset)
+            continue
+        yield _Dataset(run.contract, loaded, where, run.dataset)
+
+
+def _in_clear(one: _Dataset, where: Places, upstream: Upstream) -> set[str]:
+    """Columns of a dataset that were read before they were masked above, or are made of such columns."""
+    assert one.loaded is not None
+    progress = progress_of(one.loaded.contract.dataset_name, where)
+    return {name for side in ("good", "bad") for name in late_columns(one.loaded, where, progress, side, upstream)}
+
+
+def _entry(one: _Dataset, where: Places, columns: Iterable[str]) -> InClear:
+    assert one.loaded is not None
+    contract = one.loaded.contract
+    there: list[tuple[str, str, str]] = [
+        (where.target, where.target_location, contract.materialization.format),
+        (where.quarantine, where.quarantine_location, QUARANTINE_FORMAT),
+    ]
+    tables = tuple(name for name, location, form in there if load_tables(form).state(location) is not None)
+    named = tuple(sorted(name for name in columns if not name.startswith("_lakelogic_")))
+    return InClear(contract.dataset_name, one.file, tables, named, way_out(contract, named))

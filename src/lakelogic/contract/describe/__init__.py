@@ -1,0 +1,1 @@
+"""What the models say of themselves: shapes of keys, availability, JSON Schema, the reference page."""

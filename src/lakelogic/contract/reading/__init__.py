@@ -1,0 +1,1 @@
+"""From YAML to one frozen document: tree, checks, inheritance, placeholders."""

@@ -1,0 +1,1 @@
+"""The graph of an estate as pictures: text, Mermaid, DOT, SVG, HTML."""

@@ -1,0 +1,1 @@
+"""Arrow batches on their way to staged files: adopted, ordered, counted, written."""

@@ -1,0 +1,1 @@
+"""The functions of the catalogue as DuckDB SQL text, by group."""

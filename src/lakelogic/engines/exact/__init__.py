@@ -1,0 +1,1 @@
+"""What functions mean where engines differ: floating point, text, patterns, and long expressions in parts."""

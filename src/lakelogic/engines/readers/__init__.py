@@ -1,0 +1,1 @@
+"""Files to Arrow batches, the same on every engine: csv, JSON, Parquet."""

@@ -1,0 +1,1 @@
+"""The functions of the catalogue as Spark SQL text, by group."""

@@ -1,0 +1,1 @@
+"""What the engines that are spoken to in SQL share."""

@@ -1,0 +1,1 @@
+"""SELECT to nodes: from, joins, groups, windows, set operations and subqueries; one compiler for all of them."""

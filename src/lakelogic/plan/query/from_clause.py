@@ -1,0 +1,360 @@
+"""The FROM clause: which tables a SELECT reads, what they are called, and what names mean among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from lakelogic import names
+from lakelogic.plan.query import joins as joining
+from lakelogic.plan.query.expand import expand
+from lakelogic.plan.query.joins import Conditions, conditions, conjuncts, equal_keys, meet
+from lakelogic.plan.query.statement import Queries, Statement
+from lakelogic.plan.state import State
+from lakelogic.sql.arguments import refuse
+from lakelogic.sql.bind import Binder, Scope, condition
+from lakelogic.sql.coerce import in_one_column
+from lakelogic.sql.expressions import Call, Column, Expression, Literal, call
+from lakelogic.sql.problems import BAD_ARGUMENTS, NO_COLUMN, NOT_YET
+from lakelogic.sql.types import BIGINT, INT
+
+GROUPING = "~grouping"
+_GENERATORS = ("explode", "explode_outer", "posexplode", "posexplode_outer", "inline", "inline_outer")
+
+
+@dataclass(slots=True)
+class Tables:
+    """The tables of a SELECT by alias in lower case, in order; columns by logical name.
+
+    `merged` are columns that two tables share by USING, or by an equality of keys of one name.
+    """
+
+    statement: Statement
+    state: State
+    queries: Queries
+    by_alias: dict[str, Mapping[str, Expression]] = field(default_factory=dict)
+    merged: dict[str, Expression] = field(default_factory=dict)
+    also: dict[str, str] = field(default_factory=dict)  # another name of a table
+
+    @property
+    def relations(self) -> dict[str, Mapping[str, Expression]]:
+        """The tables by all the names they answer to."""
+        others = {name: self.by_alias[alias] for name, alias in self.also.items() if name not in self.by_alias}
+        return {**self.by_alias, **others}
+
+    def scope(self, *, grouping: bool = False) -> Scope:
+        """What SQL may read among these tables."""
+        columns: dict[str, Expression] = {}
+        seen: dict[str, int] = {}
+        for table in self.by_alias.values():
+            for name, value in table.items():
+                seen[name.lower()] = seen.get(name.lower(), 0) + 1
+                if not any(known.lower() == name.lower() for known in columns):
+                    columns[name] = value
+        for name, value in self.merged.items():
+            spelled = next((known for known in columns if known.lower() == name.lower()), name)
+            columns[spelled] = value
+        shared = {name.lower() for name in self.merged}
+        ambiguous = frozenset(name for name, count in seen.items() if count > 1 and name not in shared)
+        special = {"grouping": _grouping(self), "grouping_id": _grouping_id} if grouping else {}
+        unread = frozenset(self.state.undeclared)
+        return Scope(columns, frozenset(), self.state.now, self.relations, ambiguous, self._subquery, special, unread)
+
+    def _subquery(self, tree: exp.Expression, binder: Binder) -> Expression:
+        from lakelogic.plan.query.subqueries import bind_query
+
+        return bind_query(self.state, tree, binder, self.statement, self.queries)
+
+    def star(self, table: str) -> dict[str, Expression]:
+        """The columns that `*` or `table.*` means."""
+        if table:
+            found = self.relations.get(table.lower())
+            if found is None:
+                raise refuse(NO_COLUMN, f"There is no table `{table}` here.", f"there are {_listed(self.by_alias)}")
+            return _without_stamps(found)
+        columns: dict[str, Expression] = {}
+        shared = {name.lower(): value for name, value in self.merged.items()}
+        for alias, own in self.by_alias.items():
+            for name, value in _without_stamps(own).items():
+                known = next((other for other in columns if other.lower() == name.lower()), None)
+                if known is None:
+                    columns[name] = shared.get(name.lower(), value)
+                elif name.lower() not in shared:
+                    raise refuse(
+                        NO_COLUMN,
+                        f"`*` finds a column `{name}` in more than one table.",
+                        "give the query a name, (SELECT …) AS q, and say which columns of it are meant"
+                        if alias.startswith(names.INTERNAL)
+                        else f"name the columns of `{alias}`, or write `{alias}.* EXCEPT ({name})`",
+                    )
+        return columns
+
+    def spelled(self, name: str, table: str) -> str:
+        """A column's name as it is spelled where it stands."""
+        tables = [self.relations.get(table.lower(), {})] if table else self.by_alias.values()
+        return next((known for own in tables for known in own if known.lower() == name.lower()), name)
+
+
+def _listed(tables: Mapping[str, object]) -> str:
+    return ", ".join(f"`{alias}`" for alias in tables if not alias.startswith(names.INTERNAL))
+
+
+def _without_stamps(columns: Mapping[str, Expression]) -> dict[str, Expression]:
+    """A link may be a table of ours: the stamps of the run that wrote it are no columns of these rows."""
+    return {name: value for name, value in columns.items() if name.lower() not in names.RESERVED | names.STAMPS}
+
+
+def _grouping(known: Tables) -> Callable[[list[exp.Expression], Binder], Expression]:
+    def bind(args: list[exp.Expression], binder: Binder) -> Expression:
+        from lakelogic.plan.query.projection import grouping_sets
+
+        select = args[0].find_ancestor(exp.Select) if args else None
+        if len(args) != 1 or select is None:
+            raise refuse(BAD_ARGUMENTS, f"`grouping` takes one key of GROUP BY, not {len(args)} arguments.")
+        keys, sets = grouping_sets(select, known, [])
+        value = binder.part(args[0])
+        place = next((index for index, (_, key) in enumerate(keys) if key == value), None)
+        if place is None:
+            raise refuse(BAD_ARGUMENTS, f"`{args[0].sql(dialect='spark')}` is no key of GROUP BY.")
+        if sets is None:
+            return Literal(0, INT)
+        bit = Literal(len(keys) - 1 - place, INT)
+        is_set = call("bit_is_set", Column(GROUPING, BIGINT), bit)
+        return Call("case", (is_set, Literal(1, INT), Literal(0, INT)), INT)
+
+    return bind
+
+
+def _grouping_id(args: list[exp.Expression], _binder: Binder) -> Expression:
+    if args:
+        raise refuse(NOT_YET, "grouping_id with arguments is not portable.", "write grouping_id(), or grouping(key)")
+    return Column(GROUPING, BIGINT)
+
+
+def from_clause(statement: Statement, state: State, tree: exp.Select, queries: Queries) -> Tables:
+    """Put the tables of FROM, its joins and its lateral views in place."""
+    source = tree.args.get("from_")
+    if source is None:
+        raise refuse(NO_COLUMN, "The SELECT has no FROM.", "write FROM source")
+    first, joins = source.this, list(tree.args.get("joins") or ())
+    if not state.beside and not statement.leads_to_rows(first, queries):
+        first, joins = _swapped(statement, state, first, joins, queries)
+    known = Tables(statement, state, queries)
+    _begin(statement, state, first, queries)
+    _name(known, first, dict(state.visible))
+    for written in joins:
+        _join(known, written)
+    for lateral in tree.args.get("laterals") or ():
+        _lateral(known, lateral)
+    state.scope = {
+        **{name: value for name, value in state.scope.items() if name.startswith("~")},
+        **known.scope().columns,
+    }
+    return known
+
+
+def with_conditions_of_joins(tree: exp.Select) -> exp.Select:
+    """`FROM source, link WHERE source.k = link.k` is a join on that condition, and is read as one."""
+    joins, where = tree.args.get("joins") or (), tree.args.get("where")
+    if not joins or where is None or tree.args.get("laterals"):
+        return tree
+    last = joins[-1]
+    plain = last.kind.upper() == "CROSS" and not isinstance(last.this, exp.Lateral)
+    if not plain or where.find(exp.Subquery, exp.Select, exp.Window) is not None:
+        return tree
+    changed = tree.copy()
+    changed.args["joins"][-1].set("kind", None)
+    changed.args["joins"][-1].set("on", where.this.copy())
+    changed.set("where", None)
+    return changed
+
+
+def _begin(statement: Statement, state: State, item: exp.Expression, queries: Queries) -> None:
+    from lakelogic.plan.query.select import query
+
+    if not isinstance(item, exp.Table | exp.Subquery):
+        raise refuse(NOT_YET, f"`{item.sql(dialect='spark')[:60]}` cannot stand after FROM.", "write FROM source")
+    if state.beside:
+        statement.begin(state, item, queries)
+        return
+    if isinstance(item, exp.Subquery):
+        query(statement, state, item.this, queries)
+    elif item.name.lower() in queries:
+        name = item.name.lower()
+        before = dict(list(queries.items())[: list(queries).index(name)])
+        query(statement, state, queries[name], before)
+
+
+def _name(known: Tables, item: exp.Expression, columns: Mapping[str, Expression]) -> None:
+    renamed = item.args["alias"].args.get("columns") if item.args.get("alias") else None
+    if renamed:
+        if len(renamed) != len(columns):
+            raise refuse(BAD_ARGUMENTS, f"The alias names {len(renamed)} columns; there are {len(columns)}.")
+        columns = {new.name: value for new, value in zip(renamed, columns.values(), strict=True)}
+    alias = item.alias_or_name.lower() if isinstance(item, exp.Table) else item.alias.lower()
+    if alias in known.by_alias:
+        raise refuse(NO_COLUMN, f"Two tables are called `{alias}` here.", "give one an alias: … AS other")
+    known.by_alias[alias or f"~{len(known.by_alias)}"] = columns
+    # The current rows answer to both their names, unless an alias takes their place.
+    if isinstance(item, exp.Table) and not item.alias and known.statement.means_rows(alias):
+        known.also |= {other: alias for other in ("source", known.state.dataset.lower()) if other != alias}
+
+
+def _swapped(
+    statement: Statement, state: State, first: exp.Expression, joins: list[exp.Join], queries: Queries
+) -> tuple[exp.Expression, list[exp.Join]]:
+    """`FROM link RIGHT JOIN source` is `FROM source LEFT JOIN link`: the rows come first."""
+    if joins and statement.leads_to_rows(joins[0].this, queries):
+        turned = joins[0].copy()
+        rows = turned.this
+        turned.set("this", first.copy())
+        side = {"LEFT": "RIGHT", "RIGHT": "LEFT"}.get(turned.side.upper(), turned.side)
+        if turned.kind.upper() in ("SEMI", "ANTI"):
+            raise refuse(NOT_YET, "SEMI and ANTI JOIN keep the rows they begin with.", "begin FROM with source")
+        turned.set("side", side)
+        return rows, [turned, *joins[1:]]
+    if isinstance(first, exp.Table):
+        statement.link(first)  # a name that is no table at all is told as such
+    raise refuse(
+        NO_COLUMN,
+        "The SELECT does not begin with the current rows.",
+        f"write FROM source (or `{state.dataset}`) first, and JOIN the link",
+    )
+
+
+def _join(known: Tables, written: exp.Join) -> None:
+    if isinstance(written.this, exp.Lateral):
+        _lateral(known, written.this)
+        return
+    if written.method:
+        raise refuse(NOT_YET, f"{written.method} JOIN is not portable.", "write JOIN … USING (key)")
+    state, statement = known.state, known.statement
+    alias = written.this.alias_or_name.lower() if isinstance(written.this, exp.Table) else written.this.alias.lower()
+    other = statement.relation(written.this, known.queries)
+    kind = _kind(written)
+    meeting = meet(state, other, alias or "query")
+    found = Conditions()
+    pairs: list[tuple[Expression, str]] = []
+    left = dict(known.scope().columns)
+    if written.args.get("using"):
+        pairs = [(_column(known, key.name), _spelled(meeting.taken, key.name)) for key in written.args["using"]]
+        found.on = equal_keys(meeting, pairs)
+    _name(known, written.this, meeting.taken)
+    if written.args.get("on") is not None:
+        if written.args["on"].find(exp.Query) is not None:
+            raise refuse(NOT_YET, "A query inside ON is not portable.", "ask it in WHERE, or join a query instead")
+        predicate = condition(Binder(known.scope()).bind(written.args["on"]), "ON")
+        found = conditions(meeting, conjuncts(predicate))
+    elif not written.args.get("using") and written.kind.upper() != "CROSS":
+        raise refuse(BAD_ARGUMENTS, "The JOIN has no condition.", "add ON … or USING (…), or write CROSS JOIN")
+    detail = (f"{kind} {alias}" + (f" on {written.args['on'].sql(dialect='spark')}" if written.args.get("on") else ""),)
+    joining.join(state, meeting, kind, found, statement.step, detail)
+    if kind in ("semi", "anti"):
+        known.by_alias.pop(alias, None)
+        return
+    for mine, theirs in found.on:
+        _merge(known, left, meeting.taken, mine, theirs, kind)
+    for value, name in pairs:
+        # One column, whatever the types of the two were.
+        spelled, other_ = _spelled(left, name), meeting.taken[name]
+        both, type_ = in_one_column((value, other_), f"{name}:")
+        merged: dict[str, Expression] = {"full": Call("coalesce", both, type_), "right": other_}
+        known.merged[spelled] = merged.get(kind, value)
+
+
+def _merge(
+    known: Tables,
+    left: Mapping[str, Expression],
+    right: Mapping[str, Column],
+    mine: Expression,
+    theirs: Expression,
+    kind: str,
+) -> None:
+    """A key that is called the same on both sides is one column of the result."""
+    for name, value in right.items():
+        spelled = next((other for other in left if other.lower() == name.lower()), None)
+        if spelled is None or value != theirs or left[spelled] != mine:
+            continue
+        if kind == "full":
+            known.merged[spelled] = Call("coalesce", (mine, theirs), mine.type)
+        else:
+            known.merged[spelled] = theirs if kind == "right" else mine
+
+
+def _column(known: Tables, name: str) -> Expression:
+    return Binder(known.scope()).bind(exp.column(exp.to_identifier(name, quoted=True)))
+
+
+def _spelled(columns: Mapping[str, Expression], name: str) -> str:
+    found = next((known for known in columns if known.lower() == name.lower()), None)
+    if found is None:
+        raise refuse(NO_COLUMN, f"The joined table has no column `{name}`.", f"it has {_listed(columns)}")
+    return found
+
+
+def _kind(written: exp.Join) -> joining.Kind:
+    side, kind = written.side.upper(), written.kind.upper()
+    if kind == "SEMI":
+        return "semi"
+    if kind == "ANTI":
+        return "anti"
+    return {"LEFT": "left", "RIGHT": "right", "FULL": "full"}.get(side, "inner")  # type: ignore[return-value]
+
+
+def _lateral(known: Tables, lateral: exp.Expression) -> None:
+    function = lateral.this
+    name = str(function.this).lower() if isinstance(function, exp.Anonymous) else ""
+    if name not in _GENERATORS or len(function.expressions) != 1:
+        raise refuse(
+            NOT_YET, f"LATERAL `{function.sql(dialect='spark')[:40]}` is not portable.", "explode an array or map"
+        )
+    alias = lateral.args.get("alias")
+    columns = [column.name for column in (alias.args.get("columns") or [])] if alias is not None else []
+    outer = bool(lateral.args.get("outer")) or name.endswith("_outer")
+    made = _generated(known, name, function.expressions[0], columns, outer=outer)
+    called = alias.name.lower() if alias is not None and alias.name else f"~{len(known.by_alias)}"
+    if called in known.by_alias:
+        raise refuse(NO_COLUMN, f"Two tables are called `{called}` here.", "give one an alias")
+    known.by_alias[called] = made
+
+
+def _generated(
+    known: Tables, name: str, argument: exp.Expression, columns: list[str], *, outer: bool
+) -> dict[str, Expression]:
+    value = known.state.bound(argument, known.scope())
+    found = expand(known.state, value, known.statement.step, outer=outer)
+    if name.startswith("inline"):
+        return found.fields(columns)
+    values = [found.item] if found.key is None else [found.key, found.item]
+    defaults = ["col"] if found.key is None else ["key", "value"]
+    if name.startswith("posexplode"):
+        values, defaults = [found.position, *values], ["pos", *defaults]
+    if columns and len(columns) != len(values):
+        raise refuse(BAD_ARGUMENTS, f"`{name}` makes {len(values)} columns; {len(columns)} are named.")
+    return dict(zip(columns or defaults, values, strict=True))
+
+
+def exploded_items(tree: exp.Select, known: Tables) -> Tables:
+    """`SELECT id, explode(tags) AS tag`: rows are repeated before the items are taken."""
+    for index, item in enumerate(list(tree.expressions)):
+        inner = item.this if isinstance(item, exp.Alias) else item
+        aliases = [item.alias] if isinstance(item, exp.Alias) else []
+        if isinstance(item, exp.Aliases):
+            inner, aliases = item.this, [alias.name for alias in item.expressions]
+        if not (isinstance(inner, exp.Anonymous) and str(inner.this).lower() in _GENERATORS):
+            continue
+        name = str(inner.this).lower()
+        if len(inner.expressions) != 1:
+            raise refuse(BAD_ARGUMENTS, f"`{name}` takes one argument, not {len(inner.expressions)}.")
+        made = _generated(known, name, inner.expressions[0], aliases, outer=name.endswith("_outer"))
+        called = f"~items{index}"
+        known.by_alias[called] = {f"~{column}": value for column, value in made.items()}
+        chosen = [
+            exp.alias_(exp.column(exp.to_identifier(f"~{column}", quoted=True), table=called), column, quoted=True)
+            for column in made
+        ]
+        position = tree.expressions.index(item)
+        tree.set("expressions", [*tree.expressions[:position], *chosen, *tree.expressions[position + 1 :]])
+    return known

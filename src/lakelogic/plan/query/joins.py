@@ -1,0 +1,236 @@
+"""JOIN: each row meets those of a link or a query, by keys where that is enough, in pairs otherwise.
+
+A left or inner join by equality stays in its account: rows are repeated for each match, and counted. Every other
+join pairs rows, and a new account begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal as OneOf
+
+from lakelogic.plan.nodes import Assignment, Fork, Join, Keep, Node, Order, Pairs, Rank, Rollup, RowWise
+from lakelogic.plan.query.statement import Relation
+from lakelogic.plan.state import State, both, fails, holds, ordered
+from lakelogic.sql.coerce import unify
+from lakelogic.sql.expressions import (
+    TRUE,
+    Call,
+    Column,
+    Expression,
+    Literal,
+    call,
+    columns_of,
+    replace_columns,
+)
+from lakelogic.sql.types import BIGINT
+
+Kind = OneOf["inner", "left", "right", "full", "semi", "anti"]
+
+
+@dataclass(slots=True)
+class Meeting:
+    """A join being compiled: the columns of the other side, under the names they will have."""
+
+    other: Relation
+    taken: dict[str, Column]  # logical name of the other side → its new column
+    back: dict[str, Expression]  # new column → what it is over the other side's own frame
+
+
+@dataclass(slots=True)
+class Conditions:
+    """The parts of an ON clause, by the side they read."""
+
+    on: list[tuple[Expression, Expression]] = field(default_factory=list)  # over the rows, over the new columns
+    own: list[Expression] = field(default_factory=list)
+    other: list[Expression] = field(default_factory=list)
+    mixed: list[Expression] = field(default_factory=list)
+
+
+def meet(state: State, other: Relation, alias: str) -> Meeting:
+    """Give the columns of the other side their new names."""
+    taken: dict[str, Column] = {}
+    back: dict[str, Expression] = {}
+    for name, value in other.columns.items():
+        column = Column(state.fresh(f"~{alias}.{name}"), value.type)
+        taken[name], back[column.name] = column, value
+        state.met[column.name] = (other.frame, value)
+        state.inherit(column.name, value)
+    return Meeting(other, taken, back)
+
+
+def share(state: State, meeting: Meeting, found: Conditions) -> None:
+    """What is equal to a masked value is masked like it: the other side's key would show it otherwise."""
+    parts = [*(call("eq", mine, theirs) for mine, theirs in found.on), *found.mixed]
+    state.share(parts, meeting.back)
+
+
+def conditions(meeting: Meeting, parts: Sequence[Expression]) -> Conditions:
+    """Sort the parts of a condition."""
+    theirs = {column.name for column in meeting.taken.values()}
+    found = Conditions()
+    for part in parts:
+        reads = columns_of(part)
+        pair = _equality(part, theirs)
+        if pair is not None:
+            found.on.append(pair)
+        elif reads and reads <= theirs:
+            found.other.append(part)
+        elif not reads & theirs:
+            found.own.append(part)
+        else:
+            found.mixed.append(part)
+    return found
+
+
+def _equality(part: Expression, theirs: set[str]) -> tuple[Expression, Expression] | None:
+    if not (isinstance(part, Call) and part.function == "eq"):
+        return None
+    left, right = part.args
+    for mine, other in ((left, right), (right, left)):
+        reads = columns_of(other)
+        if reads and reads <= theirs and columns_of(mine) and not columns_of(mine) & theirs:
+            return mine, other
+    return None
+
+
+def conjuncts(predicate: Expression) -> list[Expression]:
+    """The parts of an AND."""
+    if isinstance(predicate, Call) and predicate.function == "and":
+        return [part for argument in predicate.args for part in conjuncts(argument)]
+    return [predicate]
+
+
+def join(
+    state: State, meeting: Meeting, kind: Kind, found: Conditions, step: str, detail: tuple[str, ...]
+) -> Expression:
+    """Compile a join; the columns of the other side stand in the frame afterwards. Tells whether a row was found."""
+    share(state, meeting, found)
+    if kind in ("semi", "anti"):
+        return _only_matching(state, meeting, kind, found, step, detail)
+    if kind in ("inner", "left") and not found.mixed and (found.on or _is_cross(state, kind, found)):
+        return _by_keys(state, meeting, kind, found, step, detail)
+    return _in_pairs(state, meeting, kind, found, step, detail)
+
+
+def _is_cross(state: State, kind: Kind, found: Conditions) -> bool:
+    """Every row meets every other: in a fork, where rows that are bad or lost are gone and nobody counts copies."""
+    return kind == "inner" and not found.own and state.beside
+
+
+def _prepared(
+    state: State, meeting: Meeting, found: Conditions, *, filtered: bool = True
+) -> tuple[list[Node], list[tuple[Expression, str]]]:
+    """What is done to the other side before rows meet it: its own conditions, and its keys as columns."""
+    nodes: list[Node] = []
+    if filtered and found.other:
+        nodes.append(Keep("keep", both(*(replace_columns(part, meeting.back) for part in found.other))))
+    keys: list[tuple[Expression, str]] = []
+    columns: list[Assignment] = []
+    for mine, theirs in found.on:
+        name = state.fresh("~key")
+        columns.append(Assignment(name, replace_columns(theirs, meeting.back)))
+        keys.append((mine, name))
+    if columns:
+        nodes.append(RowWise("key", tuple(columns)))
+    return nodes, keys
+
+
+def _frame(state: State, meeting: Meeting, nodes: Sequence[Node]) -> str:
+    if not nodes:
+        return meeting.other.frame
+    name = state.fresh("~beside")
+    state.nodes.append(Fork("fork", name, meeting.other.frame, tuple(nodes)))
+    return name
+
+
+def _take(state: State, meeting: Meeting, nodes: list[Node]) -> tuple[tuple[str, str], ...]:
+    """The other side's columns and the names they get; what is no plain column there becomes one first."""
+    pairs: list[tuple[str, str]] = []
+    made: list[Assignment] = []
+    for column in meeting.taken.values():
+        value = meeting.back[column.name]
+        if not isinstance(value, Column):
+            made.append(Assignment(state.fresh("~value"), value))
+            value = Column(made[-1].name, value.type)
+        pairs.append((value.name, column.name))
+    if made:
+        nodes.append(RowWise("derive", tuple(made)))
+    return tuple(pairs)
+
+
+def _by_keys(
+    state: State, meeting: Meeting, kind: Kind, found: Conditions, step: str, detail: tuple[str, ...]
+) -> Expression:
+    nodes, keys = _prepared(state, meeting, found)
+    take = _take(state, meeting, nodes)
+    ordinal, place = state.fresh("~ordinal"), state.fresh("~place")
+    partition = tuple(Column(name, mine.type) for mine, name in keys)
+    values = [ordered(value) for value in meeting.other.columns.values()]
+    nodes.append(Rank("rank", partition, tuple(Order(value) for value in values), ordinal))
+    if found.own:
+        # A row that the condition leaves out finds nothing: it has no key.
+        guard = both(*found.own)
+        keys = [(Call("case", (guard, mine, Literal(None, mine.type)), mine.type), name) for mine, name in keys]
+    matched = state.fresh(f"~found.{step}")
+    frame = _frame(state, meeting, nodes)
+    # Rows that are bad or lost meet nobody, so that they are never repeated.
+    if state.alive != TRUE and keys:
+        first, name = keys[0]
+        keys[0] = (Call("case", (state.alive, first, Literal(None, first.type)), first.type), name)
+    state.nodes.append(Join("join", frame, tuple(keys), (*take, (ordinal, place)), matched, detail))
+    again = Call("coalesce", (Column(place, BIGINT), Literal(1, BIGINT)), BIGINT)
+    state.multiply(step, call("gt", again, Literal(1, BIGINT)))
+    if kind == "inner":
+        state.lose("filtered", step, call("not", holds(Column(matched, TRUE.type))), detail)
+    return Column(matched, TRUE.type)
+
+
+def _only_matching(
+    state: State, meeting: Meeting, kind: Kind, found: Conditions, step: str, detail: tuple[str, ...]
+) -> Expression:
+    from lakelogic.plan.query.subqueries import has_match
+
+    matched = has_match(state, meeting, found)
+    lost = fails(matched) if kind == "semi" else holds(matched)
+    state.lose("filtered", step, lost, detail)
+    return matched
+
+
+def _in_pairs(
+    state: State, meeting: Meeting, kind: Kind, found: Conditions, step: str, detail: tuple[str, ...]
+) -> Expression:
+    keeps_others = kind in ("right", "full")
+    nodes, keys = _prepared(state, meeting, found, filtered=not keeps_others)
+    take = _take(state, meeting, nodes)
+    rest = [*found.mixed, *found.own, *(found.other if keeps_others else ())]
+    has_left, has_right = state.fresh("~has.left"), state.fresh("~has.right")
+    opening = Pairs(
+        "join",
+        state.alive,
+        _frame(state, meeting, nodes),
+        kind,  # type: ignore[arg-type]
+        tuple(keys),
+        both(*rest) if rest else None,
+        take,
+        has_left,
+        has_right,
+        detail,
+    )
+    state.open(opening, step, is_landed=True)
+    return Column(has_right, TRUE.type)
+
+
+def equal_keys(meeting: Meeting, pairs: Sequence[tuple[Expression, str]]) -> list[tuple[Expression, Expression]]:
+    """Keys by name (USING, or a join step's `on` and `key`), both sides in one type."""
+    keys = []
+    for mine, name in pairs:
+        (left, right), _ = unify((mine, meeting.taken[name]), f"{name}:")
+        keys.append((left, right))
+    return keys
+
+
+def distinct_keys(nodes: list[Node], keys: Mapping[str, Expression]) -> list[Node]:
+    """One row per key: nothing can be found twice."""
+    return [*nodes, Rollup("distinct", TRUE, tuple(Assignment(n, v) for n, v in keys.items()), ())]

@@ -1,0 +1,1 @@
+"""Row rules and dataset rules to verdicts, reasons and measures."""

@@ -1,0 +1,407 @@
+"""Rules → flags: when a row fails, with which reason, and which causes silence others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
+from functools import cache
+from typing import Any
+
+from lakelogic.contract import rules as written
+from lakelogic.contract.document import Contract
+from lakelogic.contract.durations import duration
+from lakelogic.contract.fields import Field
+from lakelogic.contract.references import link_of
+from lakelogic.plan.codes import NO_LINK
+from lakelogic.plan.source.links import found_in
+from lakelogic.plan.state import Flag, State, both, fails, present
+from lakelogic.sql.arguments import one_of
+from lakelogic.sql.catalogue.strings import matches
+from lakelogic.sql.coerce import unify
+from lakelogic.sql.expressions import Call, Expression, Literal, call, columns_of, convert, text
+from lakelogic.sql.nested import size_call
+from lakelogic.sql.problems import BAD_TYPES, NO_COLUMN, Problem, SqlProblems
+from lakelogic.sql.types import BOOLEAN, DATE, INT, NULL, STRING, TIMESTAMP, Type
+
+CATEGORIES = {
+    "sql": "correctness",
+    "not_null": "completeness",
+    "accepted_values": "validity",
+    "regex_match": "validity",
+    "range": "validity",
+    "length": "validity",
+    "compare": "consistency",
+    "referential_integrity": "consistency",
+    "lifecycle_window": "consistency",
+    "not_future": "timeliness",
+    "freshness": "timeliness",
+}
+
+
+@dataclass(slots=True)
+class Silence:
+    """Causes that keep other rules quiet: one cause, one reason."""
+
+    by_column: dict[str, list[Expression]] = field(default_factory=dict)
+    always: list[Expression] = field(default_factory=list)
+
+    def over(self, column: Expression, cause: Expression) -> None:
+        """Rules that read the column say nothing where the cause holds."""
+        for name in columns_of(column):
+            self.by_column.setdefault(name, []).append(cause)
+
+    def quiet(self, failed: Expression, reads: frozenset[str]) -> Expression:
+        """The flag, where nothing silences it."""
+        causes = [*self.always, *(cause for name in sorted(reads) for cause in self.by_column.get(name, []))]
+        unique = list(dict.fromkeys(causes))
+        return both(*(call("not", cause) for cause in unique), failed)
+
+
+def required_flags(state: State, required: Iterable[str], silence: Silence) -> list[Flag]:
+    """These columns must have a value; what is missing silences rules that read it."""
+    flags, causes = [], []
+    for name in required:
+        value = state.scope.get(name)
+        if value is None:
+            continue
+        absent = call("is_null", value)
+        failed = silence.quiet(absent, columns_of(value))
+        flags.append(Flag(failed, f"Rule failed: {name} is required", "completeness", f"{name}_required"))
+        causes.append((value, absent))
+    for value, absent in causes:
+        silence.over(value, absent)
+    return flags
+
+
+def constraint_flags(state: State, fields: list[Field], silence: Silence, index: Mapping[str, int]) -> list[Flag]:
+    """Constraints on a field judge present values."""
+    flags = []
+    for declared in fields:
+        value = state.scope.get(declared.name)
+        if value is None:
+            continue
+        for kind, shown, predicate in _constraints(state, declared, value, f"model.fields[{index[declared.name]}]"):
+            failed = both(present(value), fails(predicate))
+            flags.append(
+                Flag(
+                    silence.quiet(failed, columns_of(value)),
+                    f"Rule failed: {declared.name}_{kind} ({shown})",
+                    "validity",
+                    f"{declared.name}_{kind}",
+                )
+            )
+    return flags
+
+
+def _constraints(state: State, declared: Field, value: Expression, path: str) -> list[tuple[str, str, Expression]]:
+    found: list[tuple[str, str, Expression]] = []
+    name = declared.name
+
+    def add(kind: str, shown: str, build: Callable[[], Expression]) -> None:
+        try:
+            found.append((kind, shown, build()))
+        except SqlProblems as trouble:
+            state.trouble.sql(trouble.problems, f"{path}.{kind}")
+
+    if declared.accepted_values:
+        add(
+            "accepted_values",
+            f"{name} IN ({_shown(declared.accepted_values)})",
+            lambda: _one_of(value, declared.accepted_values),
+        )
+    if declared.min is not None:
+        add("min", f"{name} >= {_shown([declared.min])}", lambda: compare(">=", value, constant(declared.min)))
+    if declared.max is not None:
+        add("max", f"{name} <= {_shown([declared.max])}", lambda: compare("<=", value, constant(declared.max)))
+    length = _size(value)
+    if declared.min_length is not None:
+        least = declared.min_length
+        add("min_length", f"length({name}) >= {least}", lambda: call("ge", length, Literal(least, INT)))
+    if declared.max_length is not None:
+        most = declared.max_length
+        add("max_length", f"length({name}) <= {most}", lambda: call("le", length, Literal(most, INT)))
+    if declared.pattern is not None:
+        pattern = declared.pattern
+        add("pattern", f"{name} RLIKE '{pattern}'", lambda: matches(value, text(pattern)))
+    return found
+
+
+def foreign_key_flags(
+    state: State, contract: Contract, fields: Sequence[Field], silence: Silence, index: Mapping[str, int]
+) -> list[Flag]:
+    """Values of a field that must be found in another contract's table; an absent value refers to nothing."""
+    flags = []
+    for declared in fields:
+        value, promise = state.scope.get(declared.name), declared.foreign_key
+        if value is None or promise is None:
+            continue
+        path = f"model.fields[{index[declared.name]}].foreign_key"
+        link = link_of(contract.links, promise.contract)
+        if link is None:
+            message = f"Neither a link nor a contract beside this one is called `{promise.contract}`."
+            hint = f"Add it: links: [{{name: {promise.contract}, path: …}}]"
+            state.trouble.add(NO_LINK, message, f"{path}.contract", hint)
+            continue
+        found = found_in(state, value, link, promise.column, f"{path}.column")
+        if found is None:
+            continue
+        name = f"{declared.name}_foreign_key"
+        shown = f"{declared.name} IN {promise.contract}.{promise.column}"
+        failed = silence.quiet(both(present(value), call("not", found)), columns_of(value))
+        flags.append(Flag(failed, f"Rule failed: {name} ({shown})", "consistency", name, promise.severity))
+    return flags
+
+
+def rule_flag(state: State, rule: Any, path: str, silence: Silence) -> list[Flag] | None:
+    """The flags of one row rule, or diagnostics (None)."""
+    if isinstance(rule, written.NotNull):
+        return _not_null(state, rule, path, silence)
+    built = BUILD[type(rule)](state, rule, path)
+    if built is None:
+        return None
+    predicate, shown, default_name = built
+    name = rule.name or default_name
+    reason = f"Rule failed: {name} ({shown})" if name else f"Rule failed: {shown}"
+    failed = silence.quiet(fails(predicate, rule.nulls), columns_of(predicate))
+    return [Flag(failed, reason, rule.category or CATEGORIES[rule.kind], name or shown, rule.severity, rule.label)]
+
+
+def _not_null(state: State, rule: written.NotNull, path: str, silence: Silence) -> list[Flag] | None:
+    flags = []
+    for name in rule.fields:
+        value = state.column(name, f"{path}.not_null")
+        if value is None:
+            return None
+        shown = f"{name} IS NOT NULL"
+        called = rule.name or f"{name}_not_null"
+        failed = silence.quiet(call("is_null", value), columns_of(value))
+        flags.append(
+            Flag(
+                failed,
+                f"Rule failed: {called} ({shown})",
+                rule.category or "completeness",
+                called,
+                rule.severity,
+                rule.label,
+            )
+        )
+    return flags
+
+
+Built = tuple[Expression, str, str | None]
+
+
+def _sql(state: State, rule: written.SqlRule, path: str) -> Built | None:
+    predicate = state.predicate(rule.sql, f"{path}.sql", dialect=rule.dialect)
+    return (predicate, " ".join(rule.sql.split()), None) if predicate is not None else None
+
+
+def _field_rule(
+    build: Callable[[Any, Expression], Expression], show: Callable[[Any], str]
+) -> Callable[[State, Any, str], Built | None]:
+    def compiled(state: State, rule: Any, path: str) -> Built | None:
+        value = state.column(rule.field, f"{path}.{rule.kind}.field")
+        if value is None:
+            return None
+        try:
+            return build(rule, value), show(rule), f"{rule.field}_{rule.kind}"
+        except SqlProblems as trouble:
+            state.trouble.sql(trouble.problems, f"{path}.{rule.kind}")
+            return None
+
+    return compiled
+
+
+def _range(rule: written.Range, value: Expression) -> Expression:
+    low, high = (">=", "<=") if rule.inclusive else (">", "<")
+    parts = []
+    if rule.min is not None:
+        parts.append(compare(low, value, constant(rule.min)))
+    if rule.max is not None:
+        parts.append(compare(high, value, constant(rule.max)))
+    return both(*parts)
+
+
+def _show_range(rule: Any) -> str:
+    low, high = (">=", "<=") if rule.inclusive else (">", "<")
+    subject = f"length({rule.field})" if rule.kind == "length" else rule.field
+    parts = [f"{subject} {low} {_shown([rule.min])}"] if rule.min is not None else []
+    parts += [f"{subject} {high} {_shown([rule.max])}"] if rule.max is not None else []
+    return " AND ".join(parts)
+
+
+def _size(value: Expression) -> Expression:
+    """How many elements an array or a map has; otherwise how many characters the text of a value."""
+    return size_call([value]) if value.type.kind in ("array", "map") else Call("length", (convert(value, STRING),), INT)
+
+
+def _length(rule: written.Length, value: Expression) -> Expression:
+    length = _size(value)
+    low, high = (">=", "<=") if rule.inclusive else (">", "<")
+    parts = []
+    if rule.min is not None:
+        parts.append(compare(low, length, Literal(rule.min, INT)))
+    if rule.max is not None:
+        parts.append(compare(high, length, Literal(rule.max, INT)))
+    return both(*parts)
+
+
+def _compare(state: State, rule: written.Compare, path: str) -> Built | None:
+    left = state.column(rule.left, f"{path}.compare.left")
+    right: Expression | None
+    if isinstance(rule.right, str) and state.spelled(rule.right):
+        right = state.column(rule.right, f"{path}.compare.right")
+    else:
+        right = constant(rule.right)
+    if left is None or right is None:
+        return None
+    try:
+        predicate = compare(rule.op, left, right)
+    except SqlProblems as trouble:
+        state.trouble.sql(trouble.problems, f"{path}.compare")
+        return None
+    return predicate, f"{rule.left} {rule.op} {rule.right}", f"{rule.left}_compare"
+
+
+def _referential(state: State, rule: written.ReferentialIntegrity, path: str) -> Built | None:
+    value = state.column(rule.field, f"{path}.referential_integrity.field")
+    if value is None:
+        return None
+    key = rule.key or rule.field
+    found = found_in(state, value, rule.reference, key, f"{path}.referential_integrity")
+    if found is None:
+        return None
+    predicate = Call("case", (call("is_null", value), Literal(None, BOOLEAN), found), BOOLEAN)
+    return predicate, f"{rule.field} IN {rule.reference}.{key}", f"{rule.field}_referential_integrity"
+
+
+def _not_future(state: State, rule: written.NotFuture, path: str) -> Built | None:
+    value = state.column(rule.field, f"{path}.not_future")
+    if value is None:
+        return None
+    try:
+        predicate = compare("<=", value, moment(state.now, value.type))
+    except SqlProblems as trouble:
+        state.trouble.sql(trouble.problems, f"{path}.not_future")
+        return None
+    return predicate, f"{rule.field} <= now", f"{rule.field}_not_future"
+
+
+def moment(at: datetime, type_: Type) -> Literal:
+    """A moment to compare values of a type with; wall clocks are read as UTC."""
+    return Literal(at.replace(tzinfo=None), type_) if type_.kind == "timestamp_ntz" else Literal(at, TIMESTAMP)
+
+
+def _lifecycle(state: State, rule: written.LifecycleWindow, path: str) -> Built | None:
+    from lakelogic.plan.rules.lifecycle import within
+
+    return within(state, rule, path)
+
+
+def _freshness(state: State, rule: written.FreshnessRule, path: str) -> Built | None:
+    """Not older than an age at the start of the run; a date stands for its whole day."""
+    value = state.column(rule.field, f"{path}.freshness.field")
+    if value is None:
+        return None
+    oldest = state.now - duration(rule.max_age)
+    bound = Literal(oldest.date(), DATE) if value.type.kind == "date" else moment(oldest, value.type)
+    try:
+        predicate = compare(">=", value, bound)
+    except SqlProblems as trouble:
+        state.trouble.sql(trouble.problems, f"{path}.freshness")
+        return None
+    return predicate, f"{rule.field} >= now - {rule.max_age.strip()}", f"{rule.field}_freshness"
+
+
+BUILD: dict[type, Callable[[State, Any, str], Built | None]] = {
+    written.SqlRule: _sql,
+    written.AcceptedValues: _field_rule(
+        lambda rule, value: _one_of(value, rule.values), lambda rule: f"{rule.field} IN ({_shown(rule.values)})"
+    ),
+    written.RegexMatch: _field_rule(
+        lambda rule, value: matches(value, text(rule.pattern)), lambda rule: f"{rule.field} RLIKE '{rule.pattern}'"
+    ),
+    written.Range: _field_rule(_range, _show_range),
+    written.Length: _field_rule(_length, _show_range),
+    written.Compare: _compare,
+    written.ReferentialIntegrity: _referential,
+    written.NotFuture: _not_future,
+    written.FreshnessRule: _freshness,
+    written.LifecycleWindow: _lifecycle,
+}
+
+_OPERATORS = {"=": "eq", "==": "eq", "!=": "ne", "<>": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+
+
+def compare(operator: str, left: Expression, right: Expression) -> Expression:
+    """A comparison with both sides in one type."""
+    refuse_impossible(left.type, right)
+    (one, two), _ = unify((left, right), "Comparison:")
+    return call(_OPERATORS[operator], one, two)
+
+
+def refuse_impossible(type_: Type, constant_: Expression) -> None:
+    """A text constant that can never be of the column's type would make every row bad."""
+    if not (isinstance(constant_, Literal) and isinstance(constant_.value, str)):
+        return
+    written_, kind = constant_.value.strip(), type_.kind
+    try:
+        if type_.is_number:
+            Decimal(written_)
+        elif kind in ("date", "timestamp", "timestamp_ntz"):
+            datetime.fromisoformat(written_)
+        elif kind == "boolean" and written_.lower() not in _BOOLEANS:
+            raise ValueError
+    except (ValueError, InvalidOperation):
+        message = f"`{constant_.value}` can never be compared with {type_}."
+        raise SqlProblems([Problem(BAD_TYPES, message, "write a value of that type")]) from None
+
+
+_BOOLEANS = frozenset({"true", "t", "yes", "y", "1", "false", "f", "no", "n", "0"})
+
+
+def constant(value: Any) -> Expression:
+    """A value from YAML as a literal: numbers as written, anything else as text."""
+    if value is None:
+        return Literal(None, NULL)
+    if isinstance(value, bool):
+        return Literal(value, BOOLEAN)
+    if isinstance(value, int):
+        return _numeral(str(value))
+    if isinstance(value, float):
+        return _numeral(format(Decimal(repr(value)), "f") if abs(value) < 1e15 else repr(value))
+    return text(str(value))
+
+
+@cache
+def _numeral(written_: str) -> Expression:
+    from lakelogic.sql.bind import bind
+
+    return bind(written_, {})
+
+
+def _one_of(value: Expression, choices: Any) -> Expression:
+    literals = [constant(choice) for choice in choices]
+    for literal in literals:
+        refuse_impossible(value.type, literal)
+    return one_of(value, literals, "accepted_values:")
+
+
+def _shown(values: Any) -> str:
+    return ", ".join(
+        f"'{value}'" if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+        for value in values
+    )
+
+
+def reads_only_known(state: State, rule: Any) -> bool:
+    """Whether a rule can be bound to the columns of this phase (used to find its phase)."""
+    probe = State(state.dataset, state.now, type(state.trouble)(state.trouble.where), state.dialect)
+    probe.scope, probe.used, probe.links = dict(state.scope), set(state.used), dict(state.links)
+    probe.known_links, probe.unread_links = dict(state.known_links), state.unread_links
+    if isinstance(rule, written.RowUnique):
+        return all(state.spelled(name) is not None for name in rule.fields)
+    rule_flag(probe, rule, "", Silence())
+    return not any(diagnostic.code == NO_COLUMN for diagnostic in probe.trouble.found)

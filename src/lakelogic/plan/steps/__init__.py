@@ -1,0 +1,1 @@
+"""Transformations to nodes: one small function per kind of step."""

@@ -1,0 +1,282 @@
+"""Which part of what lies there a run takes, given what its table holds already."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from lakelogic.errors import DataError, UnsupportedError
+from lakelogic.ledger.records import InputFile
+from lakelogic.plan.compile import compile_contract
+from lakelogic.plan.crossing import crossing
+from lakelogic.plan.nodes import Plan
+from lakelogic.plan.strategies.replaced import INSTEAD, Sources
+from lakelogic.plan.strategies.settings import strategy_of
+from lakelogic.quarantine.table import facts_of
+from lakelogic.run.formats import tables_of
+from lakelogic.run.input import days as cuts
+from lakelogic.run.input import pin as window
+from lakelogic.run.input import renamed, tracked
+from lakelogic.run.input import tables as tables_read
+from lakelogic.run.input.behind import settle_order
+from lakelogic.run.input.contents import remembered
+from lakelogic.run.input.pin import Slice
+from lakelogic.run.input.renamed import Listing
+from lakelogic.run.job import Run
+from lakelogic.run.state.progress import good_commits
+from lakelogic.run.state.recover import Known
+from lakelogic.storage.local import source_root
+from lakelogic.tables.base import TableState
+
+
+def recognise(run_: Run, source: Slice, known: Known) -> Known:
+    """What was read before by the names that files have now; what is found out about them is said and remembered."""
+    job, contract = run_.job, run_.job.loaded.contract
+    run_.digests.put(remembered(source.files, known.files))
+    is_asked = tracked.tracks(contract) or contract.source.load_mode != "full" or run_.cut is not None
+    by_content = contract.source.identity == "content"
+    if not source.files or not is_asked or not (known.files or by_content):
+        return known
+    listing = Listing(
+        source.files,
+        str(source_root(window.source_path(contract), job.catalog.base)),
+        run_.digests.of,
+        [field.name for field in contract.model.fields],
+        by_content,
+    )
+    found = renamed.recognise(listing, known.files)
+    if found.learned and job.ledger is not None:
+        job.ledger.learn(run_.progress.key, found.learned)
+    if contract.source.bounded_by is None:  # otherwise rows are left out, and no file is
+        renamed.refuse_alike(found, known.files, appends=tracked.tracks(contract))
+        for line in renamed.notes(found):
+            run_.events.tell("note", line)
+        for line in renamed.warnings(found):
+            run_.events.tell("warning", line)
+    tables = {path: file for path, file in known.inputs.items() if file.is_table}
+    return replace(known, inputs={**tables, **found.known}, over=found.over)
+
+
+def choose(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any]]:
+    """What is read of a pinned source, and what makes the batch another one than its files tell."""
+    contract, cut = run_.job.loaded.contract, run_.cut
+    if source.files and contract.source.identity == "content":
+        source = replace(source, contents={file.path: run_.digests.of(file.path) for file in source.files})
+    anew = _anew(run_, known) if run_.job.anew else {}
+    if run_.bound is not None:
+        source = tracked.without_copies(source)
+        parts = tracked.in_part(source, known.files) if source.files and not run_.bound.is_open else {}
+        return source, {**parts, **anew}
+    if run_.job.anew:
+        return source, anew
+    if cut is not None and cut.by == "rows":
+        return source, tracked.in_part(source, known.files) if source.files else {}
+    if cut is not None and (cut.again or cut.column is not None):
+        # Days that are replaced are replaced by all of their files, by a column of the table or else by the stamps.
+        if cut.column is not None or not source.files or not known.table_exists or not cuts.takes_back(contract):
+            return source, {}
+        told = f"the table has no column for days: rows of the {len(source.files)} files of {cut.days} are replaced"
+        names = {file.path for file in source.files} | {*tracked.named_otherwise(source.files, known.files).values()}
+        names |= {*tracked.moved_over(source.files, known.over).values()}
+        return source, _in_place(run_, tracked.Taken(source, Sources(tuple(sorted(names))), told=(told,)))
+    if source.pinned.table is not None:
+        return _table(run_, source, known) if _follows(run_) else _whole(run_, source, known)
+    if not tracked.tracks(contract):
+        if contract.source.load_mode == "full":
+            return source, {}
+        found = tracked.news(source, known.files)
+        return tracked.replace_files(source, found.files), settle_order(run_, found.changed, known.files)
+    return _append(run_, source, known)
+
+
+def moved_over(run_: Run, source: Slice, known: Known) -> dict[str, str]:
+    """Files that are read whole and were moved over another one: their earlier names stand for no row any more."""
+    if run_.bound is not None or (run_.cut is not None and run_.cut.by == "rows"):
+        return {}
+    return tracked.moved_over(source.files, known.over)
+
+
+def _anew(run_: Run, known: Known) -> dict[str, Any]:
+    """What a batch says that takes the place of all rows; where they are not only ours, it is refused."""
+    contract, where = run_.job.loaded.contract, run_.places
+    strategy = strategy_of(contract)
+    if where is None or not known.table_exists:
+        return {}
+    if others := [other.name for other in where.others if other.strategy == "append"]:
+        raise UnsupportedError(
+            f"The table is loaded anew, and {', '.join(others)} only receives rows: all would stand there twice.",
+            where="materialization.secondary_targets",
+            hint="Nothing was read. `lakelogic reset` the dataset, which removes secondary tables too, and run.",
+        )
+    state = tables_of(contract.materialization.format, run_.job.engine).state(where.target_location)
+    if state is None:
+        return {}
+    if other := tables_read.another_writer(state, run_.progress):
+        raise DataError(
+            f"{where.target} is loaded anew, and `{other}` writes to it too: its rows would be lost.",
+            hint="Nothing was read. Give each dataset a target_path of its own.",
+        )
+    if strategy.history is not None and state.own:
+        raise UnsupportedError(
+            f"{where.target} is written by Spark's own Delta: its history cannot be replaced in one commit.",
+            hint="Nothing was read. `lakelogic reset` the dataset and run.",
+        )
+    if strategy.kind == "overwrite" or strategy.reconcile is not None:
+        return {}  # it is replaced anyway; or what the snapshot lacks is marked as deleted
+    return {INSTEAD: {"column": state.schema.names[0], "everything": True}}
+
+
+def _follows(run_: Run) -> bool:
+    """Whether a table is read from the last version on; to append its rows once more is never asked for."""
+    contract = run_.job.loaded.contract
+    return tables_read.follows(contract) and (not run_.job.again or tracked.tracks(contract))
+
+
+def _append(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any]]:
+    contract, where = run_.job.loaded.contract, run_.places
+    before = known.files
+    if run_.cut is not None:
+        before = {path: file for path, file in before.items() if path in {one.path for one in source.files}}
+    found = tracked.news(source, before, known.over)
+    plan = _plan(run_, tracked.replace_files(source, found.files)) if before and where and found.files else None
+    taken = tracked.take_files(contract, source, found, before, plan)
+    if taken.source.files != found.files:
+        run_.looked = None
+    for line in taken.told if taken.source.files else ():
+        run_.events.tell("note", line)
+    return taken.source, _in_place(run_, taken)
+
+
+def _table(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any]]:
+    """A table from the last version on, where it was read before."""
+    contract, where = run_.job.loaded.contract, run_.places
+    if where is None or not known.table_exists:
+        return source, {}
+    before, stamps = _read_before(run_, source, known)
+    if before is None:
+        return source, {}
+    across = crossing(_plan(run_, source)) if tracked.tracks(contract) else None
+    run_.looked = None  # its partitions are those of other files
+    taken = tables_read.take_table(contract, source, before, stamps, run_.job.engine, across)
+    for line in taken.told:
+        run_.events.tell("note", line)
+    return taken.source, _in_place(run_, taken)
+
+
+def _whole(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any]]:
+    """A table of which all is read every time: rows that it gave before and does not have any more go."""
+    contract, where = run_.job.loaded.contract, run_.places
+    if where is None or not known.table_exists or not tables_read.removes(contract):
+        return source, {}
+    before, stamps = _read_before(run_, source, known)
+    if before is None:
+        return source, {}
+    if contract.materialization.deletion is None and tables_read.was_replaced(source, run_.job.engine):
+        run_.events.tell(
+            "note",
+            f"Rows of {where.target} that {source.described} does not have any more stay: it is written anew as a "
+            "whole. `materialization.deletion: {strategy: follow_source}` removes them, `keep` says that they stay",
+        )
+        return source, {}
+    instead = _in_place(run_, tables_read.whole(contract, source, stamps))
+    for told in instead.values():
+        told.pop("after")  # the same version of the table is the same batch
+    return source, instead
+
+
+def _read_before(run_: Run, source: Slice, known: Known) -> tuple[InputFile | None, tuple[str, ...]]:
+    """Up to where the table was read, and under which names its rows stand in the target.
+
+    The commits of the target tell both. The ledger is asked first: it has the last word where a commit is not there
+    any more.
+    """
+    assert run_.places is not None
+    location = str(source.pinned.table)
+    tables = tables_of(run_.job.loaded.contract.materialization.format, run_.job.engine)
+    found, stamps = known.inputs.get(location), set[str]()
+    for commit in good_commits(tables, run_.progress):
+        facts = facts_of(commit)
+        told = facts.get("input") or {}
+        if not _is_of(told, source, facts.get("target"), run_.places.target_location):
+            continue
+        is_newest = not stamps
+        stamps.add(str(facts.get("source")))
+        batch = str(commit.get("batch_id"))
+        if tracked.is_part(told):  # after some days of it, nobody can tell which rows are left
+            found = InputFile(location, -1, -1, InputFile.TABLE, batch) if is_newest else found
+        else:
+            found = found or replace(tracked.inputs_told(told)[0], path=location, batch_id=batch)
+    return found, tuple(sorted(stamps))
+
+
+def _is_of(told: Mapping[str, Any], source: Slice, was: str | None, target: str) -> bool:
+    """Whether a commit read this table: where it lies now, or where it lay before it was moved.
+
+    A table keeps its id when it is moved, and when it is copied: a copy that lies elsewhere may have gone its own way,
+    so it counts only where it came along with the target, or where the other place is gone or the same folder.
+    """
+    location, place = str(source.pinned.table), told.get("table")
+    if place is None or place == location:
+        return place == location
+    if not source.id or told.get("id") != source.id:
+        return False
+    if renamed.moved_place(place, was, target) == location or not Path(place).exists():
+        return True
+    return Path(location).exists() and Path(place).samefile(location)
+
+
+def _in_place(run_: Run, taken: tracked.Taken) -> dict[str, Any]:
+    """What the batch says of the rows that it takes the place of."""
+    contract, where = run_.job.loaded.contract, run_.places
+    if taken.instead is None or where is None:
+        return {}
+    state = tables_of(contract.materialization.format, run_.job.engine).state(where.target_location)
+    if state is None:
+        return {}
+    if taken.instead.whole:
+        return _gone(run_, taken, state)
+    why = taken.told[0]
+    tracked.refuse_secondary(where.others, why)
+    column = tracked.stamp_column(contract, state, where.target, why)
+    tracked.refuse_unstamped(run_.job.engine, state, column, where.target, why)
+    tables = tables_of(contract.materialization.format, run_.job.engine)
+    if other := tables_read.fed_by_others(tables, state, run_.progress, taken.instead):
+        raise DataError(
+            f"{why}, and `{other}` writes rows that came from there to {where.target} too: they would be lost.",
+            hint="Nothing was read. Give each dataset a target_path of its own.",
+        )
+    return {INSTEAD: {"column": column, **taken.instead.as_dict(), "after": list(taken.after)}}
+
+
+def _gone(run_: Run, taken: tracked.Taken, state: TableState) -> dict[str, Any]:
+    """What a batch says that holds all of a table: rows that came from there and are not in it go, by their key."""
+    contract, where, part = run_.job.loaded.contract, run_.places, taken.instead
+    assert where is not None
+    assert part is not None
+    described = taken.source.described
+    tables = tables_of(contract.materialization.format, run_.job.engine)
+    if why := tables_read.why_rows_stay(contract, tables, state, run_.progress, part):
+        told = f"rows of {where.target} that {described} does not have any more stay: {why}"
+        if strategy_of(contract).kind == "scd2" and contract.source.load_mode == "incremental":
+            raise DataError(
+                f"{taken.told[0] if taken.told else described}; a history cannot tell which of them were deleted: "
+                f"{why}.",
+                where="lineage",
+                hint="Nothing was read. Leave `load_mode: incremental` out: changed rows become versions, deleted ones "
+                "stay; or land the changes and read them with `load_mode: cdc`.",
+            )
+        run_.events.tell("warning", told)
+        return {}
+    column = tracked.stamp_column(contract, state, where.target, described)
+    if where.others:
+        run_.events.tell("note", f"Secondary targets only receive rows: what {described} lost stays there")
+    return {INSTEAD: {"column": column, **part.as_dict(), "after": list(taken.after)}}
+
+
+def _plan(run_: Run, source: Slice) -> Plan:
+    """The plan over what is new: whether its steps bring rows of several files together."""
+    job = run_.job
+    run_.looked = window.look(job.loaded.contract, source, job.engine)
+    return compile_contract(job.loaded, run_.looked, window.look_at_links(run_.links, job.engine)).plan

@@ -1,0 +1,1 @@
+"""From staged to visible: accounts, measures, gates, the staged record, and the commits of both sides."""

@@ -1,0 +1,151 @@
+"""Batches behind a closed gate: good rows stay staged until a person releases exactly these, or gives them up."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from lakelogic.errors import GateClosed, UsageError
+from lakelogic.ledger.records import Held, RunRecord
+from lakelogic.plan.fingerprint import is_of
+from lakelogic.run import faults
+from lakelogic.run.events import Events, logging_sink
+from lakelogic.run.formats import tables_of
+from lakelogic.run.job import Job
+from lakelogic.run.places import Places, places
+from lakelogic.run.publish import forward, withhold
+from lakelogic.run.publish.commit import Commit
+from lakelogic.run.publish.order import publish
+from lakelogic.run.publish.staged import Manifest, of_held
+from lakelogic.run.state import leases
+from lakelogic.run.state.environments import refuse_others
+from lakelogic.run.state.progress import Progress, good_commits, progress_of
+from lakelogic.run.state.recover import recover
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What became of a held batch."""
+
+    run_id: str
+    dataset: str
+    state: str
+    rows: int
+    target: str
+    version: int | None = None
+    again: bool = False  # it had been decided so before, and the ledger was not told
+
+
+def release(job: Job, run_id: str, *, person: str, why: str | None, approved_at: datetime | None = None) -> Decision:
+    """Publish the good rows of a held batch, as they were staged; refused where anything that matters has changed."""
+    held, record = _waiting(job, run_id)
+    where = _same_contract(job, held)
+    batch = of_held(held, job.loaded.contract, where, record)
+    assert job.ledger is not None
+    lease = leases.acquire(job.ledger, where.target_location, f"{run_id}-approve")
+    try:
+        faults.reach("after_lease")
+        events = Events(held.dataset, (logging_sink, *job.sinks))
+        recover(job, where, _progress(job, held, where), events)
+        refuse_others(job.loaded, where, _progress(job, held, where), "Nothing was published; the batch waits on.")
+        done = Decision(held.run_id, held.dataset, "released", batch.good_rows, where.target)
+        if _is_there(job, where, held):
+            forward.decide(job, held, "released", person, why)
+            return replace(done, again=True)
+        if trouble := batch.trouble():
+            raise GateClosed(trouble, hint="Exactly the judged rows are released, or none. Run the contract again.")
+        at = f"{approved_at:%Y-%m-%d %H:%M} UTC" if approved_at is not None else None
+        approved = {"person": person, "why": why, "gate": list(batch.reasons), "at": at}
+        commit = _publish(job, replace(batch, approved=approved), events)
+        events.tell("wrote", f"Wrote {done.rows} valid rows to {where.target}, approved by {person}")
+        return replace(done, version=commit.good_version)
+    finally:
+        leases.release(job.ledger, lease)
+
+
+def _publish(job: Job, batch: Manifest, events: Events) -> Commit:
+    """The good commit of the batch, under a new number, by the strategy of the contract."""
+    commit = forward.committing(job, batch)
+    later = forward.later_commits(commit.tables, batch)
+    if reason := forward.stands_against(commit, batch, later) if later else None:
+        raise GateClosed(
+            reason, hint="Give the batch up with --discard; what it read and nobody published is read by the next run."
+        )
+    batch = forward.renumber(job, commit, batch, later)
+    done = publish(forward.ready(commit, batch), job.engine, Events(batch.progress.label, ()))
+    forward.conclude(job, batch, commit, done, forward.ROLLED, events)
+    if done.closed:
+        raise GateClosed(done.closed[0], hint="Nothing was published; the batch waits on.")
+    return commit
+
+
+def give_up(job: Job, run_id: str, *, person: str, why: str | None) -> Decision:
+    """Throw the staged rows of a held batch away; its input was never published and can be read again."""
+    held, record = _waiting(job, run_id)
+    facts: Any = held.facts
+    where = places(job.loaded.contract, job.catalog, _target(job, held))
+    rows = of_held(held, job.loaded.contract, where, record).good_rows
+    assert job.ledger is not None
+    lease = leases.acquire(job.ledger, held.target, f"{run_id}-discard")
+    try:
+        recover(job, where, _progress(job, held, where), Events(held.dataset, (logging_sink, *job.sinks)))
+        if _is_there(job, where, held):
+            forward.decide(job, held, "released", person, why)
+            return Decision(held.run_id, held.dataset, "released", rows, where.target, again=True)
+        forward.decide(job, held, "discarded", person, why)
+        shutil.rmtree(facts["folder"], ignore_errors=True)
+    finally:
+        leases.release(job.ledger, lease)
+    return Decision(held.run_id, held.dataset, "discarded", rows, where.target)
+
+
+def _waiting(job: Job, run_id: str) -> tuple[Held, RunRecord]:
+    assert job.ledger is not None
+    record = job.ledger.run(run_id)
+    held = withhold.of_run(job.ledger, record)
+    record = job.ledger.run(held.run_id) if held is not None else record
+    if held is None:
+        raise UsageError(
+            f"The run `{record.run_id}` ({record.status}) has no rows that wait for a decision.",
+            hint="Only a run whose gate was closed has; `lakelogic approve` without a run lists them.",
+        )
+    if held.state != "waiting":
+        when = f"{held.decided_at:%Y-%m-%d %H:%M} UTC" if held.decided_at else "before"
+        raise UsageError(
+            f"The batch of `{held.run_id}` was {held.state} {when}"
+            + (f" by {held.person}" if held.person else "")
+            + (f": {held.why}." if held.why else ".")
+        )
+    return held, record
+
+
+def _target(job: Job, held: Held) -> str | None:
+    """Where the run was sent, where that was not the contract's own place."""
+    dataset = job.loaded.contract.dataset_name
+    return held.dataset.removeprefix(f"{dataset}@") if held.dataset != dataset else None
+
+
+def _progress(job: Job, held: Held, where: Places) -> Progress:
+    return progress_of(job.loaded.contract.dataset_name, where, _target(job, held))
+
+
+def _same_contract(job: Job, held: Held) -> Places:
+    facts: Any = held.facts
+    if not is_of(job.loaded, facts["fingerprint"]):
+        raise GateClosed(
+            "The contract has changed since these rows were judged.",
+            hint="Run it again. Where the run was given --set or --env, give the same here.",
+        )
+    where = places(job.loaded.contract, job.catalog, _target(job, held))
+    if where.target_location != held.target:
+        raise GateClosed(f"The contract writes to {where.target_location} now, the batch belongs to {held.target}.")
+    return where
+
+
+def _is_there(job: Job, where: Places, held: Held) -> bool:
+    """Whether the target has this batch already."""
+    tables = tables_of(job.loaded.contract.materialization.format, job.engine)
+    commits = good_commits(tables, _progress(job, held, where))
+    return any(found.get("batch_id") == held.batch_id for found in commits)

@@ -1,0 +1,95 @@
+"""Keep a batch whose gate is closed: the staged record, with the digests of what a person will decide about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from lakelogic import clock
+from lakelogic.contract.document import Contract
+from lakelogic.ledger.records import Held, RunRecord
+from lakelogic.ledger.store import Ledger
+from lakelogic.plan.source.watermarks import bound_told
+from lakelogic.plan.strategies.replaced import INSTEAD
+from lakelogic.plan.strategies.settings import strategy_of
+from lakelogic.run.events import Events
+from lakelogic.run.input.tracked import DIGESTS
+from lakelogic.run.publish.staged import Manifest, is_handed_in, with_digests
+
+
+def hold(ledger: Ledger, batch: Manifest, events: Events) -> None:
+    """Keep the batch until somebody decides. Waiting batches whose input this one has read again are given up."""
+    is_named = "batch" in batch.facts["input"]  # nobody but its owner can bring it again: a release settles it
+    acts = INSTEAD in batch.facts["input"] or _acts_on_nothing(Contract.model_validate(batch.contract))
+    if not (batch.good or is_named or acts):
+        return
+    target = batch.places.target_location
+    before = [held for held in waiting(ledger, batch.progress.label, target) if held.run_id != batch.run_id]
+    followed = [held.run_id for held in before if _is_followed(_input(held), batch)]
+    facts = with_digests(batch).as_dict()
+    ledger.hold(Held(batch.run_id, batch.progress.label, batch.batch_id, target, clock.now(), facts), followed)
+    events.tell("note", f"{batch.good_rows} good rows wait for a decision: lakelogic approve {batch.run_id}")
+
+
+def waiting(ledger: Ledger, label: str, target: str) -> list[Held]:
+    """The batches of a dataset and target that wait for a decision, newest first."""
+    return [held for held in ledger.waiting() if held.dataset == label and held.target == target]
+
+
+def of_run(ledger: Ledger, record: RunRecord) -> Held | None:
+    """The batch that a run left behind a closed gate, or found waiting there."""
+    held = ledger.held(record.run_id)
+    if held is not None or record.batch_id is None:
+        return held
+    return next((one for one in ledger.waiting() if one.batch_id == record.batch_id), None)
+
+
+def overlaps(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two inputs have something in common that was read twice."""
+    if "table" in one:
+        return bool(one["table"] == other.get("table"))
+    return any(_is_among(file, _files(other)) for file in _files(one))
+
+
+def _is_followed(before: Mapping[str, Any], batch: Manifest) -> bool:
+    """Whether nothing is lost with a waiting batch because a newer one holds all that it was made of."""
+    now: Mapping[str, Any] = batch.facts["input"]
+    if batch.facts.get("replaces") and not now.get("days") and not now.get(INSTEAD):
+        return not is_handed_in(before) or is_handed_in(now)
+    if is_handed_in(before) or (now.get("days") and now.get("days") != before.get("days")):
+        return False
+    if bound_told(before) != bound_told(now):
+        return False  # rows between both bounds are only in the one that waits
+    if "table" in before:
+        return bool(before["table"] == now.get("table"))
+    held = _files(now)
+    return bool(before.get("files")) and all(_is_among(file, held) for file in _files(before))
+
+
+def _files(read: Mapping[str, Any]) -> list[tuple[str, int, str | None]]:
+    """What files are known by: name, time of change, content."""
+    digests = read.get(DIGESTS, {})
+    return [(path, changed, digests.get(path)) for path, _, changed in read.get("files", ())]
+
+
+def _is_among(file: tuple[str, int, str | None], others: Sequence[tuple[str, int, str | None]]) -> bool:
+    """Whether others hold a file, be it under another name by now: then content and time or base name are equal."""
+    path, changed, content = file
+    return any(
+        path == name
+        or (content is not None and content == held and (changed == at or PurePath(path).name == PurePath(name).name))
+        for name, at, held in others
+    )
+
+
+def _input(held: Held) -> Mapping[str, Any]:
+    facts: Any = held.facts
+    found: Mapping[str, Any] = facts["commit"]["input"]
+    return found
+
+
+def _acts_on_nothing(contract: Contract) -> bool:
+    """Whether a batch without good rows still changes the table: it is emptied, or what it lacks is deleted."""
+    strategy = strategy_of(contract)
+    return strategy.kind == "overwrite" or strategy.reconcile is not None

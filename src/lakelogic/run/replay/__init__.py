@@ -1,0 +1,1 @@
+"""Quarantined rows judged once more: replay, its preview, and discarding what nobody will mend."""

@@ -1,0 +1,1 @@
+"""Times in contract SQL: patterns, texts, units, zones."""

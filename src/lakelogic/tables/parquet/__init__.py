@@ -1,0 +1,1 @@
+"""Plain Parquet tables with a log of our own."""
