@@ -17,6 +17,7 @@ from rich.console import Console as Screen
 
 from lakelogic import clock
 from lakelogic.cli.live import LiveView
+from lakelogic.run.event_types import PhaseBegan, RunStarted
 from lakelogic.run.events import Event
 
 
@@ -38,8 +39,8 @@ def view(monkeypatch: pytest.MonkeyPatch) -> LiveView:
     made = LiveView(Screen(file=io.StringIO(), width=80, height=40, force_terminal=False))
     made.began([("bronze_orders", "bronze"), ("bronze_items", "bronze"), ("silver_orders", "silver")])
     made.stop()
-    made.hear(Event("started", "bronze_items", "", at[0]))
-    made.hear(Event("phase", "bronze_items", "committing", at[0]))
+    made.hear(Event(RunStarted("r", "bronze_items", "duckdb"), "bronze_items", at[0]))
+    made.hear(Event(PhaseBegan("commit"), "bronze_items", at[0]))
     at[0] += timedelta(seconds=75)
     return made
 

@@ -15,6 +15,7 @@ from lakelogic.cli.console import LineFormatter, grid
 from lakelogic.cli.live import LiveView
 from lakelogic.cli.main import cli
 from lakelogic.errors import Diagnostic, SourceError, Where
+from lakelogic.run.event_types import EngineStarting, Note
 from lakelogic.run.events import Event, logging_sink
 
 EVIL = "a\x1b[2Jb\r\nc\x9b31m\u202e\u2028"
@@ -50,7 +51,7 @@ def test_a_log_line_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="lakelogic"):
         from lakelogic import clock
 
-        logging_sink(Event("note", "x", f"There is nothing at {EVIL}", clock.now()))
+        logging_sink(Event(Note(f"There is nothing at {EVIL}"), "x", clock.now()))
     assert_harmless(caplog.records[-1].getMessage())
     assert "\n" not in caplog.records[-1].getMessage()
 
@@ -63,7 +64,7 @@ def test_errors_diagnostics_tables_and_the_live_view_are_harmless() -> None:
     assert_harmless(grid([EVIL], [[EVIL]]))
     view = LiveView()
     view._datasets = {"x": type("D", (), {"status": "", "told": "", "since": None})()}
-    view.hear(Event("phase", "x", EVIL, None))  # type: ignore[arg-type]
+    view.hear(Event(EngineStarting(EVIL), "x", None))  # type: ignore[arg-type]
     assert_harmless(view._datasets["x"].told)
 
 

@@ -4,24 +4,38 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
 
 from lakelogic import clock, printable
+from lakelogic.run.event_types import EventType
 
 log = logging.getLogger("lakelogic")
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing that happened: a stable `kind`, a line for people, and facts for programs."""
+    """One thing that happened, to which dataset and when. `what` has a type of its own; the rest is read off it."""
 
-    kind: str  # started, phase, alert, wrote, note, warning, complete, finding, failed
+    what: EventType
     dataset: str
-    text: str
     at: datetime
-    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        """started, phase, alert, wrote, note, warning, complete, finding or failed."""
+        return self.what.kind
+
+    @property
+    def text(self) -> str:
+        """A line for people."""
+        return self.what.text
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """The same for programs that do not know its type."""
+        return self.what.facts()
 
 
 Sink: TypeAlias = Callable[[Event], None]
@@ -34,14 +48,14 @@ class Events:
         self._dataset = dataset
         self._sinks = sinks
 
-    def tell(self, kind: str, text: str, **facts: Any) -> None:
+    def tell(self, what: EventType) -> None:
         """Emit an event."""
-        event = Event(kind, self._dataset, text, clock.now(), facts)
+        event = Event(what, self._dataset, clock.now())
         for sink in self._sinks:
             try:
                 sink(event)
             except Exception as error:  # noqa: BLE001  a listener must never break a run; it is reported instead
-                log.warning("A sink failed on `%s`: %s", kind, error)
+                log.warning("A sink failed on `%s`: %s", what.kind, error)
 
 
 def logging_sink(event: Event) -> None:

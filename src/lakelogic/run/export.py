@@ -30,6 +30,7 @@ from lakelogic.exports.settings import missing, settings_of
 from lakelogic.ledger.exports import ExportLog, ExportRecord
 from lakelogic.ledger.store import Ledger
 from lakelogic.plan.source.deleted import Deleted
+from lakelogic.run.event_types import ExportFailed, ExportRetried, RowsExported
 from lakelogic.run.events import Events
 from lakelogic.run.formats import tables_of
 from lakelogic.run.input.deleted import deleted_of, without_deleted
@@ -142,7 +143,7 @@ def send(sender: Sender, contract: Contract, export: Export, *, again: bool = Fa
         finally:
             leases.release(sender.ledger, lease)
     except LakeLogicError as error:
-        sender.events.tell("warning", f"Export {sent.export} failed: {error.message}", code=error.code)
+        sender.events.tell(ExportFailed(sent.export, error.code, error.message))
         return replace(sent, error=error)
 
 
@@ -179,8 +180,7 @@ def _send(
             attempts=attempts[0], known_there=int(done.known_there), facts=dict(done.facts),
         )
     )  # fmt: skip
-    there = " (it was there already)" if done.known_there else ""
-    sender.events.tell("wrote", f"Exported {done.rows} rows to {export.type} {export.target}{there}", rows=done.rows)
+    sender.events.tell(RowsExported(done.rows, f"{export.type} {export.target}", known_there=bool(done.known_there)))
     return replace(
         sent, state="exported", rows=done.rows, bytes=shipment.size, attempts=attempts[0], known_there=done.known_there
     )
@@ -227,7 +227,7 @@ def _delivered(
             except LakeLogicError as error:
                 if error.retry != "later" or pause is None:
                     raise
-                sender.events.tell("note", f"Export {shipment.export}: {error.message} Trying again.")
+                sender.events.tell(ExportRetried(shipment.export, error.message))
                 to.close()
                 _pause(pause)
                 keep_on()

@@ -17,6 +17,16 @@ from lakelogic.plan.compile import compile_contract
 from lakelogic.plan.nodes import Plan
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.run import faults
+from lakelogic.run.event_types import (
+    Caution,
+    DatasetRuleFailed,
+    DatasetRuleNoted,
+    GoodRowsWithheld,
+    NothingNew,
+    RowFinding,
+    RunCompleted,
+    ServiceLevelBroken,
+)
 from lakelogic.run.findings import findings, lines, rows_warned
 from lakelogic.run.formats import tables_of
 from lakelogic.run.input.tracked import inputs_told, replaced_inputs
@@ -47,7 +57,7 @@ def record_failure(run_: Run, error: LakeLogicError) -> None:
         run_.job.ledger.record(record)
     except LedgerError as trouble:
         # What stopped the run matters more than that it could not be written down.
-        run_.events.tell("warning", f"The ledger could not be told of it: {trouble.message}")
+        run_.events.tell(Caution(f"The ledger could not be told of it: {trouble.message}"))
 
 
 def nothing_new(run_: Run, reason: str = "nothing new to read") -> Result:
@@ -59,7 +69,7 @@ def nothing_new(run_: Run, reason: str = "nothing new to read") -> Result:
     record = replace(record, files=0, counts_source=0, counts_good=0, counts_quarantined=0)
     if run_.job.ledger is not None:
         run_.job.ledger.record(record)
-    run_.events.tell("complete", f"Nothing new [layer={contract.layer or '-'}] | {contract.dataset_name} is up to date")
+    run_.events.tell(NothingNew("no_new_data", contract.layer, f"{contract.dataset_name} is up to date"))
     counts = Counts(0, 0, 0)
     parts: dict[str, Any] = {
         "window": run_.told,
@@ -91,8 +101,8 @@ def still_waiting(run_: Run, held: Held) -> Result:
     if run_.job.ledger is not None:
         run_.job.ledger.record(record)
     for reason in reasons:
-        run_.events.tell("warning", f"Gate closed: {reason}")
-    run_.events.tell("complete", f"Nothing new [layer={contract.layer or '-'}] | {why}", status="gated")
+        run_.events.tell(GoodRowsWithheld(reason))
+    run_.events.tell(NothingNew("gated", contract.layer, why))
     parts: dict[str, Any] = {
         "window": run_.told,
         "service_levels": [],
@@ -146,7 +156,7 @@ def finish(run_: Run, settled: Settled, status: str, *, published: bool, commit:
     reasons = list(settled.closed)
     broken = [level for level in promised if not level["kept"]]
     for level in broken:
-        run_.events.tell("warning", f"Service level {level['name']}: {level['value']}, promised {level['expected']}")
+        run_.events.tell(ServiceLevelBroken(level["name"], level["value"], level["expected"]))
     if broken and contract.service_levels.on_breach == "fail" and status == "succeeded":
         status = "failed"
         reasons += [
@@ -154,8 +164,8 @@ def finish(run_: Run, settled: Settled, status: str, *, published: bool, commit:
         ]
     for outcome in settled.outcomes:
         if not outcome.passed and not any(f"`{outcome.name}`" in reason for reason in settled.closed):
-            told = f"Dataset rule {outcome.name}: {outcome.value}, expected {outcome.expected}"
-            run_.events.tell("warning" if outcome.severity != "info" else "note", told)
+            event_type = DatasetRuleFailed if outcome.severity != "info" else DatasetRuleNoted
+            run_.events.tell(event_type(outcome.name, outcome.value, outcome.expected))
     plan = settled.prepared.compiled.plan
     row_rules = _row_rules(plan, settled)
     found = findings(plan, settled, row_rules, commit.applied if commit else {})
@@ -179,13 +189,10 @@ def finish(run_: Run, settled: Settled, status: str, *, published: bool, commit:
         job.ledger.finish(record, inputs, run_.batch_id, run_.progress.key, replaced=replaced)
         faults.reach("after_ledger")
     run_.events.tell(
-        "complete",
-        f"Run complete [layer={contract.layer or '-'}] | Total: {counts.total} | Good: {counts.good} | "
-        f"Quarantine: {counts.quarantined} | Ratio: {counts.quarantine_ratio:.1%}",
-        status=status,
+        RunCompleted(status, contract.layer, counts.total, counts.good, counts.quarantined, counts.quarantine_ratio)
     )
     for line in lines(found, run_.drift):
-        run_.events.tell("finding", line)
+        run_.events.tell(RowFinding(line))
     parts = {
         "window": run_.told,
         "row_rules": row_rules,

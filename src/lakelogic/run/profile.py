@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from lakelogic.engines.base import Engine, Frame
 from lakelogic.plan.nodes import Account, Assignment, Node, Plan, Publish, Reason, RowWise
+from lakelogic.run.event_types import PhaseBegan, RunStarted
 from lakelogic.run.events import Event
 from lakelogic.run.job import Prepared, Run
 from lakelogic.run.result import Result
@@ -94,10 +95,10 @@ class Stopwatch:
 
     def __call__(self, event: Event) -> None:
         """Begin the next phase."""
-        if event.kind == "started":
+        if isinstance(event.what, RunStarted):
             self._mark(*_BEGIN)
-        elif event.kind == "phase":
-            self._mark(str(event.facts["phase"]), event.text)
+        elif isinstance(event.what, PhaseBegan):
+            self._mark(event.what.phase, event.text)
         elif event.kind in ("complete", "failed"):
             self._mark("", "")
 

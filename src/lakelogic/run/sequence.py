@@ -26,6 +26,7 @@ from lakelogic.quarantine.identity import digests
 from lakelogic.quarantine.landed import landed_facts
 from lakelogic.run import faults, upkeep
 from lakelogic.run.broken import engine_told
+from lakelogic.run.event_types import Caution, Note, PhaseBegan, RowsQuarantined, RunFailed, RunStarted
 from lakelogic.run.events import Events, logging_sink
 from lakelogic.run.formats import tables_of
 from lakelogic.run.input import absent, arrival, followed, intake, landed_kinds, tracked, watermarks
@@ -77,11 +78,11 @@ def run(job: Job) -> Result:
         fingerprint(job.loaded),
         note=job.note,
     )
-    run_.events.tell("started", f"Run {run_.run_id} of {contract.dataset_name} on {job.engine.name}")
+    run_.events.tell(RunStarted(run_.run_id, contract.dataset_name, job.engine.name))
     if only_judges:
-        run_.events.tell("note", "server.mode is validate: rows are judged, and nothing is written")
+        run_.events.tell(Note("server.mode is validate: rows are judged, and nothing is written"))
     elif job.data is not None and not job.materialize and not contract.materialization.target_path:
-        run_.events.tell("note", "The contract names no target: rows are judged, and nothing is written")
+        run_.events.tell(Note("The contract names no target: rows are judged, and nothing is written"))
     try:
         with disk_told(), engine_told(job.engine):
             result = _run(run_)
@@ -92,14 +93,14 @@ def run(job: Job) -> Result:
             return result
     except LakeLogicError as found:
         error = job.halt.reason(found)
-        run_.events.tell("failed", f"{contract.dataset_name}: {error.message}", code=error.code)
+        run_.events.tell(RunFailed(contract.dataset_name, error.code, error.message))
         record_failure(run_, error)
         if error is not found:
             raise error from found
         raise
     except Exception as found:
         defect = Defect(f"This is a defect in LakeLogic {VERSION}: {type(found).__name__}.")
-        run_.events.tell("failed", f"{contract.dataset_name}: {defect.message}", code=defect.code)
+        run_.events.tell(RunFailed(contract.dataset_name, defect.code, defect.message))
         record_failure(run_, defect)
         raise
     finally:
@@ -193,7 +194,7 @@ def _read(run_: Run, keep_lease: Callable[[], None] | None) -> Result:
     if job.references is not None:
         run_.links = job.references.kept(run_.links, job.engine)
     if empty and not job.materialize:
-        run_.events.tell("note", f"There is nothing to read at {slice_.described}")
+        run_.events.tell(Note(f"There is nothing to read at {slice_.described}"))
     return _evaluate_and_publish(run_, keep_lease)
 
 
@@ -202,11 +203,11 @@ def _compare_environments(run_: Run) -> None:
     assert run_.places is not None
     loaded, where, progress = run_.job.loaded, run_.places, run_.progress
     for line in doubts(loaded, where, progress, refuse_others(loaded, where, progress, "Nothing was read.")):
-        run_.events.tell("warning", line)
+        run_.events.tell(Caution(line))
     if late := read_masks.late_columns(loaded, where, progress, "good", None):
         told = ", ".join(f"`{name}` (made of {above})" for name, above in sorted(late.items()))
         out = read_masks.way_out(loaded.contract, late)
-        run_.events.tell("warning", f"{where.target} may hold in clear what is masked above by now: {told}. {out}")
+        run_.events.tell(Caution(f"{where.target} may hold in clear what is masked above by now: {told}. {out}"))
 
 
 def _waits(run_: Run) -> Held | None:
@@ -300,7 +301,7 @@ def _prepare(run_: Run) -> Prepared:
         bound=run_.bound,
     )
     for warning in compiled.warnings:
-        run_.events.tell("warning", f"{warning.where}: {warning.message}")
+        run_.events.tell(Caution(f"{warning.where}: {warning.message}"))
     plan = compiled.plan
     if differing := compiled.landed.as_dict():
         run_.drift["source"] = differing
@@ -359,7 +360,7 @@ def require(plan: Plan, engine: Engine) -> None:
 
 def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> Result:
     job, contract, engine = run_.job, run_.job.loaded.contract, run_.job.engine
-    run_.events.tell("phase", "looking at the source", phase="look")
+    run_.events.tell(PhaseBegan("look"))
     engine.expect(foresight.bytes_ahead(run_))
     prepared = _prepare(run_)
     job.judged = run_, prepared
@@ -382,7 +383,7 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
         place, bad_place, order = f"{folder.path}/good", f"{folder.path}/bad", AS_IT_COMES
     faults.reach("after_intent")
     job.halt.safe_point()
-    run_.events.tell("phase", "reading, shaping and judging rows", phase="stage")
+    run_.events.tell(PhaseBegan("stage"))
     if commit is not None and run_.slice is not None:
         run_.digests.begin(run_.slice.files)
     staged = engine.stage(prepared.frame, plan.columns, plan.masks, run_.keys, place, order)
@@ -390,7 +391,7 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
     job.halt.safe_point()
     if keep_lease:
         keep_lease()
-    run_.events.tell("phase", "counting and checking", phase="check")
+    run_.events.tell(PhaseBegan("check"))
     reread = commit.reread(read_facts(run_)) if commit else None
     bad = quarantine.build(
         plan,
@@ -486,12 +487,8 @@ def _publish(run_: Run, commit: Commit, settled: Settled) -> Result:
     run_.job.halt.committing()
     contract, counts = run_.job.loaded.contract, settled.counts
     if counts.quarantined:
-        run_.events.tell(
-            "alert",
-            f"LakeLogic Alert: {counts.quarantined} records quarantined in '{contract.entity}'. Total: {counts.total}",
-            quarantined=counts.quarantined,
-        )
-    run_.events.tell("phase", "committing", phase="commit")
+        run_.events.tell(RowsQuarantined(contract.entity, counts.quarantined, counts.total))
+    run_.events.tell(PhaseBegan("commit"))
     facts = {
         "run_id": run_.run_id,
         arrival.AT: run_.started.isoformat(),

@@ -15,6 +15,7 @@ from lakelogic.contract.materialization import Compaction
 from lakelogic.errors import CommitConflict, LakeLogicError
 from lakelogic.ledger.store import Ledger
 from lakelogic.quarantine.table import Queue, Stamped, drop
+from lakelogic.run.event_types import Caution, Note
 from lakelogic.run.events import Events
 from lakelogic.run.state import in_use, leases
 from lakelogic.run.state.entries import head_of
@@ -88,10 +89,10 @@ def after_run(
             kept = timedelta(hours=float(settings.vacuum_retention_hours))
             vacuum(tables, location, kept, needed=folders_needed(ledger, location))
     except LakeLogicError as error:
-        events.tell("warning", f"The rows are published, upkeep was not done: {error.message}")
+        events.tell(Caution(f"The rows are published, upkeep was not done: {error.message}"))
         return
     if done.before:
-        events.tell("note", f"Put {done.before} small files together into {done.after}")
+        events.tell(Note(f"Put {done.before} small files together into {done.after}"))
 
 
 def _groups(state: TableState, small: int) -> Iterator[tuple[str, ...]]:

@@ -17,6 +17,7 @@ from lakelogic.engines import registry
 from lakelogic.errors import LakeLogicError, UsageError
 from lakelogic.ledger.store import open_ledger
 from lakelogic.privacy.keys import new_key
+from lakelogic.run.event_types import EngineStarting
 from lakelogic.run.events import Event, Sink
 from lakelogic.run.job import Job
 from lakelogic.run.sequence import run
@@ -113,7 +114,7 @@ def run_demo(engine: str | None, warehouse: str | None, sinks: tuple[Sink, ...] 
     environ = {**os.environ, **_secrets(key_file)}
     started = time.monotonic()
     for sink in sinks:
-        sink(Event("phase", "demo", f"starting {name}", _now()))
+        sink(Event(EngineStarting(name), "demo", _now()))
     demo = _Pass(registry.load(name), LocalCatalog(place, base=root), environ, sinks)
     ledger = open_ledger(f"sqlite:///{place / '.lakelogic' / 'ledger.db'}")
     try:

@@ -13,6 +13,7 @@ from lakelogic.plan.columns.numbers import Memory
 from lakelogic.plan.compile import Compiled, SourceColumns
 from lakelogic.plan.nodes import Landed
 from lakelogic.plan.strategies.settings import strategy_of
+from lakelogic.run.event_types import Caution, FieldMissing
 from lakelogic.run.formats import tables_of
 from lakelogic.run.job import Run
 from lakelogic.run.state.progress import application
@@ -91,13 +92,7 @@ def tell(run_: Run, compiled: Compiled, known: Before) -> None:
         return
     suggestions = compiled.landed.suggestions
     for name in missing:
-        near = f" Did you mean `{suggestions[name]}`, which landed and is not declared?" if name in suggestions else ""
-        run_.events.tell(
-            "warning",
-            f"The declared field `{name}` did not land: {_what_happens(contract, with_header)}.{near}",
-            field=name,
-            suggestion=suggestions.get(name),
-        )
+        run_.events.tell(FieldMissing(name, _what_happens(contract, with_header), suggestions.get(name)))
 
 
 def tell_aside(run_: Run, compiled: Compiled, stored: Collection[str]) -> None:
@@ -108,10 +103,11 @@ def tell_aside(run_: Run, compiled: Compiled, stored: Collection[str]) -> None:
     for name in compiled.landed.aside:
         kept = f" The table has a column of this name: {what}." if name.lower() in there else ""
         run_.events.tell(
-            "warning",
-            f"`{name}` landed, is not in the model and is kept aside, because the contract masks fields: declare it, "
-            f"or say schema_policy.unknown_fields: allow.{kept}",
-            field=name,
+            Caution(
+                f"`{name}` landed, is not in the model and is kept aside, because the contract masks fields: declare "
+                f"it, or say schema_policy.unknown_fields: allow.{kept}",
+                field=name,
+            )
         )
 
 

@@ -13,6 +13,7 @@ from lakelogic.ledger.records import InputFile
 from lakelogic.plan.strategies.frames import Behind
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.quarantine.table import facts_of
+from lakelogic.run.event_types import Caution
 from lakelogic.run.formats import tables_of
 from lakelogic.run.input.tracked import FORMER
 from lakelogic.run.job import Run
@@ -42,17 +43,17 @@ def settle_order(run_: Run, changed: Sequence[FileInfo], known: Mapping[str, Inp
     named = files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
     told = f"{named} changed since it was read, and {later} files were read after it"
     if strategy.kind == "scd2":
-        run_.events.tell("warning", f"{told}: its rows become the newest versions. Name scd2.timestamp_field")
+        run_.events.tell(Caution(f"{told}: its rows become the newest versions. Name scd2.timestamp_field"))
         return {}
     lineage, state = contract.lineage, tables.state(where.target_location)
     column = lineage.source_path_column_name.lower()
     is_stamped = lineage.enabled and lineage.capture_source_path and state is not None
     if not is_stamped or column not in {name.lower() for name in (state.schema.names if state else ())}:
         done = "no column tells which rows came from these, so they are overwritten too"
-        run_.events.tell("warning", f"{told}: {done}. Name materialization.sequence_by")
+        run_.events.tell(Caution(f"{told}: {done}. Name materialization.sequence_by"))
         return {}
     done = "rows that came from these stay as they are, and count as stale"
-    run_.events.tell("warning", f"{told}: {done}. With materialization.sequence_by rows tell which is newer")
+    run_.events.tell(Caution(f"{told}: {done}. With materialization.sequence_by rows tell which is newer"))
     return {BEHIND: found}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from lakelogic.plan.fingerprint import making, reading
 from lakelogic.quarantine.table import facts_of
+from lakelogic.run.event_types import Caution
 from lakelogic.run.formats import tables_of
 from lakelogic.run.job import Run
 from lakelogic.run.state.progress import good_commits
@@ -50,8 +51,9 @@ def nothing_but_the_contract(run_: Run, reason: str) -> str:
         # A replay has the rows as they were read then: other options do not reach them.
         ways = "to the rows that are there and to bad rows that wait: it reads the source again"
     run_.events.tell(
-        "warning",
-        f"The contract has changed, and nothing is new to read: what {run_.places.target} holds was made by an earlier "
-        f"version of it. `lakelogic reload` applies the change {ways}",
+        Caution(
+            f"The contract has changed, and nothing is new to read: what {run_.places.target} holds was made by an "
+            f"earlier version of it. `lakelogic reload` applies the change {ways}"
+        )
     )
     return f"{reason}; {EARLIER}"

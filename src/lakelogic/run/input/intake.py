@@ -15,6 +15,7 @@ from lakelogic.plan.nodes import Plan
 from lakelogic.plan.strategies.replaced import INSTEAD, Sources
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.quarantine.table import facts_of
+from lakelogic.run.event_types import Caution, Note
 from lakelogic.run.formats import tables_of
 from lakelogic.run.input import days as cuts
 from lakelogic.run.input import pin as window
@@ -52,9 +53,9 @@ def recognise(run_: Run, source: Slice, known: Known) -> Known:
     if contract.source.bounded_by is None:  # otherwise rows are left out, and no file is
         renamed.refuse_alike(found, known.files, appends=tracked.tracks(contract))
         for line in renamed.notes(found):
-            run_.events.tell("note", line)
+            run_.events.tell(Note(line))
         for line in renamed.warnings(found):
-            run_.events.tell("warning", line)
+            run_.events.tell(Caution(line))
     tables = {path: file for path, file in known.inputs.items() if file.is_table}
     return replace(known, inputs={**tables, **found.known}, over=found.over)
 
@@ -145,7 +146,7 @@ def _append(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, An
     if taken.source.files != found.files:
         run_.looked = None
     for line in taken.told if taken.source.files else ():
-        run_.events.tell("note", line)
+        run_.events.tell(Note(line))
     return taken.source, _in_place(run_, taken)
 
 
@@ -161,7 +162,7 @@ def _table(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any
     run_.looked = None  # its partitions are those of other files
     taken = tables_read.take_table(contract, source, before, stamps, run_.job.engine, across)
     for line in taken.told:
-        run_.events.tell("note", line)
+        run_.events.tell(Note(line))
     return taken.source, _in_place(run_, taken)
 
 
@@ -175,9 +176,10 @@ def _whole(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any
         return source, {}
     if contract.materialization.deletion is None and tables_read.was_replaced(source, run_.job.engine):
         run_.events.tell(
-            "note",
-            f"Rows of {where.target} that {source.described} does not have any more stay: it is written anew as a "
-            "whole. `materialization.deletion: {strategy: follow_source}` removes them, `keep` says that they stay",
+            Note(
+                f"Rows of {where.target} that {source.described} does not have any more stay: it is written anew as a "
+                "whole. `materialization.deletion: {strategy: follow_source}` removes them, `keep` says that they stay"
+            )
         )
         return source, {}
     instead = _in_place(run_, tables_read.whole(contract, source, stamps))
@@ -267,11 +269,11 @@ def _gone(run_: Run, taken: tracked.Taken, state: TableState) -> dict[str, Any]:
                 hint="Nothing was read. Leave `load_mode: incremental` out: changed rows become versions, deleted ones "
                 "stay; or land the changes and read them with `load_mode: cdc`.",
             )
-        run_.events.tell("warning", told)
+        run_.events.tell(Caution(told))
         return {}
     column = tracked.stamp_column(contract, state, where.target, described)
     if where.others:
-        run_.events.tell("note", f"Secondary targets only receive rows: what {described} lost stays there")
+        run_.events.tell(Note(f"Secondary targets only receive rows: what {described} lost stays there"))
     return {INSTEAD: {"column": column, **part.as_dict(), "after": list(taken.after)}}
 
 

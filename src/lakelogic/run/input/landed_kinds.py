@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lakelogic.plan.compile import SourceColumns
+from lakelogic.run.event_types import Caution
 from lakelogic.run.job import Run
 
 
@@ -13,10 +14,11 @@ def tell_numbers(run_: Run, source: SourceColumns) -> None:
         if kind is None or not kind.is_number or column.shape is None or not column.shape.has_others:
             continue
         run_.events.tell(
-            "warning",
-            f"`{column.name}` is not declared and the table holds numbers in it ({kind}): rows with anything else are "
-            "bad. Declare it with the type that it should have.",
-            field=column.name,
+            Caution(
+                f"`{column.name}` is not declared and the table holds numbers in it ({kind}): rows with anything else "
+                "are bad. Declare it with the type that it should have.",
+                field=column.name,
+            )
         )
 
 
@@ -24,4 +26,4 @@ def tell_finer(run_: Run, source: SourceColumns) -> None:
     """Say where instants lose something: contracts and tables know microseconds."""
     for name in source.finer:
         message = f"`{name}` landed with instants finer than microseconds: what is finer is cut off."
-        run_.events.tell("warning", message, field=name)
+        run_.events.tell(Caution(message, field=name))

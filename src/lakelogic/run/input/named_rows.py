@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from lakelogic.run.event_types import Caution
 from lakelogic.run.job import Run
 
 
@@ -22,7 +23,7 @@ def warn_of_used_name(run_: Run) -> None:
         told = f"{before}; the rows that were handed in now are not looked at again"
     else:
         told = f"{before}, and {handed} rows were handed in under that name now: other rows, and none is taken"
-    run_.events.tell("warning", f"{told}. Give other rows a name of their own")
+    run_.events.tell(Caution(f"{told}. Give other rows a name of their own"))
 
 
 def row_count(data: Any) -> int | None:

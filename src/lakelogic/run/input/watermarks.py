@@ -27,6 +27,7 @@ from lakelogic.plan.strategies.settings import Strategy, strategy_of
 from lakelogic.plan.strategies.unknown import is_there, member
 from lakelogic.quarantine.rows import BadSide
 from lakelogic.quarantine.table import ACTIVE
+from lakelogic.run.event_types import Note
 from lakelogic.run.formats import tables_of
 from lakelogic.run.input import days as cuts
 from lakelogic.run.input.days import Asked, Cut
@@ -115,7 +116,7 @@ def look_up(run_: Run) -> None:
         run_.told = "; ".join(filter(None, [run_.bound.told(), run_.told]))
         run_.note = "; ".join(filter(None, [run_.told, run_.job.note]))
     if run_.told is not None and run_.job.loaded.contract.source.bounded_by is not None:
-        run_.events.tell("note", f"Watermark: {run_.told}")
+        run_.events.tell(Note(f"Watermark: {run_.told}"))
 
 
 def _before(greatest: Any, lookback: str | None, bound: Bound) -> Any:
@@ -223,7 +224,7 @@ def nothing_taken(run_: Run, counts: Counts) -> str | None:
     """
     left_out, cut, ledger = _left_out(run_, counts), run_.cut, run_.job.ledger
     if left_out is not None:
-        run_.events.tell("note", left_out)
+        run_.events.tell(Note(left_out))
     taken = counts.source - counts.filtered.get(STEP, 0)
     has_bound = left_out is not None or cut is not None
     if ledger is None or run_.places is None or taken or not has_bound or (cut is not None and not cut.adds):

@@ -21,6 +21,7 @@ from lakelogic.plan.strategies.replaced import replaced_by
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.quarantine.table import facts_of
 from lakelogic.run import faults
+from lakelogic.run.event_types import Caution, Note, RolledForward
 from lakelogic.run.events import Events
 from lakelogic.run.input.tracked import inputs_told, replaced_inputs
 from lakelogic.run.job import Job
@@ -61,12 +62,7 @@ def roll(job: Job, intent: Intent, batch: Manifest, events: Events) -> None:
         batch = renumber(job, commit, batch, later)
         job.ledger.abandon(intent)
     counts = batch.facts["counts"]
-    events.tell(
-        "note",
-        f"Run {batch.run_id} stopped before it had published everything; it is finished from its staged rows "
-        f"({counts['good']} good, {counts['quarantined']} quarantined)",
-        rolled_forward=batch.run_id,
-    )
+    events.tell(RolledForward(batch.run_id, int(counts["good"]), int(counts["quarantined"])))
     done = publish(ready(commit, batch), job.engine, events)
     conclude(job, batch, commit, done, ROLLED, events)
 
@@ -202,7 +198,7 @@ def drop(job: Job, where: Places, progress: Progress, intent: Intent, events: Ev
     """Give up what a run began and did not stage to the end; its files go, and nothing else."""
     assert job.ledger is not None
     job.ledger.abandon(intent)
-    events.tell("note", f"An earlier run of {progress} stopped before it published; its rows are read again")
+    events.tell(Note(f"An earlier run of {progress} stopped before it published; its rows are read again"))
     if intent.run_id is None:  # of a version that did not name its folders
         return
     shutil.rmtree(where.staging(intent.batch_id, intent.run_id), ignore_errors=True)
@@ -231,4 +227,4 @@ def _give_up(job: Job, intent: Intent, batch: Manifest, why: str, events: Events
     now = clock.now()
     job.ledger.record(replace(batch.record, status="failed", reason=reason, finished_at=now, watermark=None))
     job.ledger.abandon(intent)
-    events.tell("warning", f"Run {batch.run_id} {reason}")
+    events.tell(Caution(f"Run {batch.run_id} {reason}"))

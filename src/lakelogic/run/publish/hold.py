@@ -11,6 +11,7 @@ from lakelogic.errors import GateClosed, UsageError
 from lakelogic.ledger.records import Held, RunRecord
 from lakelogic.plan.fingerprint import is_of
 from lakelogic.run import faults
+from lakelogic.run.event_types import GoodRowsWritten
 from lakelogic.run.events import Events, logging_sink
 from lakelogic.run.formats import tables_of
 from lakelogic.run.job import Job
@@ -59,7 +60,7 @@ def release(job: Job, run_id: str, *, person: str, why: str | None, approved_at:
         at = f"{approved_at:%Y-%m-%d %H:%M} UTC" if approved_at is not None else None
         approved = {"person": person, "why": why, "gate": list(batch.reasons), "at": at}
         commit = _publish(job, replace(batch, approved=approved), events)
-        events.tell("wrote", f"Wrote {done.rows} valid rows to {where.target}, approved by {person}")
+        events.tell(GoodRowsWritten(done.rows, where.target, approved_by=person))
         return replace(done, version=commit.good_version)
     finally:
         leases.release(job.ledger, lease)

@@ -12,6 +12,7 @@ from lakelogic.errors import GateClosed
 from lakelogic.plan.nodes import Plan
 from lakelogic.quarantine.rows import BadSide
 from lakelogic.run import faults
+from lakelogic.run.event_types import BadRowsWritten, GoodRowsWithheld, GoodRowsWritten, RowsGone, RowsReleased
 from lakelogic.run.events import Events
 from lakelogic.run.publish.commit import Commit
 
@@ -51,9 +52,8 @@ def publish(batch: Batch, engine: Engine, events: Events) -> Done:
     if (quarantined or commit.is_behind) and not batch.approved:
         done = commit.quarantine(batch.bad, batch.facts)
         if quarantined:
-            again = f" ({batch.bad.already_there} were there already)" if batch.bad.already_there else ""
-            told = f"Wrote {quarantined} quarantined rows to {commit.places.quarantine}{again}"
-            events.tell("wrote", told, skipped=done.skipped)
+            place, there = commit.places.quarantine, batch.bad.already_there
+            events.tell(BadRowsWritten(quarantined, place, already_there=there, skipped=done.skipped))
         faults.reach("after_quarantine_commit")
     closed = batch.closed
     if not closed:
@@ -64,21 +64,21 @@ def publish(batch: Batch, engine: Engine, events: Events) -> Done:
         except GateClosed as error:
             closed = (error.message,)
     for reason in closed:
-        events.tell("warning", f"Gate closed: {reason}")
+        events.tell(GoodRowsWithheld(reason))
     if closed:
         return Done(closed)
     if good.skipped:
         return Done(skipped=True)
-    events.tell("wrote", f"Wrote {batch.counts['good']} valid rows to {commit.places.target}")
+    events.tell(GoodRowsWritten(int(batch.counts["good"]), commit.places.target))
     if gone := commit.applied.get("gone"):
         became = "end with this run" if commit.strategy.follows_source and commit.strategy.history else "were removed"
         source = batch.facts.get("source") or "the source"
         lost = f"{gone} rows of {commit.places.target} that {source} does not have any more"
         if commit.strategy.begins_anew and commit.strategy.history:
             lost = f"{gone} versions of {commit.places.target} that were known before"
-        events.tell("note", f"{lost} {became}", gone=gone)
+        events.tell(RowsGone(gone, f"{lost} {became}"))
     faults.reach("after_good_commit")
     if gone := commit.let_go(batch.facts):
-        events.tell("note", f"{gone} rows that were bad before left {commit.places.quarantine}")
+        events.tell(RowsReleased(gone, commit.places.quarantine))
     faults.reach("after_settling")
     return Done()

@@ -13,6 +13,7 @@ from lakelogic.ledger.store import Ledger
 from lakelogic.plan.source.watermarks import bound_told
 from lakelogic.plan.strategies.replaced import INSTEAD
 from lakelogic.plan.strategies.settings import strategy_of
+from lakelogic.run.event_types import BatchHeld
 from lakelogic.run.events import Events
 from lakelogic.run.input.tracked import DIGESTS
 from lakelogic.run.publish.staged import Manifest, is_handed_in, with_digests
@@ -29,7 +30,7 @@ def hold(ledger: Ledger, batch: Manifest, events: Events) -> None:
     followed = [held.run_id for held in before if _is_followed(_input(held), batch)]
     facts = with_digests(batch).as_dict()
     ledger.hold(Held(batch.run_id, batch.progress.label, batch.batch_id, target, clock.now(), facts), followed)
-    events.tell("note", f"{batch.good_rows} good rows wait for a decision: lakelogic approve {batch.run_id}")
+    events.tell(BatchHeld(batch.run_id, batch.good_rows))
 
 
 def waiting(ledger: Ledger, label: str, target: str) -> list[Held]:

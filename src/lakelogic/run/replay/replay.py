@@ -60,6 +60,15 @@ from lakelogic.quarantine.table import (
     put,
 )
 from lakelogic.run import faults
+from lakelogic.run.event_types import (
+    GoodRowsWithheld,
+    GoodRowsWritten,
+    NothingToReplay,
+    RowsFailedAgain,
+    RowsNotReplayed,
+    RunFailed,
+    RunStarted,
+)
 from lakelogic.run.events import Events, logging_sink
 from lakelogic.run.formats import tables_of
 from lakelogic.run.input import pin as window
@@ -150,7 +159,7 @@ def replay(job: Job, chosen: Chosen) -> Replayed:
         finally:
             leases.release(job.ledger, lease)
     except LakeLogicError as error:
-        events.tell("failed", f"{contract.dataset_name}: {error.message}", code=error.code)
+        events.tell(RunFailed(contract.dataset_name, error.code, error.message))
         record_failure(run_, error)
         raise
     finally:
@@ -281,12 +290,12 @@ def _replay(run_: Run, chosen: Chosen, keep_lease: Callable[[], None]) -> Replay
     taken = take(run_, chosen)
     landed, done = taken.landed, taken.done
     for why, count in landed.left_out.items():
-        run_.events.tell("note", f"{count} rows cannot be replayed and stay: {why}")
+        run_.events.tell(RowsNotReplayed(count, why))
     if not landed.origins:
-        run_.events.tell("complete", f"Nothing to replay in {run_.places.quarantine}")
+        run_.events.tell(NothingToReplay(run_.places.quarantine))
         return done
     run_.note = f"replay of {len(landed.origins)} quarantined rows"
-    run_.events.tell("started", f"Run {run_.run_id}: {run_.note} of {contract.dataset_name} on {job.engine.name}")
+    run_.events.tell(RunStarted(run_.run_id, contract.dataset_name, job.engine.name, run_.note))
     run_.links = window.pin_links(contract, job.catalog, job.engine)
     ids = sorted(origin.row_id for origin in landed.origins)
     digest = hashlib.sha256("\n".join(ids).encode()).hexdigest()
@@ -457,7 +466,7 @@ def _publish(run_: Run, queue: Queue, commit: Commit, settled: Settled, landed: 
     )
     commit.quarantine_version = done.version if done else None
     if again:
-        run_.events.tell("wrote", f"{len(again)} rows failed again and stay in {commit.places.quarantine}")
+        run_.events.tell(RowsFailedAgain(len(again), commit.places.quarantine))
     faults.reach("after_quarantine_commit")
     if not counts.good and commit.tables.state(commit.places.target_location) is None:
         commit.give_up()
@@ -468,7 +477,7 @@ def _publish(run_: Run, queue: Queue, commit: Commit, settled: Settled, landed: 
         run_.compared = commit.n  # the next part of this replay comes after it
     except GateClosed as error:
         return _withheld(run_, commit, replace(settled, closed=[error.message]))
-    run_.events.tell("wrote", f"Wrote {counts.good} valid rows to {commit.places.target}")
+    run_.events.tell(GoodRowsWritten(counts.good, commit.places.target))
     faults.reach("after_good_commit")
     commit.let_go(facts)
     faults.reach("after_settling")
@@ -477,7 +486,7 @@ def _publish(run_: Run, queue: Queue, commit: Commit, settled: Settled, landed: 
 
 def _withheld(run_: Run, commit: Commit, settled: Settled) -> Result:
     for reason in settled.closed:
-        run_.events.tell("warning", f"Gate closed: {reason}; the rows that passed wait on in quarantine")
+        run_.events.tell(GoodRowsWithheld(reason, "the rows that passed wait on in quarantine"))
     return finish(run_, settled, "gated", published=False, commit=commit)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lakelogic.run.event_types import Caution
 from lakelogic.run.job import Run
 
 
@@ -15,7 +16,9 @@ def warn_of_namesakes(run_: Run) -> None:
     if last is None or last.contract in (None, own) or last.target in (None, where.target):
         return
     run_.events.tell(
-        "warning",
-        f"`{run_.label}` is also what {last.contract} calls its dataset, which goes to {last.target}: runs of both are "
-        "listed under one name. Their tables and progress are kept apart; give one of them another `dataset`.",
+        Caution(
+            f"`{run_.label}` is also what {last.contract} calls its dataset, which goes to {last.target}: runs of "
+            "both are listed under one name. Their tables and progress are kept apart; give one of them another "
+            "`dataset`."
+        )
     )

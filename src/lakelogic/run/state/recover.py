@@ -15,6 +15,7 @@ from lakelogic.ledger.records import InputFile, Intent, RunRecord
 from lakelogic.ledger.store import Ledger
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.quarantine.table import Queue, Stamped, facts_of
+from lakelogic.run.event_types import Caution, Note
 from lakelogic.run.events import Events
 from lakelogic.run.formats import tables_of
 from lakelogic.run.input.arrival import AT
@@ -64,7 +65,7 @@ def recover(job: Any, where: Places, progress: Progress, events: Events) -> Know
     if tables.state(where.target_location) is None:
         refuse_other_kinds(where.target_location, job.loaded.contract.materialization.format)
         if job.ledger.seen(progress.key):
-            events.tell("note", f"The table {where.target} is gone; everything is read again")
+            events.tell(Note(f"The table {where.target} is gone; everything is read again"))
         return Known()
     newest = _fill_ledger(job, where, progress, events, tables)
     return Known(_inputs(job, progress), table_exists=True, newest=newest)
@@ -109,7 +110,7 @@ def _finish_intents(job: Any, where: Places, progress: Progress, events: Events,
             _let_go(job, where, progress, found, intent.n)
             _give(where, progress, found, intent.n, events)
             _tell(job, where, progress, found, intent)
-            events.tell("note", f"An earlier run of {progress} had published before it stopped; the ledger now says so")
+            events.tell(Note(f"An earlier run of {progress} had published before it stopped; the ledger now says so"))
         elif intent.staged is None:
             forward.drop(job, where, progress, intent, events)
 
@@ -149,7 +150,7 @@ def _fill_ledger(job: Any, where: Places, progress: Progress, events: Events, ta
         missing = put_back.look(job.ledger, contract, where, progress, past)
         put_back.refuse(missing, where)
         for line in put_back.bring_back(job.ledger, contract, where, progress, past, missing):
-            events.tell("warning", line)
+            events.tell(Caution(line))
     if not commits and not newest:
         return newest  # somebody else's table
     if commits and commits[0]["batch_id"] == head:
@@ -170,12 +171,12 @@ def _fill_ledger(job: Any, where: Places, progress: Progress, events: Events, ta
         _give(where, progress, commits[0], n, events)
     moved = [file for commit in reversed(unknown) for file in _record(job, where, progress, commit)]
     for line in moved_along(moved):
-        events.tell("note", line)
+        events.tell(Note(line))
     if job.ledger.last_n(progress.key) < newest:
         job.ledger.next_n(progress.key, newest)
     job.ledger.compared(progress.key, commits[0]["batch_id"])
     if unknown:
-        events.tell("note", f"The ledger knew nothing of {len(unknown)} commits to {where.target}; they were read back")
+        events.tell(Note(f"The ledger knew nothing of {len(unknown)} commits to {where.target}; they were read back"))
     return newest
 
 
@@ -200,7 +201,7 @@ def _tell_of_a_hole(job: Any, where: Places, past: History, events: Events) -> N
         f"of its batches, and the older commits of its log are gone.{missing}"
     )
     if strategy_of(job.loaded.contract).kind != "append":
-        events.tell("warning", f"{told} Files that were read before may be read again; {where.target} takes them once.")
+        events.tell(Caution(f"{told} Files that were read before may be read again; {where.target} takes them once."))
         return
     raise ReconcileError(
         told,
@@ -225,7 +226,7 @@ def _give(where: Places, progress: Progress, commit: Mapping[str, str], n: int, 
     facts = json.loads(commit.get("facts", "{}"))
     others = where.adding().others if facts.get("replay") else where.others
     for name in publish(others, progress, n, metadata, facts):
-        events.tell("note", f"{name} was given the rows of an earlier run")
+        events.tell(Note(f"{name} was given the rows of an earlier run"))
 
 
 def _record(job: Any, where: Places, progress: Progress, commit: Mapping[str, str]) -> list[InputFile]:
