@@ -126,7 +126,15 @@ def contract_page() -> str:
     return f"{title}\n\n{NOTICE}\n{rest}\n"
 
 
+def commands_page() -> str:
+    """Every command with its options, and every environment variable."""
+    from lakelogic.cli.reference import page
+
+    return page(NOTICE)
+
+
 PAGES: dict[str, Callable[[], str]] = {
+    "commands.md": commands_page,
     "contract.md": contract_page,
     "errors.md": errors_page,
     "functions.md": functions_page,

@@ -29,7 +29,7 @@ def load(path: Path):
     return module
 
 
-@pytest.mark.parametrize("name", ["contract.md", "errors.md", "functions.md"])
+@pytest.mark.parametrize("name", ["commands.md", "contract.md", "errors.md", "functions.md"])
 def test_a_generated_page_is_what_the_code_says_now(name: str) -> None:
     generated = load(ROOT / "scripts" / "generate_reference.py").PAGES[name]()
     assert (DOCS / "reference" / name).read_text("utf-8") == generated, "run `make reference`"
