@@ -1,4 +1,4 @@
-"""Write the generated pages of docs/reference from the code they describe.
+"""Write the generated pages of docs/ from what they describe: code, commands, decision records.
 
 python scripts/generate_reference.py            writes them
 python scripts/generate_reference.py --check    says which are stale, and exits with 1 when any is
@@ -16,7 +16,7 @@ from pathlib import Path
 from lakelogic import errors
 from lakelogic.sql.functions import CATALOGUE, Function
 
-REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
+DOCS = Path(__file__).parents[1] / "docs"
 NOTICE = "<!-- Made by scripts/generate_reference.py from the code; edit that, then run `make reference`. -->"
 
 EXITS = {
@@ -133,34 +133,57 @@ def commands_page() -> str:
     return page(NOTICE)
 
 
+def decisions_page() -> str:
+    """Every decision record with its number, its title and its one sentence."""
+    lines = [
+        "# Decisions",
+        "",
+        "<!-- Made by scripts/generate_reference.py from the records; edit them, then run `make reference`. -->",
+        "",
+        "Why things are as they are: one record for each question that others will ask again. A record has a number, "
+        "a title, one sentence that says what was decided, then *Question*, *Decision*, and where there is more to say "
+        "*Why*, *Alternatives* and *Consequences*.",
+        "",
+        "Numbers are given out before records are written, in blocks to people who work side by side. A number that "
+        "nobody needed stays unused: the gaps below are such numbers. No record was ever taken away.",
+        "",
+        "| number | title | decided |",
+        "|--:|---|---|",
+    ]
+    for path in sorted((DOCS / "decisions").glob("0*.md")):
+        title, _, sentence = path.read_text("utf-8").splitlines()[:3]
+        number, _, name = title.removeprefix("# ").partition(" · ")
+        lines.append(f"| {number} | [{name}]({path.name}) | {sentence.removeprefix('> ')} |")
+    return "\n".join(lines) + "\n"
+
+
 PAGES: dict[str, Callable[[], str]] = {
-    "commands.md": commands_page,
-    "contract.md": contract_page,
-    "errors.md": errors_page,
-    "functions.md": functions_page,
+    "decisions/index.md": decisions_page,
+    "reference/commands.md": commands_page,
+    "reference/contract.md": contract_page,
+    "reference/errors.md": errors_page,
+    "reference/functions.md": functions_page,
 }
 
 
 def stale() -> list[str]:
     """The pages that differ from what the code says now."""
     return [
-        name
-        for name, page in PAGES.items()
-        if not (REFERENCE / name).exists() or (REFERENCE / name).read_text("utf-8") != page()
+        name for name, page in PAGES.items() if not (DOCS / name).exists() or (DOCS / name).read_text("utf-8") != page()
     ]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Write the generated pages of docs/reference.")
+    parser = argparse.ArgumentParser(description="Write the generated pages of docs/.")
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 when a page is stale")
     if parser.parse_args().check:
         old = stale()
         for name in old:
-            print(f"docs/reference/{name} is stale: run `make reference`", file=sys.stderr)
+            print(f"docs/{name} is stale: run `make reference`", file=sys.stderr)
         return 1 if old else 0
     for name, page in PAGES.items():
-        (REFERENCE / name).write_text(page(), "utf-8")
-        print(f"docs/reference/{name}")
+        (DOCS / name).write_text(page(), "utf-8")
+        print(f"docs/{name}")
     return 0
 
 

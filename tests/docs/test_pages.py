@@ -29,10 +29,12 @@ def load(path: Path):
     return module
 
 
-@pytest.mark.parametrize("name", ["commands.md", "contract.md", "errors.md", "functions.md"])
-def test_a_generated_page_is_what_the_code_says_now(name: str) -> None:
-    generated = load(ROOT / "scripts" / "generate_reference.py").PAGES[name]()
-    assert (DOCS / "reference" / name).read_text("utf-8") == generated, "run `make reference`"
+def test_generated_pages_are_what_their_sources_say_now() -> None:
+    pages = load(ROOT / "scripts" / "generate_reference.py").PAGES
+    assert len(pages) == 5
+    assert [name for name, page in pages.items() if (DOCS / name).read_text("utf-8") != page()] == [], (
+        "run `make reference`"
+    )
 
 
 def test_the_site_builds_and_needs_nothing_from_outside(tmp_path: Path) -> None:
