@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import tomllib
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,17 @@ def instructions(path: Path) -> list[tuple[str, str]]:
 
 def test_the_composition_is_one_by_its_own_schema():
     jsonschema.validate(document("docker-compose.yml"), schema("compose-spec"))
+
+
+def test_the_workflow_tests_every_python_that_the_package_names():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    prefix = "Programming Language :: Python :: 3."
+    named = ["3." + line.removeprefix(prefix) for line in project["classifiers"] if line.startswith(prefix)]
+    tested = document(".github/workflows/ci.yml")["jobs"]["test"]["strategy"]["matrix"]["python"]
+    assert tested == named
+    assert project["requires-python"] == f">={named[0]}"
+    looked_for = (ROOT / "scripts" / "ensure_venv.sh").read_text("utf-8")
+    assert [version for version in named if f"python{version}" not in looked_for] == []
 
 
 def test_the_workflow_is_one_by_its_own_schema_and_calls_targets_that_are_there():
