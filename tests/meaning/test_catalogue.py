@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 from lakelogic.plan.nodes import Aggregate, Bounds, Order, Rollup, Window, WindowFunction
-from lakelogic.sql.bind import Binder, bind, scope_of
+from lakelogic.sql.bind import Binder, bind
 from lakelogic.sql.expressions import TRUE, Column, replace_columns
 from lakelogic.sql.functions import CATALOGUE, EXAMPLE_ROWS, LOWERED
 from lakelogic.sql.parse import parse_expression
+from lakelogic.sql.scope import scope_of
 from lakelogic.sql.types import DOUBLE, INT, STRING
 
 TYPES = {"n": INT, "g": STRING, "x": INT, "s": STRING, "d": DOUBLE}

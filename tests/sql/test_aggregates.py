@@ -2,10 +2,11 @@
 
 import pytest
 
-from lakelogic.sql.bind import Binder, scope_of
+from lakelogic.sql.bind import Binder
 from lakelogic.sql.expressions import Call, Column, Literal
 from lakelogic.sql.parse import parse_expression
 from lakelogic.sql.problems import BAD_ARGUMENTS, BAD_TYPES, NO_FUNCTION, NOT_YET, SqlProblems
+from lakelogic.sql.scope import scope_of
 from lakelogic.sql.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, array, decimal
 
 COLUMNS = {"x": INT, "s": STRING, "d": DOUBLE, "f": BOOLEAN, "m": decimal(10, 2), "l": array(INT)}

@@ -7,11 +7,12 @@ from decimal import Decimal
 
 import pytest
 
-from lakelogic.sql.bind import Scope, bind
+from lakelogic.sql.bind import bind
 from lakelogic.sql.expressions import Call, Column, Literal, columns_of
 from lakelogic.sql.functions import CATALOGUE
 from lakelogic.sql.parse import parse_select
 from lakelogic.sql.problems import SqlProblems
+from lakelogic.sql.scope import Scope
 from lakelogic.sql.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, decimal
 
 COLUMNS = {

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from lakelogic.parity.canonical import plain
 from lakelogic.parity.shapes import SCALARS, Shape, aggregate_shapes, by_function, by_name, nested_types
 from lakelogic.parity.values import value
-from lakelogic.sql.bind import Binder, bind, scope_of
+from lakelogic.sql.bind import Binder, bind
 from lakelogic.sql.parse import parse_expression
 from lakelogic.sql.problems import SqlProblems
+from lakelogic.sql.scope import scope_of
 from lakelogic.sql.types import BOOLEAN, Type
 
 Scope = Mapping[str, Type]

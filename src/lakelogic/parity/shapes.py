@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from lakelogic.sql.arguments import Builder
-from lakelogic.sql.bind import Binder, bind, scope_of
+from lakelogic.sql.bind import Binder, bind
 from lakelogic.sql.expressions import Column, Expression, Literal
 from lakelogic.sql.parse import parse_expression
 from lakelogic.sql.problems import SqlProblems
+from lakelogic.sql.scope import scope_of
 from lakelogic.sql.signatures import SIGNATURES
 from lakelogic.sql.types import (
     BIGINT,

@@ -23,6 +23,7 @@ from lakelogic.plan.columns.masked import check_masks
 from lakelogic.plan.columns.spelling import as_stored
 from lakelogic.plan.naming import step_name
 from lakelogic.plan.nodes import Landed, Plan, Read, RowWise
+from lakelogic.plan.query.compiler import subquery
 from lakelogic.plan.query.questions import Asker
 from lakelogic.plan.rules import verdicts
 from lakelogic.plan.rules.datasets import Checks, checks
@@ -111,7 +112,7 @@ def compile_contract(
     trouble.found += not_available(loaded)
     types = shape.declared_types(contract, trouble)
     _warn_of_clear_data(contract, trouble)
-    state = State(contract.dataset_name, stamps.at, trouble, contract.dialect)
+    state = State(contract.dataset_name, stamps.at, trouble, subquery, contract.dialect)
     assumed = source or SourceColumns(
         contract.source.resolved_format or "parquet", tuple(Landed(name, STRING) for name in types)
     )

@@ -15,11 +15,12 @@ from lakelogic.errors import Diagnostic, Where
 from lakelogic.plan.columns.flows import conditions_of
 from lakelogic.plan.columns.taints import Taint, changed, taint_of, together
 from lakelogic.plan.nodes import NO_COPY, Assignment, Fate, Keep, Link, Mask, Node, Opening, Reason, RowWise
-from lakelogic.sql.bind import Binder, BoundAggregate, BoundWindow, Scope, condition
+from lakelogic.sql.bind import Binder
 from lakelogic.sql.depth import balanced
 from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Literal, call, columns_of, convert
-from lakelogic.sql.parse import column_tree, parse_expression
+from lakelogic.sql.parse import column_tree
 from lakelogic.sql.problems import NO_COLUMN, Problem, SqlProblems
+from lakelogic.sql.scope import PartBinder, Scope
 from lakelogic.sql.types import BIGINT, INT, STRING
 from lakelogic.sql.undeclared import named
 from lakelogic.sql.undeclared import problem as undeclared_problem
@@ -141,11 +142,15 @@ class Trouble:
 
 @dataclass(slots=True)
 class State:
-    """Where compilation stands. Logical names map to expressions over columns that nodes have made."""
+    """Where compilation stands. Logical names map to expressions over columns that nodes have made.
+
+    `subquery` compiles a query that stands inside an expression over these columns.
+    """
 
     dataset: str
     now: datetime
     trouble: Trouble
+    subquery: Callable[[State, exp.Expression, PartBinder], Expression]
     dialect: str = "spark"
     scope: dict[str, Expression] = field(default_factory=dict)
     nodes: list[Node] = field(default_factory=list)
@@ -218,7 +223,7 @@ class State:
             {**self.visible, **(extra or {})},
             frozenset({"source", self.dataset.lower()}),
             self.now,
-            subquery=self._subquery,
+            subquery=lambda tree, binder: self.subquery(self, tree, binder),
             undeclared=frozenset(self.undeclared),
         )
 
@@ -226,47 +231,6 @@ class State:
     def visible(self) -> dict[str, Expression]:
         """The columns that people know of."""
         return {name: value for name, value in self.scope.items() if not name.startswith(names.INTERNAL)}
-
-    def _subquery(self, tree: exp.Expression, binder: Binder) -> Expression:
-        from lakelogic.plan.query.subqueries import bind_query
-
-        return bind_query(self, tree, binder)
-
-    def bound(self, tree: exp.Expression, scope: Scope | None = None) -> Expression:
-        """A tree as an expression; functions over windows are computed in nodes of their own first."""
-        from lakelogic.plan.query.windows import computed
-
-        windows: list[BoundWindow] = []
-        value = Binder(scope or self.sql_scope(), windows=windows).bind(tree)
-        return computed(self, windows, [value])[0]
-
-    def bind(self, text: str, path: str, *, dialect: str | None = None) -> Expression | None:
-        """An expression from SQL text, or diagnostics."""
-        try:
-            return self.bound(parse_expression(text, dialect or self.dialect))
-        except SqlProblems as trouble:
-            self.trouble.sql(trouble.problems, path)
-            return None
-
-    def predicate(self, text: str, path: str, *, dialect: str | None = None) -> Expression | None:
-        """A condition from SQL text, or diagnostics."""
-        bound = self.bind(text, path, dialect=dialect)
-        if bound is None:
-            return None
-        try:
-            return condition(bound, "This")
-        except SqlProblems as trouble:
-            self.trouble.sql(trouble.problems, path)
-            return None
-
-    def aggregate(self, text: str, path: str) -> tuple[Expression, list[BoundAggregate]] | None:
-        """An expression over aggregates from SQL text, or diagnostics."""
-        found: list[BoundAggregate] = []
-        try:
-            return Binder(self.sql_scope(), found).bind(parse_expression(text, self.dialect)), found
-        except SqlProblems as trouble:
-            self.trouble.sql(trouble.problems, path)
-            return None
 
     def may_decide(self, values: Iterable[Expression], path: str, place: str) -> bool:
         """Whether values may decide an order; diagnostics for text that nobody declared."""

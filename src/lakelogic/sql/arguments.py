@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from lakelogic.sql.coerce import in_one_column, text, unify
-from lakelogic.sql.expressions import Call, Expression, Literal, call, convert, replace_columns
+from lakelogic.sql.expressions import Call, Expression, Literal, call, convert
 from lakelogic.sql.patterns import NotPortable, parse
 from lakelogic.sql.problems import BAD_ARGUMENTS, BAD_TYPES, Problem, SqlProblems
 from lakelogic.sql.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, Type
@@ -118,20 +118,6 @@ def cast(value: Expression, to: Type) -> Expression:
     if not castable(source, to):
         raise refuse(BAD_TYPES, f"{source} cannot be cast to {to}.")
     return convert(value, to)
-
-
-def cast_computed(value: Expression, to: Type) -> Expression:
-    """CAST of something that was computed: a number that becomes a decimal is rounded half up, never lost."""
-    source = value.type
-    fraction = source.kind in ("float", "double") or (source.kind == "decimal" and source.scale > to.scale)
-    if to.kind != "decimal" or not fraction or isinstance(value, Literal):
-        return cast(value, to)
-    from lakelogic.sql.bind import bind
-
-    rounded = bind(f"round(n, {to.scale})", {"n": source})
-    made = cast(replace_columns(rounded, {"n": value}), to)
-    # A float that is exactly a decimal by its shortest text (764.16) is that decimal; rounding would go by its bits.
-    return Call("coalesce", (cast(value, to), made), to) if source.kind == "float" else made
 
 
 def read(value: Expression, to: Type, *, json: bool = False) -> Expression:

@@ -17,8 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from lakelogic.sql import patterns
-from lakelogic.sql.patterns import CATEGORIES, LAST, Chars, Choice, Group, Node, Repeat
+from lakelogic.sql import pattern_tree
+from lakelogic.sql.pattern_tree import CATEGORIES, LAST, Chars, Choice, Group, Node, Repeat
 
 MOST_WAYS = 10**9  # in which parts with an end may be put together
 MOST_OPEN = 4  # repeats without an end, one after the other, that could share one text
@@ -60,7 +60,7 @@ def _ways(node: Node) -> float:
             end = _LONG if most is None else most
             inner = _ways(part)
             return math.inf if inner > 1 and end * math.log10(inner) > 300 else (end - least + 1) * inner**end
-        case patterns.Sequence(parts):
+        case pattern_tree.Sequence(parts):
             return math.prod(_ways(part) for part in parts)
     return 1
 
@@ -88,7 +88,7 @@ def _open_in_a_row(node: Node) -> int:
 
 def _flat(node: Node) -> Iterable[Node]:
     match node:
-        case patterns.Sequence(parts):
+        case pattern_tree.Sequence(parts):
             for part in parts:
                 yield from _flat(part)
         case Group(_, inside):
@@ -125,7 +125,7 @@ class _Machine:
                 self.follow.append(Counter())
                 here = len(self.chars) - 1
                 return _Ends(Counter({here: 1}), Counter({here: 1}), is_empty=False)
-            case patterns.Sequence(parts):
+            case pattern_tree.Sequence(parts):
                 whole = _Ends(Counter(), Counter(), is_empty=True)
                 for part in parts:
                     whole = self._then(whole, self.add(part))

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import replace
 from decimal import Decimal
 
 from sqlglot import exp
 
 from lakelogic.sql import undeclared
-from lakelogic.sql.arguments import case, cast_computed, one_of, refuse
+from lakelogic.sql.arguments import case, one_of, refuse
+from lakelogic.sql.casts import cast_computed
 from lakelogic.sql.catalogue.aggregates import AGGREGATES, REFUSED_AGGREGATES, Settled, result_type, settle
 from lakelogic.sql.catalogue.numbers import arithmetic
 from lakelogic.sql.catalogue.windows import WINDOWS
-from lakelogic.sql.coerce import common, number, unify
+from lakelogic.sql.coerce import number, unify
 from lakelogic.sql.depth import balanced, chain
 from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, convert
 from lakelogic.sql.forms import nested, strings, times
@@ -32,65 +32,10 @@ from lakelogic.sql.problems import (
     SqlProblems,
     nearest,
 )
-from lakelogic.sql.signatures import FORBIDDEN_FUNCTIONS, REFUSED, SIGNATURES, UNSTABLE_FUNCTIONS, Clock
+from lakelogic.sql.scope import BoundAggregate, BoundWindow, Clock, Scope, scope_of
+from lakelogic.sql.signatures import FORBIDDEN_FUNCTIONS, REFUSED, SIGNATURES, UNSTABLE_FUNCTIONS
 from lakelogic.sql.times.texts import read_date, read_instant, read_wall_clock
 from lakelogic.sql.types import BIGINT, BOOLEAN, DOUBLE, INT, NULL, STRING, Type, decimal, parse_type
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class BoundAggregate:
-    """An aggregate found inside an expression; its value stands in the rolled-up frame under `name`."""
-
-    name: str
-    function: str
-    value: Expression | None
-    type: Type
-    more: tuple[Expression, ...] = ()
-    distinct: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class BoundWindow:
-    """A function over a window found inside an expression; its value stands in the frame under `name`."""
-
-    name: str
-    function: str
-    args: tuple[Expression, ...]
-    type: Type
-    partition: tuple[Expression, ...]
-    order: tuple[tuple[Expression, bool, bool], ...]  # value, descending, NULLs first
-    bounds: tuple[bool, int | None, int | None] | None = None  # by rows, start, end
-    distinct: bool = False
-
-
-@dataclass(slots=True)
-class Scope:
-    """What the SQL may read: columns by logical name, and the names that mean the current rows.
-
-    With several tables, `relations` holds the columns of each by its alias in lower case, and `ambiguous` the
-    names (in lower case) that more than one has. `subquery` binds a query inside an expression, `special` functions
-    that only have a meaning at this place; both belong to the plan.
-    """
-
-    columns: Mapping[str, Expression]
-    tables: frozenset[str] = frozenset({"source"})
-    now: datetime = _EPOCH
-    relations: Mapping[str, Mapping[str, Expression]] = field(default_factory=dict)
-    ambiguous: frozenset[str] = frozenset()
-    subquery: Callable[[exp.Expression, Binder], Expression] | None = None
-    special: Mapping[str, Callable[[list[exp.Expression], Binder], Expression]] = field(default_factory=dict)
-    undeclared: frozenset[str] = frozenset()  # columns of text that nobody declared: they decide no order
-    folded: dict[str, str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.folded = {name.lower(): name for name in self.columns}
-
-
-def scope_of(columns: Mapping[str, Type]) -> Scope:
-    """A scope over plain columns."""
-    return Scope({name: Column(name, type_) for name, type_ in columns.items()})
 
 
 def bind(text: str, columns: Mapping[str, Type] | Scope, *, dialect: str = "spark") -> Expression:
@@ -557,6 +502,3 @@ _HANDLERS: dict[type, Callable[[Binder, exp.Expression], Expression]] = {
 }
 for _subject in (strings, times, nested):
     _HANDLERS |= _subject.FORMS
-
-
-__all__ = ["Binder", "BoundAggregate", "BoundWindow", "Scope", "bind", "common", "condition", "scope_of"]

@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 
 from lakelogic.sql.arguments import Args, Builder, Signatures
 from lakelogic.sql.catalogue import core, documents, nested, numbers, strings, times
-from lakelogic.sql.expressions import Expression, Literal
-from lakelogic.sql.types import DATE, TIMESTAMP
-
-
-class Clock:
-    """`now` for one plan: the same instant in every expression of a run."""
-
-    def __init__(self, at: datetime) -> None:
-        self.timestamp = Literal(at, TIMESTAMP)
-        self.date = Literal(at.date(), DATE)
-
+from lakelogic.sql.expressions import Expression
 
 SIGNATURES: Signatures = {
     **core.SIGNATURES,

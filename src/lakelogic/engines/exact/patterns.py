@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
-from lakelogic.sql.patterns import (
+from lakelogic.sql.pattern_tree import (
     LAST,
     At,
     Chars,
@@ -22,8 +22,8 @@ from lakelogic.sql.patterns import (
     Sequence,
     complement,
     merged,
-    parse,
 )
+from lakelogic.sql.patterns import parse
 
 Part: TypeAlias = tuple[Literal["text", "any", "one"], str]
 

@@ -7,7 +7,9 @@ from decimal import Decimal, InvalidOperation
 
 from lakelogic.contract.document import Contract
 from lakelogic.contract.fields import Field
+from lakelogic.plan.binding import bind_text
 from lakelogic.plan.rules import rows as judge
+from lakelogic.plan.rules.constants import constant, refuse_impossible
 from lakelogic.plan.state import Flag, State, Trouble, both, present
 from lakelogic.sql.arguments import cast
 from lakelogic.sql.expressions import Expression, call, columns_of, convert
@@ -19,9 +21,9 @@ def default_of(state: State, declared: Field, type_: Type, path: str) -> Express
     """The default as a value of the field's type, or a diagnostic; None where the field has none."""
     if declared.default is None:
         return None
-    value = judge.constant(declared.default)
+    value = constant(declared.default)
     try:
-        judge.refuse_impossible(type_, value)
+        refuse_impossible(type_, value)
         if type_.is_integer and Decimal(str(declared.default)) != int(Decimal(str(declared.default))):
             raise InvalidOperation
     except SqlProblems as trouble:
@@ -38,10 +40,10 @@ def is_ready(state: State, declared: Field, contract: Contract, landed: Collecti
     if declared.generated is None:
         return True
     before = Trouble(state.trouble.where)
-    probe = State(state.dataset, state.now, before, state.dialect)
-    probe.scope = {**{f.name: judge.constant(None) for f in contract.model.fields if not f.generated}, **state.scope}
-    probe.scope |= {f.name: judge.constant(None) for f in contract.model.fields if f.generated}
-    probe.bind(declared.generated, "")
+    probe = State(state.dataset, state.now, before, state.subquery, state.dialect)
+    probe.scope = {**{f.name: constant(None) for f in contract.model.fields if not f.generated}, **state.scope}
+    probe.scope |= {f.name: constant(None) for f in contract.model.fields if f.generated}
+    bind_text(probe, declared.generated, "")
     missing = any(found.code == NO_COLUMN for found in before.found)
     return not missing or not landed
 
@@ -68,7 +70,7 @@ def compute(
             continue
         position = next(i for i, f in enumerate(contract.model.fields) if f.name == declared.name)
         path = f"model.fields[{position}].generated"
-        value = state.bind(declared.generated, path)
+        value = bind_text(state, declared.generated, path)
         if value is None:
             continue
         if only_if is not None and declared.name in state.scope and not _reads(state, value, touched):

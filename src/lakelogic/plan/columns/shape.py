@@ -13,7 +13,8 @@ from lakelogic.plan.columns import written
 from lakelogic.plan.columns.taints import Taint
 from lakelogic.plan.nodes import Landed, Mask
 from lakelogic.plan.state import Flag, State, Trouble, either, present
-from lakelogic.sql.arguments import cast_computed, castable, read
+from lakelogic.sql.arguments import castable, read
+from lakelogic.sql.casts import cast_computed
 from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Literal, call, convert, text
 from lakelogic.sql.problems import BAD_TYPES, NO_COLUMN, SqlProblems
 from lakelogic.sql.types import STRING, TYPE_NAMES, Type, parse_type

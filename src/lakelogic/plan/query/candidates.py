@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lakelogic.plan.nodes import Aggregate, Assignment, Fork, Join, Node, Rollup
-from lakelogic.plan.query.joins import Conditions, Meeting
+from lakelogic.plan.query.join_conditions import Conditions, Meeting
 from lakelogic.plan.state import State, both
 from lakelogic.sql.expressions import (
     FALSE,

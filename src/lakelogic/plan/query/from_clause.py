@@ -1,136 +1,25 @@
-"""The FROM clause: which tables a SELECT reads, what they are called, and what names mean among them."""
+"""The FROM clause: the tables of a SELECT, its joins and its lateral views, put in place one after the other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 
 from sqlglot import exp
 
-from lakelogic import names
-from lakelogic.plan.query import joins as joining
+from lakelogic.plan.binding import bind_tree
 from lakelogic.plan.query.expand import expand
-from lakelogic.plan.query.joins import Conditions, conditions, conjuncts, equal_keys, meet
+from lakelogic.plan.query.join_conditions import Conditions, conditions, conjuncts, equal_keys, meet
+from lakelogic.plan.query.joins import Kind, join
 from lakelogic.plan.query.statement import Queries, Statement
+from lakelogic.plan.query.tables import Tables, listed
 from lakelogic.plan.state import State
 from lakelogic.sql.arguments import refuse
-from lakelogic.sql.bind import Binder, Scope, condition
+from lakelogic.sql.bind import Binder, condition
 from lakelogic.sql.coerce import in_one_column
-from lakelogic.sql.expressions import Call, Column, Expression, Literal, call
+from lakelogic.sql.expressions import Call, Column, Expression
 from lakelogic.sql.problems import BAD_ARGUMENTS, NO_COLUMN, NOT_YET
-from lakelogic.sql.types import BIGINT, INT
 
-GROUPING = "~grouping"
 _GENERATORS = ("explode", "explode_outer", "posexplode", "posexplode_outer", "inline", "inline_outer")
-
-
-@dataclass(slots=True)
-class Tables:
-    """The tables of a SELECT by alias in lower case, in order; columns by logical name.
-
-    `merged` are columns that two tables share by USING, or by an equality of keys of one name.
-    """
-
-    statement: Statement
-    state: State
-    queries: Queries
-    by_alias: dict[str, Mapping[str, Expression]] = field(default_factory=dict)
-    merged: dict[str, Expression] = field(default_factory=dict)
-    also: dict[str, str] = field(default_factory=dict)  # another name of a table
-
-    @property
-    def relations(self) -> dict[str, Mapping[str, Expression]]:
-        """The tables by all the names they answer to."""
-        others = {name: self.by_alias[alias] for name, alias in self.also.items() if name not in self.by_alias}
-        return {**self.by_alias, **others}
-
-    def scope(self, *, grouping: bool = False) -> Scope:
-        """What SQL may read among these tables."""
-        columns: dict[str, Expression] = {}
-        seen: dict[str, int] = {}
-        for table in self.by_alias.values():
-            for name, value in table.items():
-                seen[name.lower()] = seen.get(name.lower(), 0) + 1
-                if not any(known.lower() == name.lower() for known in columns):
-                    columns[name] = value
-        for name, value in self.merged.items():
-            spelled = next((known for known in columns if known.lower() == name.lower()), name)
-            columns[spelled] = value
-        shared = {name.lower() for name in self.merged}
-        ambiguous = frozenset(name for name, count in seen.items() if count > 1 and name not in shared)
-        special = {"grouping": _grouping(self), "grouping_id": _grouping_id} if grouping else {}
-        unread = frozenset(self.state.undeclared)
-        return Scope(columns, frozenset(), self.state.now, self.relations, ambiguous, self._subquery, special, unread)
-
-    def _subquery(self, tree: exp.Expression, binder: Binder) -> Expression:
-        from lakelogic.plan.query.subqueries import bind_query
-
-        return bind_query(self.state, tree, binder, self.statement, self.queries)
-
-    def star(self, table: str) -> dict[str, Expression]:
-        """The columns that `*` or `table.*` means."""
-        if table:
-            found = self.relations.get(table.lower())
-            if found is None:
-                raise refuse(NO_COLUMN, f"There is no table `{table}` here.", f"there are {_listed(self.by_alias)}")
-            return _without_stamps(found)
-        columns: dict[str, Expression] = {}
-        shared = {name.lower(): value for name, value in self.merged.items()}
-        for alias, own in self.by_alias.items():
-            for name, value in _without_stamps(own).items():
-                known = next((other for other in columns if other.lower() == name.lower()), None)
-                if known is None:
-                    columns[name] = shared.get(name.lower(), value)
-                elif name.lower() not in shared:
-                    raise refuse(
-                        NO_COLUMN,
-                        f"`*` finds a column `{name}` in more than one table.",
-                        "give the query a name, (SELECT …) AS q, and say which columns of it are meant"
-                        if alias.startswith(names.INTERNAL)
-                        else f"name the columns of `{alias}`, or write `{alias}.* EXCEPT ({name})`",
-                    )
-        return columns
-
-    def spelled(self, name: str, table: str) -> str:
-        """A column's name as it is spelled where it stands."""
-        tables = [self.relations.get(table.lower(), {})] if table else self.by_alias.values()
-        return next((known for own in tables for known in own if known.lower() == name.lower()), name)
-
-
-def _listed(tables: Mapping[str, object]) -> str:
-    return ", ".join(f"`{alias}`" for alias in tables if not alias.startswith(names.INTERNAL))
-
-
-def _without_stamps(columns: Mapping[str, Expression]) -> dict[str, Expression]:
-    """A link may be a table of ours: the stamps of the run that wrote it are no columns of these rows."""
-    return {name: value for name, value in columns.items() if name.lower() not in names.RESERVED | names.STAMPS}
-
-
-def _grouping(known: Tables) -> Callable[[list[exp.Expression], Binder], Expression]:
-    def bind(args: list[exp.Expression], binder: Binder) -> Expression:
-        from lakelogic.plan.query.projection import grouping_sets
-
-        select = args[0].find_ancestor(exp.Select) if args else None
-        if len(args) != 1 or select is None:
-            raise refuse(BAD_ARGUMENTS, f"`grouping` takes one key of GROUP BY, not {len(args)} arguments.")
-        keys, sets = grouping_sets(select, known, [])
-        value = binder.part(args[0])
-        place = next((index for index, (_, key) in enumerate(keys) if key == value), None)
-        if place is None:
-            raise refuse(BAD_ARGUMENTS, f"`{args[0].sql(dialect='spark')}` is no key of GROUP BY.")
-        if sets is None:
-            return Literal(0, INT)
-        bit = Literal(len(keys) - 1 - place, INT)
-        is_set = call("bit_is_set", Column(GROUPING, BIGINT), bit)
-        return Call("case", (is_set, Literal(1, INT), Literal(0, INT)), INT)
-
-    return bind
-
-
-def _grouping_id(args: list[exp.Expression], _binder: Binder) -> Expression:
-    if args:
-        raise refuse(NOT_YET, "grouping_id with arguments is not portable.", "write grouping_id(), or grouping(key)")
-    return Column(GROUPING, BIGINT)
 
 
 def from_clause(statement: Statement, state: State, tree: exp.Select, queries: Queries) -> Tables:
@@ -172,19 +61,17 @@ def with_conditions_of_joins(tree: exp.Select) -> exp.Select:
 
 
 def _begin(statement: Statement, state: State, item: exp.Expression, queries: Queries) -> None:
-    from lakelogic.plan.query.select import query
-
     if not isinstance(item, exp.Table | exp.Subquery):
         raise refuse(NOT_YET, f"`{item.sql(dialect='spark')[:60]}` cannot stand after FROM.", "write FROM source")
     if state.beside:
         statement.begin(state, item, queries)
         return
     if isinstance(item, exp.Subquery):
-        query(statement, state, item.this, queries)
+        statement.query(state, item.this, queries)
     elif item.name.lower() in queries:
         name = item.name.lower()
         before = dict(list(queries.items())[: list(queries).index(name)])
-        query(statement, state, queries[name], before)
+        statement.query(state, queries[name], before)
 
 
 def _name(known: Tables, item: exp.Expression, columns: Mapping[str, Expression]) -> None:
@@ -250,7 +137,7 @@ def _join(known: Tables, written: exp.Join) -> None:
     elif not written.args.get("using") and written.kind.upper() != "CROSS":
         raise refuse(BAD_ARGUMENTS, "The JOIN has no condition.", "add ON … or USING (…), or write CROSS JOIN")
     detail = (f"{kind} {alias}" + (f" on {written.args['on'].sql(dialect='spark')}" if written.args.get("on") else ""),)
-    joining.join(state, meeting, kind, found, statement.step, detail)
+    join(state, meeting, kind, found, statement.step, detail)
     if kind in ("semi", "anti"):
         known.by_alias.pop(alias, None)
         return
@@ -290,11 +177,11 @@ def _column(known: Tables, name: str) -> Expression:
 def _spelled(columns: Mapping[str, Expression], name: str) -> str:
     found = next((known for known in columns if known.lower() == name.lower()), None)
     if found is None:
-        raise refuse(NO_COLUMN, f"The joined table has no column `{name}`.", f"it has {_listed(columns)}")
+        raise refuse(NO_COLUMN, f"The joined table has no column `{name}`.", f"it has {listed(columns)}")
     return found
 
 
-def _kind(written: exp.Join) -> joining.Kind:
+def _kind(written: exp.Join) -> Kind:
     side, kind = written.side.upper(), written.kind.upper()
     if kind == "SEMI":
         return "semi"
@@ -323,7 +210,7 @@ def _lateral(known: Tables, lateral: exp.Expression) -> None:
 def _generated(
     known: Tables, name: str, argument: exp.Expression, columns: list[str], *, outer: bool
 ) -> dict[str, Expression]:
-    value = known.state.bound(argument, known.scope())
+    value = bind_tree(known.state, argument, known.scope())
     found = expand(known.state, value, known.statement.step, outer=outer)
     if name.startswith("inline"):
         return found.fields(columns)

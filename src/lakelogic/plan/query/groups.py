@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from lakelogic.plan.nodes import Aggregate, Assignment, Rollup
 from lakelogic.plan.state import State
-from lakelogic.sql.bind import BoundAggregate
 from lakelogic.sql.expressions import Column, Expression
+from lakelogic.sql.scope import BoundAggregate
 from lakelogic.sql.types import BIGINT
 
 

@@ -12,14 +12,16 @@ from sqlglot import exp
 from lakelogic import names
 from lakelogic.plan.needs import expressions
 from lakelogic.plan.nodes import Account, Assignment, Landed, Link, Publish
+from lakelogic.plan.query.compiler import compile_statement, subquery
 from lakelogic.plan.query.groups import group
-from lakelogic.plan.query.statement import Queries, Statement, named_queries
+from lakelogic.plan.query.statement import Queries, named_queries
 from lakelogic.plan.state import OpenAccount, State, Trouble
 from lakelogic.sql.arguments import refuse
-from lakelogic.sql.bind import Binder, BoundAggregate
+from lakelogic.sql.bind import Binder
 from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, columns_of, replace_columns, text
 from lakelogic.sql.parse import is_select, parse_expression, parse_select
 from lakelogic.sql.problems import BAD_ARGUMENTS, SqlProblems
+from lakelogic.sql.scope import BoundAggregate
 from lakelogic.sql.types import INT, STRING, Type
 
 VALUE = "value"
@@ -68,7 +70,8 @@ class Asker:
         start: Link | None = None,
     ) -> Question | None:
         """A question over rows with these columns, or diagnostics."""
-        state = State(start.reference if start else self.dataset, self.now, self.trouble, dialect or self.dialect)
+        dataset = start.reference if start else self.dataset
+        state = State(dataset, self.now, self.trouble, subquery, dialect or self.dialect)
         state.known_links, state.unread_links = dict(self.known_links), self.unread_links
         state.scope = {column.name: Column(column.name, column.type) for column in columns}
         state.used |= {column.name.lower() for column in columns}
@@ -84,10 +87,8 @@ class Asker:
 def _answer(state: State, written: str, name: str) -> Expression:
     """The one value of a query, or of an expression over aggregates."""
     if is_select(written):
-        from lakelogic.plan.query.select import query
-
         tree = cast(exp.Expression, parse_select(written, state.dialect))
-        query(Statement(state, name), state, tree, {}, named=False)
+        compile_statement(state, name, "", tree, named=False)
         if not _is_one_row(tree, named_queries(tree)):
             hint = "use an aggregate such as every(x > 0), max(x), count(*), without GROUP BY"
             raise refuse(BAD_ARGUMENTS, "The query can yield many rows; one value is needed.", hint)
@@ -106,7 +107,7 @@ def _answer(state: State, written: str, name: str) -> Expression:
 
 def _is_one_row(tree: exp.Expression | None, queries: Queries) -> bool:
     """Whether a query has at most one row whatever the data: an aggregate over all rows, or LIMIT 1."""
-    from lakelogic.plan.query.subqueries import is_aggregated
+    from lakelogic.plan.query.subqueries import is_aggregated  # seldom asked, and much to import
 
     if tree is None:
         return False

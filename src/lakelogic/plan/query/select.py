@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import cast
 
 from sqlglot import exp
 
-from lakelogic.plan.codes import NO_ORDER
-from lakelogic.plan.nodes import Order
-from lakelogic.plan.query import from_clause as tables
+from lakelogic.plan.binding import bind_tree
+from lakelogic.plan.query.from_clause import exploded_items, from_clause, with_conditions_of_joins
+from lakelogic.plan.query.grouping import GROUPING, grouping_functions, grouping_sets
 from lakelogic.plan.query.groups import Groups, group
-from lakelogic.plan.query.projection import Item, grouping_sets, items_of
-from lakelogic.plan.query.set_operations import set_operation
-from lakelogic.plan.query.statement import Queries, Statement, named_queries
-from lakelogic.plan.query.windows import computed, keep_once, ranked
+from lakelogic.plan.query.limit import OrderKeys, by_position, limited
+from lakelogic.plan.query.projection import Item, items_of
+from lakelogic.plan.query.statement import Queries, Statement
+from lakelogic.plan.query.tables import Tables
+from lakelogic.plan.query.windows import computed, keep_once
 from lakelogic.plan.state import State, fails
 from lakelogic.sql.arguments import refuse
-from lakelogic.sql.bind import Binder, BoundAggregate, BoundWindow, Scope, condition
-from lakelogic.sql.expressions import Call, Column, Expression, Lambda, Literal, call
+from lakelogic.sql.bind import Binder, condition
+from lakelogic.sql.expressions import Call, Column, Expression, Lambda, Literal
 from lakelogic.sql.forms.windows import order_keys
 from lakelogic.sql.parse import clauses
 from lakelogic.sql.problems import BAD_ARGUMENTS, NO_COLUMN, NOT_YET, Problem, SqlProblems
+from lakelogic.sql.scope import BoundAggregate, BoundWindow, Scope
 from lakelogic.sql.types import BIGINT
 
 _KNOWN = {
@@ -43,8 +44,6 @@ _REFUSED = {
 # Columns that queries inside expressions make.
 _OF_QUERIES = ("~value.", "~found.", "~rows", "~candidates")
 
-OrderKeys = tuple[tuple[Expression, bool, bool], ...]
-
 
 @dataclass(slots=True)
 class Bound:
@@ -58,45 +57,16 @@ class Bound:
     windows: list[BoundWindow] = field(default_factory=list)
 
 
-def query(statement: Statement, state: State, tree: exp.Expression, queries: Queries, *, named: bool = True) -> None:
-    """Compile a query over the state's rows; afterwards its scope is what the query yields."""
-    statement.asked.another()
-    known = {**queries, **named_queries(tree)}
-    _check_unread(statement, state, tree, queries)
-    if isinstance(tree, exp.Subquery):
-        query(statement, state, tree.this, known, named=named)
-        _cut(statement, state, tree)
-    elif isinstance(tree, exp.SetOperation):
-        set_operation(statement, state, tree, known, named=named)
-        _cut(statement, state, tree)
-    elif isinstance(tree, exp.Select):
-        _select(statement, state, tree, known, named=named)
-    else:
-        raise refuse(NOT_YET, f"`{tree.sql(dialect='spark')[:60]}` cannot stand here.", "write SELECT … FROM …")
-
-
-def _check_unread(statement: Statement, state: State, tree: exp.Expression, queries: Queries) -> None:
-    """A query of WITH that nothing reads makes no rows, but what is wrong in it is told."""
-    read = {table.name.lower() for table in tree.find_all(exp.Table)}
-    before = dict(queries)
-    for name, inner in named_queries(tree).items():
-        if name not in read:
-            probe = State(state.dataset, state.now, state.trouble, state.dialect)
-            probe.scope, probe.used, probe.links = dict(statement.rows), set(state.used), dict(state.links)
-            probe.known_links, probe.unread_links, probe.beside = state.known_links, state.unread_links, True
-            query(Statement(probe, statement.step, asked=statement.asked), probe, inner, before)
-        before[name] = inner
-
-
-def _select(statement: Statement, state: State, tree: exp.Select, queries: Queries, *, named: bool) -> None:
+def select(statement: Statement, state: State, tree: exp.Select, queries: Queries, *, named: bool) -> None:
+    """Compile a SELECT over the state's rows; `queries` are those that it knows by name."""
     _refuse_others(tree)
-    tree = tables.with_conditions_of_joins(tree)
-    known = tables.from_clause(statement, state, tree, queries)
+    tree = with_conditions_of_joins(tree)
+    known = from_clause(statement, state, tree, queries)
     where = tree.args.get("where")
     if where is not None:
-        kept = condition(state.bound(where.this, known.scope()), "WHERE")
+        kept = condition(bind_tree(state, where.this, known.scope()), "WHERE")
         state.lose("filtered", statement.step, fails(kept), (f"keep {where.this.sql(dialect='spark')}",))
-    known = tables.exploded_items(tree, known)
+    known = exploded_items(tree, known)
     bound = _bound(tree, known, named=named)
     if tree.args.get("group") is not None or bound.aggregates or bound.having is not None:
         bound = _grouped(statement, state, tree, known, bound)
@@ -106,7 +76,7 @@ def _select(statement: Statement, state: State, tree: exp.Select, queries: Queri
     _project(state, bound, " ".join(tree.sql(dialect="spark").split()))
     if tree.args.get("distinct"):
         _distinct(statement, state, tree)
-    _limited(statement, state, tree, bound.order)
+    limited(statement, state, tree, bound.order)
 
 
 def _refuse_others(tree: exp.Select) -> None:
@@ -122,10 +92,10 @@ def _refuse_others(tree: exp.Select) -> None:
         raise SqlProblems(problems)
 
 
-def _bound(tree: exp.Select, known: tables.Tables, *, named: bool) -> Bound:
+def _bound(tree: exp.Select, known: Tables, *, named: bool) -> Bound:
     """Bind items, HAVING, QUALIFY and ORDER BY over the rows as they are before grouping."""
     bound = Bound()
-    scope = known.scope(grouping=tree.args.get("group") is not None)
+    scope = known.scope(grouping_functions(known) if tree.args.get("group") is not None else {})
     binder = Binder(scope, bound.aggregates, bound.windows)
     bound.items = items_of(tree, known, binder, named=named)
     aliases = {item.name: item.value for item in bound.items}
@@ -143,7 +113,7 @@ def _bound(tree: exp.Select, known: tables.Tables, *, named: bool) -> Bound:
             columns={**scope.columns, **aliases},
             ambiguous=scope.ambiguous - {name.lower() for name in aliases},
         )
-        bound.order = order_keys(later, _by_position(tree.args["order"], bound.items))
+        bound.order = order_keys(later, by_position(tree.args["order"], bound.items))
     if later.problems:
         raise SqlProblems(later.problems)
     return bound
@@ -153,20 +123,7 @@ def _missing(aliases: Mapping[str, Expression], scope: Scope) -> dict[str, Expre
     return {name: value for name, value in aliases.items() if name.lower() not in scope.folded}
 
 
-def _by_position(order: exp.Expression, items: list[Item]) -> exp.Expression:
-    """ORDER BY 2 means the second item."""
-    order = order.copy()
-    for ordered in order.expressions:
-        inner = ordered.this if isinstance(ordered, exp.Ordered) else ordered
-        if isinstance(inner, exp.Literal) and not inner.is_string and str(inner.this).isdigit():
-            place = int(str(inner.this))
-            if not 1 <= place <= len(items):
-                raise refuse(BAD_ARGUMENTS, f"ORDER BY {place}: there are {len(items)} items.")
-            inner.replace(exp.column(exp.to_identifier(items[place - 1].name, quoted=True)))
-    return order
-
-
-def _grouped(statement: Statement, state: State, tree: exp.Select, known: tables.Tables, bound: Bound) -> Bound:
+def _grouped(statement: Statement, state: State, tree: exp.Select, known: Tables, bound: Bound) -> Bound:
     keys, sets = grouping_sets(tree, known, bound.items)
     detail = (f"by {', '.join(name for name, _ in keys) or 'nothing'}",)
     groups = group(state, statement.step, keys, bound.aggregates, detail, sets)
@@ -205,7 +162,7 @@ class _Regroup:
     def __init__(self, groups: Groups, keys: list[Expression]) -> None:
         self.keys: dict[Expression, Expression] = dict(zip(keys, groups.keys, strict=True))
         self.columns = dict(groups.aggregates)
-        self.columns[tables.GROUPING] = groups.grouping or Literal(0, BIGINT)
+        self.columns[GROUPING] = groups.grouping or Literal(0, BIGINT)
         self.problems: list[Problem] = []
 
     def __call__(self, value: Expression, own: frozenset[str] = frozenset()) -> Expression:
@@ -275,47 +232,3 @@ def _distinct(statement: Statement, state: State, tree: exp.Select) -> None:
             BAD_ARGUMENTS, f"DISTINCT cannot compare the map `{unfit[0]}`.", "leave it out, or cast it to JSON"
         )
     keep_once(state, statement.step)
-
-
-def _cut(statement: Statement, state: State, tree: exp.Expression) -> None:
-    """ORDER BY and LIMIT of a set operation: they read its result."""
-    keys: OrderKeys = ()
-    if tree.args.get("order") is not None:
-        items = [Item(name, value) for name, value in state.visible.items()]
-        binder = Binder(state.sql_scope())
-        keys = order_keys(binder, _by_position(tree.args["order"], items))
-        if binder.problems:
-            raise SqlProblems(binder.problems)
-    _limited(statement, state, tree, keys)
-
-
-def _limited(statement: Statement, state: State, tree: exp.Expression, keys: OrderKeys) -> None:
-    limit, offset = _count(tree.args.get("limit"), "LIMIT"), _count(tree.args.get("offset"), "OFFSET")
-    if limit is None and offset is None:
-        if keys and not state.beside:
-            state.trouble.add(
-                NO_ORDER,
-                "ORDER BY without LIMIT has no effect: a table has no order.",
-                statement.path,
-                "leave it out, or add LIMIT",
-                warning=True,
-            )
-        return
-    order = tuple(Order(value, down, first) for value, down, first in keys)
-    rank = ranked(state, "limit", (), order)
-    first = Literal(offset or 0, BIGINT)
-    beyond = call("le", rank, first)
-    if limit is not None:
-        beyond = call("or", beyond, call("gt", rank, Literal((offset or 0) + limit, BIGINT)))
-    state.lose("filtered", statement.step, beyond, (f"limit {limit}",))
-
-
-def _count(clause: exp.Expression | None, name: str) -> int | None:
-    if clause is None:
-        return None
-    value = clause.args.get("count") or exp.Literal.number(1) if isinstance(clause, exp.Fetch) else clause.expression
-    if value is not None and value.sql().upper() == "ALL":
-        return None
-    if not (isinstance(value, exp.Literal) and not value.is_string and str(value.this).isdigit()):
-        raise refuse(BAD_ARGUMENTS, f"{name} takes a whole number.", f"write {name} 10")
-    return int(cast(str, value.this))

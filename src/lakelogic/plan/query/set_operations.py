@@ -10,10 +10,10 @@ from lakelogic.plan.query.statement import Queries, Statement
 from lakelogic.plan.query.windows import keep_once
 from lakelogic.plan.state import State
 from lakelogic.sql.arguments import refuse
-from lakelogic.sql.bind import BoundAggregate
 from lakelogic.sql.coerce import column_type
 from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, convert
 from lakelogic.sql.problems import BAD_ARGUMENTS, BAD_TYPES, NOT_YET
+from lakelogic.sql.scope import BoundAggregate
 from lakelogic.sql.types import BIGINT, INT, Type
 
 
@@ -21,8 +21,6 @@ def set_operation(
     statement: Statement, state: State, tree: exp.SetOperation, queries: Queries, *, named: bool = True
 ) -> None:
     """Compile both sides and what becomes of them; the names are those of the first."""
-    from lakelogic.plan.query.select import query
-
     if tree.args.get("by_name") or tree.args.get("side"):
         raise refuse(NOT_YET, "Set operations BY NAME are not portable.", "list the columns in one order")
     is_distinct = tree.args.get("distinct") is not False
@@ -30,9 +28,9 @@ def set_operation(
         raise refuse(NOT_YET, f"{tree.key.upper()} ALL is not portable.", f"write {tree.key.upper()}")
     if not state.beside and not statement.leads_to_rows(tree.this, queries):
         raise refuse(NOT_YET, "The first query does not read the current rows.", "begin with SELECT … FROM source")
-    query(statement, state, tree.this, queries, named=named)
+    statement.query(state, tree.this, queries, named=named)
     below = statement.beside()
-    query(statement, below, tree.expression, queries, named=False)
+    statement.query(below, tree.expression, queries, named=False)
     names = list(state.visible)
     if len(names) != len(below.visible):
         raise refuse(BAD_ARGUMENTS, f"One query has {len(names)} columns, the other {len(below.visible)}.")

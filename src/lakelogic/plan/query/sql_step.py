@@ -7,13 +7,14 @@ from typing import Any, cast
 
 from sqlglot import exp
 
-from lakelogic.plan.query.statement import Statement
+from lakelogic.plan.query.compiler import compile_statement
 from lakelogic.plan.query.windows import computed
 from lakelogic.plan.state import State
-from lakelogic.sql.bind import Binder, BoundWindow, Scope
+from lakelogic.sql.bind import Binder
 from lakelogic.sql.expressions import Expression
 from lakelogic.sql.parse import is_select, parse_items, parse_select
 from lakelogic.sql.problems import BAD_ARGUMENTS, Problem, SqlProblems
+from lakelogic.sql.scope import BoundWindow, Scope
 
 
 def derive_items(state: State, text: str, path: str, dialect: str) -> None:
@@ -31,10 +32,8 @@ def derive_items(state: State, text: str, path: str, dialect: str) -> None:
 
 def select(state: State, text: str, path: str, name: str, dialect: str) -> None:
     """A whole SELECT: what it yields becomes the columns, what it loses is counted by the step's name."""
-    from lakelogic.plan.query.select import query
-
     try:
-        query(Statement(state, name, path), state, cast(exp.Expression, parse_select(text, dialect)), {})
+        compile_statement(state, name, path, cast(exp.Expression, parse_select(text, dialect)))
     except SqlProblems as trouble:
         state.trouble.sql(trouble.problems, path)
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from sqlglot import exp
 
 from lakelogic.plan.codes import NO_LINK
 from lakelogic.plan.nodes import Assignment, Fork, Keep, Link, Node, Read, RowWise
+from lakelogic.plan.source.links import KnownLink
 from lakelogic.plan.state import State
 from lakelogic.sql.arguments import refuse
 from lakelogic.sql.expressions import TRUE, Column, Expression
 from lakelogic.sql.problems import FORBIDDEN, NO_COLUMN, NOT_YET, SqlProblems, nearest
 from lakelogic.sql.signatures import FORBIDDEN_FUNCTIONS
-
-if TYPE_CHECKING:
-    from lakelogic.plan.source.links import KnownLink
 
 Queries = Mapping[str, exp.Expression]
 MOST_QUERIES = 500
@@ -48,12 +46,23 @@ class Relation:
     columns: Mapping[str, Expression]
 
 
+class QueryCompiler(Protocol):
+    """Compiles whole queries. The parts of SQL hold one another: a statement knows this compiler, and each part that
+    can hold a query hands it on to it."""
+
+    def __call__(
+        self, statement: Statement, state: State, tree: exp.Expression, queries: Queries, *, named: bool = True
+    ) -> None:
+        """Compile a query over the rows of the state; afterwards its scope is what the query yields."""
+
+
 @dataclass(slots=True)
 class Statement:
     """Where a statement stands. Its forks begin at the rows as they were when it began, whatever happens later."""
 
     state: State
     step: str
+    compiler: QueryCompiler
     path: str = ""
     asked: Asked = field(default_factory=Asked)
     rows: dict[str, Expression] = field(init=False)
@@ -63,6 +72,10 @@ class Statement:
     def __post_init__(self) -> None:
         self.rows, self.alive = dict(self.state.visible), self.state.alive
         self._home = (len(self.state.closed), len(self.state.nodes))
+
+    def query(self, state: State, tree: exp.Expression, queries: Queries, *, named: bool = True) -> None:
+        """Compile a query over the rows of the state; its scope is what the query yields."""
+        self.compiler(self, state, tree, queries, named=named)
 
     def leads_to_rows(self, item: exp.Expression, queries: Queries) -> bool:
         """Whether what stands after FROM is made of the current rows."""
@@ -94,17 +107,15 @@ class Statement:
 
     def begin(self, child: State, item: exp.Expression, queries: Queries) -> None:
         """Give a fork its first rows: those of the source, of a link, or of a query."""
-        from lakelogic.plan.query.select import query
-
         if isinstance(item, exp.Subquery):
-            query(self, child, item.this, queries)
+            self.query(child, item.this, queries)
             return
         if not isinstance(item, exp.Table):
-            query(self, child, item, queries)
+            self.query(child, item, queries)
             return
         name = item.name.lower()
         if name in queries:
-            query(self, child, queries[name], _others(queries, name))
+            self.query(child, queries[name], _others(queries, name))
         elif self.means_rows(name) and not item.args.get("db"):
             child.start = None
             if self.alive != TRUE:
@@ -128,7 +139,7 @@ class Statement:
     def beside(self) -> State:
         """A state for rows beside the main ones: it shares names, links and masks, and counts nothing."""
         state = self.state
-        child = State(state.dataset, state.now, state.trouble, state.dialect)
+        child = State(state.dataset, state.now, state.trouble, state.subquery, state.dialect)
         child.beside, child.used, child.taints, child.links = True, state.used, state.taints, state.links
         child.ties, child.met, child.masked = state.ties, state.met, state.masked
         child.known_links, child.unread_links, child.undeclared = (
@@ -171,21 +182,22 @@ class Statement:
                 )
                 near += f"rows are called `source` or `{self.state.dataset}`"
             raise refuse(NO_LINK, f"There is no link `{written}`.", near)
-        return self.link_named(found.name)
+        return link_relation(self.state, found.name)
 
-    def link_named(self, name: str) -> Relation:
-        """The rows of a link that is known."""
-        found: KnownLink = self.state.known_links[name]
-        frame = f"{found.name}~{len(self.state.links)}"
-        self.state.links[frame] = Link(
-            Read(frame, found.format, found.columns, found.options),  # type: ignore[arg-type]
-            (),
-            found.filter,
-            found.name,
-            (),
-            is_checked=False,
-        )
-        return Relation(frame, {column.name: Column(column.name, column.type) for column in found.visible})
+
+def link_relation(state: State, name: str) -> Relation:
+    """The rows of a link that is known."""
+    link: KnownLink = state.known_links[name]
+    frame = f"{link.name}~{len(state.links)}"
+    state.links[frame] = Link(
+        Read(frame, link.format, link.columns, link.options),  # type: ignore[arg-type]
+        (),
+        link.filter,
+        link.name,
+        (),
+        is_checked=False,
+    )
+    return Relation(frame, {column.name: Column(column.name, column.type) for column in link.visible})
 
 
 def _refuse_function(table: exp.Table) -> None:

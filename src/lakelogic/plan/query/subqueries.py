@@ -5,11 +5,12 @@ from __future__ import annotations
 from sqlglot import exp
 
 from lakelogic.plan.nodes import Aggregate, Assignment, Fork, Join, Keep, Node, Rollup, RowWise
-from lakelogic.plan.query.joins import Conditions, Meeting, conditions, conjuncts, distinct_keys, meet, share
+from lakelogic.plan.query.exists import any_row, has_match
+from lakelogic.plan.query.join_conditions import Conditions, Meeting, conditions, conjuncts, distinct_keys, meet, share
 from lakelogic.plan.query.statement import Queries, Relation, Statement, named_queries
 from lakelogic.plan.state import State, both
 from lakelogic.sql.arguments import refuse
-from lakelogic.sql.bind import Binder, BoundAggregate, Scope, condition
+from lakelogic.sql.bind import Binder, condition
 from lakelogic.sql.catalogue.aggregates import AGGREGATES
 from lakelogic.sql.coerce import unify
 from lakelogic.sql.expressions import (
@@ -23,27 +24,22 @@ from lakelogic.sql.expressions import (
     replace_columns,
 )
 from lakelogic.sql.problems import BAD_ARGUMENTS, NO_COLUMN, NOT_YET, SqlProblems
+from lakelogic.sql.scope import BoundAggregate, PartBinder, Scope
 from lakelogic.sql.types import BIGINT, BOOLEAN
 
 _NOT_FROM_ROWS = ("~aggregate", "~window")
 
 
 def bind_query(
-    state: State,
-    tree: exp.Expression,
-    binder: Binder,
-    statement: Statement | None = None,
-    queries: Queries | None = None,
+    statement: Statement, state: State, tree: exp.Expression, binder: PartBinder, queries: Queries
 ) -> Expression:
     """The value of a query inside an expression."""
-    statement = statement or Statement(state, "query")
-    known: Queries = queries or {}
     if isinstance(tree, exp.In):
-        return _one_of(state, statement, tree, binder, known)
+        return _one_of(state, statement, tree, binder, queries)
     inner = _bare(tree.this)
     if isinstance(tree, exp.Exists):
-        return _exists(state, statement, inner, binder, known)
-    return _single(state, statement, inner, binder, known)
+        return _exists(state, statement, inner, binder, queries)
+    return _single(state, statement, inner, binder, queries)
 
 
 def _bare(tree: exp.Expression) -> exp.Expression:
@@ -59,7 +55,7 @@ def _refuse_unmade(value: Expression) -> None:
         )
 
 
-def _one_of(state: State, statement: Statement, tree: exp.In, binder: Binder, queries: Queries) -> Expression:
+def _one_of(state: State, statement: Statement, tree: exp.In, binder: PartBinder, queries: Queries) -> Expression:
     """x IN (SELECT …): TRUE when found; NULL when x is NULL or the query holds one; FALSE over nothing."""
     if isinstance(tree.this, exp.Tuple):
         hint = "write EXISTS (SELECT 1 FROM t WHERE t.a = … AND t.b = …)"
@@ -101,17 +97,17 @@ def _one_of(state: State, statement: Statement, tree: exp.In, binder: Binder, qu
 
 
 def _uncorrelated(statement: Statement, tree: exp.Expression, queries: Queries) -> Relation:
-    from lakelogic.plan.query.select import query
-
     child = statement.beside()
-    query(statement, child, tree, queries, named=False)
+    statement.query(child, tree, queries, named=False)
     return statement.fork(child)
 
 
-def _exists(state: State, statement: Statement, tree: exp.Expression, binder: Binder, queries: Queries) -> Expression:
+def _exists(
+    state: State, statement: Statement, tree: exp.Expression, binder: PartBinder, queries: Queries
+) -> Expression:
     """EXISTS: does the query find a row for this one."""
     if not isinstance(tree, exp.Select) or not _is_plain(tree):
-        return _any_row(state, _alone(statement, tree, binder.scope, queries))
+        return any_row(state, _alone(statement, tree, binder.scope, queries))
     meeting, found = _correlated(state, statement, tree, binder, {**queries, **named_queries(tree)})
     # An aggregate without GROUP BY has one row, even over nothing.
     return TRUE if is_aggregated(tree) else has_match(state, meeting, found)
@@ -159,7 +155,7 @@ def _alone(statement: Statement, tree: exp.Expression, outer: Scope, queries: Qu
 
 
 def _correlated(
-    state: State, statement: Statement, tree: exp.Select, binder: Binder, queries: Queries
+    state: State, statement: Statement, tree: exp.Select, binder: PartBinder, queries: Queries
 ) -> tuple[Meeting, Conditions]:
     source = tree.args.get("from_")
     if source is None:
@@ -187,47 +183,9 @@ def _inner_scope(outer: Scope, meeting: Meeting, alias: str) -> Scope:
     return Scope({**meeting.taken, **columns}, frozenset(), outer.now, relations, outer.ambiguous - own)
 
 
-def has_match(state: State, meeting: Meeting, found: Conditions) -> Expression:
-    """TRUE or FALSE: is there a row on the other side that meets this one."""
-    nodes: list[Node] = []
-    if found.other:
-        nodes.append(Keep("keep", both(*(replace_columns(part, meeting.back) for part in found.other))))
-    if found.mixed:
-        return _any_of(state, meeting, found, nodes)
-    if not found.on:
-        frame = state.fresh("~beside")
-        state.nodes.append(Fork("fork", frame, meeting.other.frame, tuple(nodes)))
-        exists = _any_row(state, Relation(frame, meeting.other.columns))
-        return both(*(call("same", part, TRUE) for part in found.own), exists)
-    keys: dict[str, Expression] = {}
-    on: list[tuple[Expression, str]] = []
-    for mine, theirs in found.on:
-        name = state.fresh("~key")
-        keys[name] = replace_columns(theirs, meeting.back)
-        on.append((mine, name))
-    frame, matched = state.fresh("~beside"), state.fresh("~found.exists")
-    state.nodes.append(Fork("fork", frame, meeting.other.frame, tuple(distinct_keys(nodes, keys))))
-    state.nodes.append(Join("exists", frame, tuple(on), (), matched))
-    return both(*(call("same", part, TRUE) for part in found.own), Column(matched, BOOLEAN))
-
-
-def _any_row(state: State, relation: Relation) -> Expression:
-    rows, all_rows = state.fresh("~rows"), state.fresh("~rows")
-    frame, one = state.fresh("~beside"), state.fresh("~found.all")
-    counted = Rollup("count", TRUE, (), (Aggregate(rows, "count_all", None, BIGINT),))
-    state.nodes.append(Fork("fork", frame, relation.frame, (counted,)))
-    state.nodes.append(Join("exists", frame, (), ((rows, all_rows),), one))
-    return call("gt", Column(all_rows, BIGINT), Literal(0, BIGINT))
-
-
-def _any_of(state: State, meeting: Meeting, found: Conditions, nodes: list[Node]) -> Expression:
-    """A condition over both sides that is no equality: the candidates of a key are collected, and asked one by one."""
-    from lakelogic.plan.query.candidates import any_candidate
-
-    return any_candidate(state, meeting, found, nodes)
-
-
-def _single(state: State, statement: Statement, tree: exp.Expression, binder: Binder, queries: Queries) -> Expression:
+def _single(
+    state: State, statement: Statement, tree: exp.Expression, binder: PartBinder, queries: Queries
+) -> Expression:
     """(SELECT aggregate …): one value, for all rows or for the rows of equal keys."""
     if not isinstance(tree, exp.Select) or not _is_plain(tree) or len(tree.expressions) != 1:
         raise refuse(

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from lakelogic.plan.nodes import Bounds, Order, Rank, Window, WindowFunction
 from lakelogic.plan.state import State, ordered
-from lakelogic.sql.bind import BoundWindow
 from lakelogic.sql.catalogue.windows import WINDOWS
 from lakelogic.sql.expressions import TRUE, Column, Expression, Literal, call, replace_columns
+from lakelogic.sql.scope import BoundWindow
 from lakelogic.sql.types import BIGINT
 
 # These say the same for rows of equal order; all others need an order without ties.

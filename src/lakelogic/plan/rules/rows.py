@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from decimal import Decimal, InvalidOperation
-from functools import cache
 from typing import Any
 
 from lakelogic.contract import rules as written
@@ -14,16 +12,18 @@ from lakelogic.contract.document import Contract
 from lakelogic.contract.durations import duration
 from lakelogic.contract.fields import Field
 from lakelogic.contract.references import link_of
+from lakelogic.plan.binding import bind_predicate
 from lakelogic.plan.codes import NO_LINK
+from lakelogic.plan.rules import lifecycle
+from lakelogic.plan.rules.constants import compare, constant, refuse_impossible
 from lakelogic.plan.source.links import found_in
 from lakelogic.plan.state import Flag, State, both, fails, present
 from lakelogic.sql.arguments import one_of
 from lakelogic.sql.catalogue.strings import matches
-from lakelogic.sql.coerce import unify
 from lakelogic.sql.expressions import Call, Expression, Literal, call, columns_of, convert, text
 from lakelogic.sql.nested import size_call
-from lakelogic.sql.problems import BAD_TYPES, NO_COLUMN, Problem, SqlProblems
-from lakelogic.sql.types import BOOLEAN, DATE, INT, NULL, STRING, TIMESTAMP, Type
+from lakelogic.sql.problems import NO_COLUMN, SqlProblems
+from lakelogic.sql.types import BOOLEAN, DATE, INT, STRING, TIMESTAMP, Type
 
 CATEGORIES = {
     "sql": "correctness",
@@ -194,7 +194,7 @@ Built = tuple[Expression, str, str | None]
 
 
 def _sql(state: State, rule: written.SqlRule, path: str) -> Built | None:
-    predicate = state.predicate(rule.sql, f"{path}.sql", dialect=rule.dialect)
+    predicate = bind_predicate(state, rule.sql, f"{path}.sql", dialect=rule.dialect)
     return (predicate, " ".join(rule.sql.split()), None) if predicate is not None else None
 
 
@@ -295,9 +295,7 @@ def moment(at: datetime, type_: Type) -> Literal:
 
 
 def _lifecycle(state: State, rule: written.LifecycleWindow, path: str) -> Built | None:
-    from lakelogic.plan.rules.lifecycle import within
-
-    return within(state, rule, path)
+    return lifecycle.within(state, rule, path)
 
 
 def _freshness(state: State, rule: written.FreshnessRule, path: str) -> Built | None:
@@ -332,55 +330,6 @@ BUILD: dict[type, Callable[[State, Any, str], Built | None]] = {
     written.LifecycleWindow: _lifecycle,
 }
 
-_OPERATORS = {"=": "eq", "==": "eq", "!=": "ne", "<>": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
-
-
-def compare(operator: str, left: Expression, right: Expression) -> Expression:
-    """A comparison with both sides in one type."""
-    refuse_impossible(left.type, right)
-    (one, two), _ = unify((left, right), "Comparison:")
-    return call(_OPERATORS[operator], one, two)
-
-
-def refuse_impossible(type_: Type, constant_: Expression) -> None:
-    """A text constant that can never be of the column's type would make every row bad."""
-    if not (isinstance(constant_, Literal) and isinstance(constant_.value, str)):
-        return
-    written_, kind = constant_.value.strip(), type_.kind
-    try:
-        if type_.is_number:
-            Decimal(written_)
-        elif kind in ("date", "timestamp", "timestamp_ntz"):
-            datetime.fromisoformat(written_)
-        elif kind == "boolean" and written_.lower() not in _BOOLEANS:
-            raise ValueError
-    except (ValueError, InvalidOperation):
-        message = f"`{constant_.value}` can never be compared with {type_}."
-        raise SqlProblems([Problem(BAD_TYPES, message, "write a value of that type")]) from None
-
-
-_BOOLEANS = frozenset({"true", "t", "yes", "y", "1", "false", "f", "no", "n", "0"})
-
-
-def constant(value: Any) -> Expression:
-    """A value from YAML as a literal: numbers as written, anything else as text."""
-    if value is None:
-        return Literal(None, NULL)
-    if isinstance(value, bool):
-        return Literal(value, BOOLEAN)
-    if isinstance(value, int):
-        return _numeral(str(value))
-    if isinstance(value, float):
-        return _numeral(format(Decimal(repr(value)), "f") if abs(value) < 1e15 else repr(value))
-    return text(str(value))
-
-
-@cache
-def _numeral(written_: str) -> Expression:
-    from lakelogic.sql.bind import bind
-
-    return bind(written_, {})
-
 
 def _one_of(value: Expression, choices: Any) -> Expression:
     literals = [constant(choice) for choice in choices]
@@ -398,7 +347,7 @@ def _shown(values: Any) -> str:
 
 def reads_only_known(state: State, rule: Any) -> bool:
     """Whether a rule can be bound to the columns of this phase (used to find its phase)."""
-    probe = State(state.dataset, state.now, type(state.trouble)(state.trouble.where), state.dialect)
+    probe = State(state.dataset, state.now, type(state.trouble)(state.trouble.where), state.subquery, state.dialect)
     probe.scope, probe.used, probe.links = dict(state.scope), set(state.used), dict(state.links)
     probe.known_links, probe.unread_links = dict(state.known_links), state.unread_links
     if isinstance(rule, written.RowUnique):

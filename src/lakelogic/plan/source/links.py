@@ -10,11 +10,12 @@ from lakelogic.plan.columns.flows import of_link
 from lakelogic.plan.nodes import Assignment, Join, Landed, Link, Node, Read, Rollup, RowWise
 from lakelogic.plan.source.deleted import Deleted, living
 from lakelogic.plan.state import State, holds
-from lakelogic.sql.bind import Binder, condition, scope_of
+from lakelogic.sql.bind import Binder, condition
 from lakelogic.sql.coerce import unify
 from lakelogic.sql.expressions import TRUE, Column, Expression, call, columns_of
 from lakelogic.sql.parse import parse_expression
 from lakelogic.sql.problems import NO_COLUMN, SqlProblems, nearest, nearest_or_all
+from lakelogic.sql.scope import scope_of
 from lakelogic.sql.types import BOOLEAN
 
 

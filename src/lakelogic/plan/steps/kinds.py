@@ -9,12 +9,13 @@ from sqlglot import exp
 
 from lakelogic import names
 from lakelogic.contract import steps as written
+from lakelogic.plan.binding import bind_predicate, bind_text
 from lakelogic.plan.codes import BAD_STEP, RESERVED
 from lakelogic.plan.naming import known as _known
 from lakelogic.plan.naming import step_name
 from lakelogic.plan.nodes import Order, Rank
 from lakelogic.plan.query import sql_step as query
-from lakelogic.plan.rules.rows import constant
+from lakelogic.plan.rules.constants import constant
 from lakelogic.plan.source.links import match
 from lakelogic.plan.state import Flag, State, both, fails, grouped, ordered
 from lakelogic.plan.steps import reshape, values
@@ -79,7 +80,7 @@ def _rename(state: State, step: Any, path: str) -> None:
 
 
 def _derive(state: State, step: Any, path: str) -> None:
-    value = state.bind(step.sql, f"{path}.derive.sql", dialect=step.dialect)
+    value = bind_text(state, step.sql, f"{path}.derive.sql", dialect=step.dialect)
     if value is not None:
         state.derive("derive", {step.field: value}, (f"{step.field} = {' '.join(step.sql.split())}",))
 
@@ -89,7 +90,7 @@ def _cast(state: State, step: Any, path: str) -> None:
 
 
 def _filter(state: State, step: Any, path: str) -> None:
-    predicate = state.predicate(step.sql, f"{path}.filter", dialect=step.dialect)
+    predicate = bind_predicate(state, step.sql, f"{path}.filter", dialect=step.dialect)
     if predicate is not None:
         state.lose("filtered", step_name(step, path), fails(predicate), (f"keep {' '.join(step.sql.split())}",))
 

@@ -8,19 +8,21 @@ from typing import Any
 
 from lakelogic.plan.codes import BAD_STEP, NO_LINK
 from lakelogic.plan.naming import known
-from lakelogic.plan.query import joins as joining
+from lakelogic.plan.query import joins
 from lakelogic.plan.query.expand import expand
 from lakelogic.plan.query.groups import group
-from lakelogic.plan.query.statement import Relation, Statement
-from lakelogic.plan.rules.rows import constant
+from lakelogic.plan.query.join_conditions import Conditions, Meeting, equal_keys, meet
+from lakelogic.plan.query.statement import Relation, link_relation
+from lakelogic.plan.rules.constants import constant
 from lakelogic.plan.state import Flag, State, present
-from lakelogic.sql.bind import BoundAggregate, aggregate_type
+from lakelogic.sql.bind import aggregate_type
 from lakelogic.sql.catalogue.time_calls import date_sequence
 from lakelogic.sql.coerce import in_one_column, unify
 from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, convert, replace_columns, text
 from lakelogic.sql.lambdas import lambda_of
 from lakelogic.sql.nested import array_of, field, struct_of
 from lakelogic.sql.problems import NO_COLUMN, SqlProblems, nearest, nearest_or_all
+from lakelogic.sql.scope import BoundAggregate
 from lakelogic.sql.types import DATE, DOUBLE, STRING, TIMESTAMP, Type, array
 
 # explode and ranges of dates
@@ -243,15 +245,15 @@ def join(state: State, step: Any, path: str, name: str) -> None:
     if not _are_new(state, step, here, wanted):
         return
     chosen = [spelled[column.lower()] for column in dict.fromkeys((*keys, *wanted))]
-    meeting = joining.meet(state, Relation(other.frame, {c: other.columns[c] for c in chosen}), step.reference)
+    meeting = meet(state, Relation(other.frame, {c: other.columns[c] for c in chosen}), step.reference)
     pairs = [(state.scope[column], spelled[key.lower()]) for column, key in zip(mine, keys, strict=True)]
     try:
-        found = joining.Conditions(on=joining.equal_keys(meeting, pairs))
+        found = Conditions(on=equal_keys(meeting, pairs))
     except SqlProblems as trouble:
         state.trouble.sql(trouble.problems, here)
         return
     detail = (f"{step.type} {step.reference} on {', '.join(mine)}",)
-    matched = joining.join(state, meeting, step.type, found, name, detail)
+    matched = joins.join(state, meeting, step.type, found, name, detail)
     if step.type in ("right", "full"):
         # A row that only the link has brings its key along.
         both = dict(zip(mine, found.on, strict=True))
@@ -275,9 +277,7 @@ def _are_new(state: State, step: Any, path: str, wanted: Sequence[str]) -> bool:
     return True
 
 
-def _taken(
-    state: State, step: Any, path: str, meeting: joining.Meeting, wanted: Sequence[str], matched: Expression
-) -> None:
+def _taken(state: State, step: Any, path: str, meeting: Meeting, wanted: Sequence[str], matched: Expression) -> None:
     values: dict[str, Expression] = {}
     for column in wanted:
         value: Expression = meeting.taken[column]
@@ -300,4 +300,4 @@ def _link(state: State, reference: str, path: str) -> Relation | None:
             state.trouble.add(NO_LINK, f"There is no link `{reference}`.", path, near)
         state.trouble.landed_is_known = False
         return None
-    return Statement(state, "join").link_named(reference)
+    return link_relation(state, reference)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from lakelogic.plan.binding import bind_aggregates, bind_text
 from lakelogic.plan.query.groups import group, same_aggregate
 from lakelogic.plan.state import State
-from lakelogic.sql.bind import BoundAggregate, aggregate_type
+from lakelogic.sql.bind import aggregate_type
 from lakelogic.sql.expressions import Column, Expression, columns_of, convert, replace_columns
 from lakelogic.sql.nested import array_of
 from lakelogic.sql.problems import NO_COLUMN, nearest_or_all
+from lakelogic.sql.scope import BoundAggregate
 from lakelogic.sql.types import STRING
 
 
@@ -29,7 +31,7 @@ def rollup(state: State, step: Any, path: str) -> None:
     aggregates: list[BoundAggregate] = []
     finals: dict[str, Expression] = {}
     for output, text in step.aggregations.items():
-        bound = state.aggregate(text, f"{path}.rollup.aggregations.{output}")
+        bound = bind_aggregates(state, text, f"{path}.rollup.aggregations.{output}")
         if bound is None:
             continue
         if _is_grouped(state, bound, keys, f"{path}.rollup.aggregations.{output}"):
@@ -70,7 +72,7 @@ def _upstream(state: State, step: Any) -> str | None:
 def _key(state: State, step: Any, path: str) -> Expression | None:
     """The key of a row. Several columns are a JSON array of their texts: no two keys look alike, and NULL is kept."""
     if step.key_expr:
-        return state.bind(step.key_expr, f"{path}.rollup.key_expr")
+        return bind_text(state, step.key_expr, f"{path}.rollup.key_expr")
     found = [state.column(name, f"{path}.rollup.keys") for name in step.keys]
     parts = [convert(column, STRING) for column in found if column is not None]
     if not parts or len(parts) < len(found):

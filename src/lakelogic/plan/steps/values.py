@@ -8,9 +8,9 @@ from typing import Any
 
 from lakelogic.plan.codes import BAD_STEP, BAD_TYPE, NOT_YET
 from lakelogic.plan.naming import known
-from lakelogic.plan.rules.rows import compare, constant, refuse_impossible
+from lakelogic.plan.rules.constants import compare, constant, refuse_impossible
 from lakelogic.plan.state import Flag, State, both, present
-from lakelogic.sql.arguments import cast_computed
+from lakelogic.sql.casts import cast_computed
 from lakelogic.sql.catalogue.time_calls import units_between
 from lakelogic.sql.coerce import in_one_column, unify
 from lakelogic.sql.expressions import Call, Expression, call, columns_of, convert, text

@@ -6,7 +6,8 @@ from lakelogic.sql.arguments import Args, Signatures, constant_text, portable_pa
 from lakelogic.sql.catalogue.row import composed, scalar
 from lakelogic.sql.coerce import text
 from lakelogic.sql.expressions import Call, Expression, Literal
-from lakelogic.sql.patterns import NotPortable, Pattern, parse, replacement
+from lakelogic.sql.pattern_tree import Pattern
+from lakelogic.sql.patterns import NotPortable, parse, replacement
 from lakelogic.sql.problems import BAD_ARGUMENTS
 from lakelogic.sql.types import BOOLEAN, INT, STRING, array
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -13,15 +12,13 @@ from lakelogic.sql.expressions import Call, Column, Expression, Lambda, Literal,
 from lakelogic.sql.lambdas import draft, lambda_of, settled
 from lakelogic.sql.nested import array_argument, field, map_argument, map_entries, map_from_entries, struct_of
 from lakelogic.sql.problems import BAD_ARGUMENTS, BAD_TYPES
+from lakelogic.sql.scope import PartBinder
 from lakelogic.sql.types import BOOLEAN, INT, Type, array, decimal, struct
 
-if TYPE_CHECKING:
-    from lakelogic.sql.bind import Binder
-
-Handler = Callable[["Binder", list[exp.Expression]], Expression]
+Handler = Callable[[PartBinder, list[exp.Expression]], Expression]
 
 
-def _bound(binder: Binder, tree: exp.Expression, types: Sequence[Type], least: int, name: str) -> Lambda:
+def _bound(binder: PartBinder, tree: exp.Expression, types: Sequence[Type], least: int, name: str) -> Lambda:
     """A written lambda over parameters of these types; it may leave out the last ones."""
     if not isinstance(tree, exp.Lambda):
         raise refuse(BAD_ARGUMENTS, f"`{name}` takes a small function here.", f"write {name}(a, x -> …)")
@@ -57,13 +54,13 @@ def transformed(value: Expression, found: Lambda) -> Expression:
     return Call("transform", (value, found), array(found.type))
 
 
-def _transform(binder: Binder, arguments: list[exp.Expression]) -> Expression:
+def _transform(binder: PartBinder, arguments: list[exp.Expression]) -> Expression:
     _count("transform", arguments, 2)
     value, element = array_argument(binder.part(arguments[0]), "transform")
     return transformed(value, _bound(binder, arguments[1], (element, INT), 1, "transform"))
 
 
-def _filter(binder: Binder, arguments: list[exp.Expression]) -> Expression:
+def _filter(binder: PartBinder, arguments: list[exp.Expression]) -> Expression:
     _count("filter", arguments, 2)
     value, element = array_argument(binder.part(arguments[0]), "filter")
     return Call(
@@ -72,7 +69,7 @@ def _filter(binder: Binder, arguments: list[exp.Expression]) -> Expression:
 
 
 def _quantified(name: str, function: str, *, negated: bool = False) -> Handler:
-    def build(binder: Binder, arguments: list[exp.Expression]) -> Expression:
+    def build(binder: PartBinder, arguments: list[exp.Expression]) -> Expression:
         _count(name, arguments, 2)
         value, element = array_argument(binder.part(arguments[0]), name)
         found = call(function, value, _condition(_bound(binder, arguments[1], (element,), 1, name), name))
@@ -81,7 +78,7 @@ def _quantified(name: str, function: str, *, negated: bool = False) -> Handler:
     return build
 
 
-def _aggregate(binder: Binder, arguments: list[exp.Expression]) -> Expression:
+def _aggregate(binder: PartBinder, arguments: list[exp.Expression]) -> Expression:
     _count("aggregate", arguments, 3, 4)
     value, element = array_argument(binder.part(arguments[0]), "aggregate")
     start = binder.part(arguments[1])
@@ -112,7 +109,7 @@ def zipped(names: Sequence[str], values: Sequence[Expression]) -> Expression:
     return Call("arrays_zip", tuple(value for value, _ in pairs), array(element))
 
 
-def _zip_with(binder: Binder, arguments: list[exp.Expression]) -> Expression:
+def _zip_with(binder: PartBinder, arguments: list[exp.Expression]) -> Expression:
     _count("zip_with", arguments, 3)
     both = zipped(("x", "y"), [binder.part(argument) for argument in arguments[:2]])
     assert both.type.element is not None
@@ -132,7 +129,7 @@ def _over_fields(found: Lambda, element: Type, names: Sequence[str]) -> Lambda:
 
 
 def _map_lambda(name: str, make: Callable[[Expression, Lambda, Type], Expression]) -> Handler:
-    def build(binder: Binder, arguments: list[exp.Expression]) -> Expression:
+    def build(binder: PartBinder, arguments: list[exp.Expression]) -> Expression:
         _count(name, arguments, 2)
         value, key, element = map_argument(binder.part(arguments[0]), name)
         found = _bound(binder, arguments[1], (key, element), 2, name)
@@ -161,7 +158,7 @@ def _remade(part: str) -> Callable[[Expression, Lambda, Type], Expression]:
     return make
 
 
-def _refused_comparator(binder: Binder, arguments: list[exp.Expression]) -> Expression:
+def _refused_comparator(binder: PartBinder, arguments: list[exp.Expression]) -> Expression:
     if len(arguments) == 2 and isinstance(arguments[1], exp.Lambda):
         raise refuse(
             BAD_ARGUMENTS,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -13,10 +12,8 @@ from lakelogic.sql.forms import lambdas
 from lakelogic.sql.lambdas import lambda_of
 from lakelogic.sql.nested import array_of, field, item, map_item, struct_of
 from lakelogic.sql.problems import BAD_ARGUMENTS, BAD_TYPES, NO_COLUMN, nearest
+from lakelogic.sql.scope import PartBinder
 from lakelogic.sql.types import Type
-
-if TYPE_CHECKING:
-    from lakelogic.sql.bind import Binder
 
 
 def access(value: Expression, name: str) -> Expression:
@@ -60,7 +57,7 @@ def check_comparisons(expression: Expression) -> None:
             check_comparison("eq" if part.function in _COMPARING else "lt", part.args[0].type)
 
 
-def column_path(binder: Binder, tree: exp.Expression) -> Expression | None:
+def column_path(binder: PartBinder, tree: exp.Expression) -> Expression | None:
     """A lambda's parameter, or a path into a struct such as `s.a.b`; None for what is a plain column."""
     assert isinstance(tree, exp.Column)
     parts = [part.name for part in tree.parts]
@@ -84,13 +81,13 @@ def _along(value: Expression, names: list[str]) -> Expression:
     return value
 
 
-def _dot(binder: Binder, tree: exp.Expression) -> Expression:
+def _dot(binder: PartBinder, tree: exp.Expression) -> Expression:
     if not isinstance(tree.expression, exp.Identifier):
         raise refuse(BAD_ARGUMENTS, "After a dot the name of a field is expected.")
     return access(binder.part(tree.this), tree.expression.name)
 
 
-def _bracket(binder: Binder, tree: exp.Expression) -> Expression:
+def _bracket(binder: PartBinder, tree: exp.Expression) -> Expression:
     value = binder.part(tree.this)
     if len(tree.expressions) != 1 or isinstance(tree.expressions[0], exp.Slice):
         raise refuse(
@@ -107,12 +104,12 @@ def _bracket(binder: Binder, tree: exp.Expression) -> Expression:
     return item(value, key)
 
 
-def _identifier(binder: Binder, tree: exp.Expression) -> Expression:
+def _identifier(binder: PartBinder, tree: exp.Expression) -> Expression:
     found = binder.parameter(tree.name.lower())
     return found if found is not None else binder.part(exp.Column(this=tree.copy()))
 
 
-def _struct(binder: Binder, arguments: list[exp.Expression]) -> Expression:
+def _struct(binder: PartBinder, arguments: list[exp.Expression]) -> Expression:
     """struct(a, b AS name, …): fields are called by their alias, their column, or col1, col2, …"""
     pairs: list[tuple[str, Expression]] = []
     for position, argument in enumerate(arguments, start=1):
@@ -126,7 +123,7 @@ def _struct(binder: Binder, arguments: list[exp.Expression]) -> Expression:
     return struct_of(pairs)
 
 
-def _zip(binder: Binder, arguments: list[exp.Expression]) -> Expression:
+def _zip(binder: PartBinder, arguments: list[exp.Expression]) -> Expression:
     """arrays_zip(a, b): fields are called by the columns, or 0, 1, … where one is no plain column."""
     plain = all(isinstance(argument, exp.Column | exp.Identifier) for argument in arguments)
     names = [argument.name if plain else str(position) for position, argument in enumerate(arguments)]
@@ -136,13 +133,13 @@ def _zip(binder: Binder, arguments: list[exp.Expression]) -> Expression:
 
 
 # Functions whose arguments are more than values: SQL name → handler.
-CALLS: dict[str, Callable[[Binder, list[exp.Expression]], Expression]] = {
+CALLS: dict[str, Callable[[PartBinder, list[exp.Expression]], Expression]] = {
     "struct": _struct,
     "arrays_zip": _zip,
     **lambdas.CALLS,
 }
 
-FORMS: dict[type[exp.Expression], Callable[[Binder, exp.Expression], Expression]] = {
+FORMS: dict[type[exp.Expression], Callable[[PartBinder, exp.Expression], Expression]] = {
     exp.Dot: _dot,
     exp.Bracket: _bracket,
     exp.Identifier: _identifier,

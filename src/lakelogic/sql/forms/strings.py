@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -14,12 +13,10 @@ from lakelogic.sql.catalogue.numbers import bits, int_divide, shift
 from lakelogic.sql.catalogue.strings import overlay, position, substring, trim
 from lakelogic.sql.expressions import Expression, Literal, call
 from lakelogic.sql.problems import BAD_ARGUMENTS, UNREADABLE
+from lakelogic.sql.scope import PartBinder
 from lakelogic.sql.types import BINARY
 
-if TYPE_CHECKING:
-    from lakelogic.sql.bind import Binder
-
-Handler = Callable[["Binder", exp.Expression], Expression]
+Handler = Callable[[PartBinder, exp.Expression], Expression]
 
 
 def _negated(tree: exp.Expression, value: Expression) -> Expression:
@@ -34,7 +31,7 @@ def _options(tree: exp.Expression) -> list[exp.Expression]:
 
 
 def _matched(
-    binder: Binder, tree: exp.Expression, one: Callable[[Expression, exp.Expression], Expression]
+    binder: PartBinder, tree: exp.Expression, one: Callable[[Expression, exp.Expression], Expression]
 ) -> Expression:
     """One pattern, or ANY or ALL of several."""
     subject, against = binder.part(tree.this), tree.expression
@@ -46,43 +43,43 @@ def _matched(
     return reduce(lambda left, right: call(connect, left, right), found)
 
 
-def _like(binder: Binder, tree: exp.Expression, escape: str | None = None) -> Expression:
+def _like(binder: PartBinder, tree: exp.Expression, escape: str | None = None) -> Expression:
     name = "ilike" if isinstance(tree, exp.ILike) else "like"
     return _matched(binder, tree, lambda subject, pattern: like(name, subject, binder.part(pattern), escape))
 
 
-def _escape(binder: Binder, tree: exp.Expression) -> Expression:
+def _escape(binder: PartBinder, tree: exp.Expression) -> Expression:
     return _like(binder, tree.this, tree.expression.name)
 
 
-def _regexp(binder: Binder, tree: exp.Expression) -> Expression:
+def _regexp(binder: PartBinder, tree: exp.Expression) -> Expression:
     return _matched(binder, tree, lambda subject, pattern: matches(subject, binder.part(pattern)))
 
 
-def _trim(binder: Binder, tree: exp.Expression) -> Expression:
+def _trim(binder: PartBinder, tree: exp.Expression) -> Expression:
     characters = tree.args.get("expression")
     name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(tree.args.get("position") or "").upper(), "trim")
     return trim(name, binder.part(tree.this), binder.part(characters) if characters is not None else None)
 
 
-def _parts(binder: Binder, tree: exp.Expression, *names: str) -> list[Expression]:
+def _parts(binder: PartBinder, tree: exp.Expression, *names: str) -> list[Expression]:
     found = [tree.args.get(name) for name in names]
     return [binder.part(part) for part in found if part is not None]
 
 
-def _position(binder: Binder, tree: exp.Expression) -> Expression:
+def _position(binder: PartBinder, tree: exp.Expression) -> Expression:
     part, subject, *start = _parts(binder, tree, "substr", "this", "position")
     return position(part, subject, *start)
 
 
-def _substring(binder: Binder, tree: exp.Expression) -> Expression:
+def _substring(binder: PartBinder, tree: exp.Expression) -> Expression:
     if tree.args.get("start") is None:
         raise refuse(BAD_ARGUMENTS, "`substring` takes 2 to 3 arguments, not 1.")
     return substring(_parts(binder, tree, "this", "start", "length"))
 
 
 def _binary(function: str) -> Handler:
-    def build(binder: Binder, tree: exp.Expression) -> Expression:
+    def build(binder: PartBinder, tree: exp.Expression) -> Expression:
         for side in (tree.this, tree.expression):
             if isinstance(side, exp.BitwiseAnd | exp.BitwiseOr | exp.BitwiseXor) and type(side) is not type(tree):
                 # Grammars disagree in which of these binds closer.
@@ -96,7 +93,7 @@ def _shift(function: str) -> Handler:
     return lambda binder, tree: shift(function, binder.part(tree.this), binder.part(tree.expression))
 
 
-def _bytes(_binder: Binder, tree: exp.Expression) -> Expression:
+def _bytes(_binder: PartBinder, tree: exp.Expression) -> Expression:
     written = str(tree.this)
     try:
         return Literal(bytes.fromhex(written.zfill(len(written) + len(written) % 2)), BINARY)

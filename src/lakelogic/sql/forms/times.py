@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -13,11 +12,9 @@ from lakelogic.sql.catalogue import time_calls as calls
 from lakelogic.sql.coerce import day
 from lakelogic.sql.expressions import Call, Expression, Literal, convert
 from lakelogic.sql.problems import BAD_ARGUMENTS, BAD_TYPES
+from lakelogic.sql.scope import PartBinder
 from lakelogic.sql.times.units import LENGTHS, Interval, of, read_interval, read_span
 from lakelogic.sql.types import INT, TIMESTAMP, TIMESTAMP_NTZ
-
-if TYPE_CHECKING:
-    from lakelogic.sql.bind import Binder
 
 _MAKERS = {
     "make_interval": ("year", "month", "week", "day", "hour", "minute", "second"),
@@ -26,15 +23,15 @@ _MAKERS = {
 }
 
 
-def _extract(binder: Binder, tree: exp.Expression) -> Expression:
+def _extract(binder: PartBinder, tree: exp.Expression) -> Expression:
     return calls.field(str(tree.this.name or tree.this.this), binder.part(tree.expression))
 
 
-def _at_time_zone(binder: Binder, tree: exp.Expression) -> Expression:
+def _at_time_zone(binder: PartBinder, tree: exp.Expression) -> Expression:
     return calls.at_time_zone([binder.part(tree.this), binder.part(tree.args["zone"])])
 
 
-def _alone(_binder: Binder, tree: exp.Expression) -> Expression:
+def _alone(_binder: PartBinder, tree: exp.Expression) -> Expression:
     interval(tree)
     raise refuse(
         BAD_ARGUMENTS,
@@ -43,7 +40,7 @@ def _alone(_binder: Binder, tree: exp.Expression) -> Expression:
     )
 
 
-FORMS: dict[type[exp.Expression], Callable[[Binder, exp.Expression], Expression]] = {
+FORMS: dict[type[exp.Expression], Callable[[PartBinder, exp.Expression], Expression]] = {
     exp.Extract: _extract,
     exp.AtTimeZone: _at_time_zone,
     exp.Interval: _alone,
@@ -131,7 +128,7 @@ def _number(tree: exp.Expression) -> Decimal | None:
 # sums
 
 
-def with_interval(binder: Binder, function: str, tree: exp.Expression) -> Expression | None:
+def with_interval(binder: PartBinder, function: str, tree: exp.Expression) -> Expression | None:
     """A sum in which one side is an interval; None when neither is."""
     if function not in ("add", "subtract"):
         return None
@@ -182,41 +179,41 @@ def _word(tree: exp.Expression, name: str) -> str:
     raise refuse(BAD_ARGUMENTS, f"`{name}`'s first argument is a unit.", "write DAY, HOUR, MONTH, …")
 
 
-def _between(binder: Binder, name: str, arguments: list[exp.Expression]) -> Expression:
+def _between(binder: PartBinder, name: str, arguments: list[exp.Expression]) -> Expression:
     word = _word(arguments[0], name)
     start, end = (binder.part(argument) for argument in arguments[1:])
     return calls.units_between(word, start, end, name)
 
 
-def _add(binder: Binder, name: str, arguments: list[exp.Expression]) -> Expression:
+def _add(binder: PartBinder, name: str, arguments: list[exp.Expression]) -> Expression:
     word = _word(arguments[0], name)
     count, value = (binder.part(argument) for argument in arguments[1:])
     return calls.add_units(word, count, value, name)
 
 
-def _now(binder: Binder, _name: str, _arguments: list[exp.Expression]) -> Expression:
+def _now(binder: PartBinder, _name: str, _arguments: list[exp.Expression]) -> Expression:
     return binder.clock.timestamp
 
 
-def _now_seconds(binder: Binder, _name: str, _arguments: list[exp.Expression]) -> Expression:
+def _now_seconds(binder: PartBinder, _name: str, _arguments: list[exp.Expression]) -> Expression:
     return calls.unix_timestamp([binder.clock.timestamp])
 
 
-def _today(binder: Binder, _name: str, _arguments: list[exp.Expression]) -> Expression:
+def _today(binder: PartBinder, _name: str, _arguments: list[exp.Expression]) -> Expression:
     return binder.clock.date
 
 
-def _local_now(binder: Binder, _name: str, _arguments: list[exp.Expression]) -> Expression:
+def _local_now(binder: PartBinder, _name: str, _arguments: list[exp.Expression]) -> Expression:
     value = binder.clock.timestamp.value
     return Literal(value.replace(tzinfo=None), TIMESTAMP_NTZ)  # type: ignore[union-attr, call-arg]
 
 
-def _make_interval(_binder: Binder, name: str, arguments: list[exp.Expression]) -> Expression:
+def _make_interval(_binder: PartBinder, name: str, arguments: list[exp.Expression]) -> Expression:
     _made(name, arguments)
     raise refuse(BAD_ARGUMENTS, "An interval cannot stand alone.", f"add it to a date or a timestamp: t + {name}(…)")
 
 
-def _interval_days(binder: Binder, name: str, arguments: list[exp.Expression]) -> Expression | None:
+def _interval_days(binder: PartBinder, name: str, arguments: list[exp.Expression]) -> Expression | None:
     """`date_add(d, INTERVAL 1 DAY)` is `d + INTERVAL 1 DAY`."""
     found = interval(arguments[1])
     if found is None:
@@ -226,7 +223,7 @@ def _interval_days(binder: Binder, name: str, arguments: list[exp.Expression]) -
     return calls.add_interval(value if value.type.kind in calls.TIMES else day(value, name), moved, name)
 
 
-def _sequence(binder: Binder, _name: str, arguments: list[exp.Expression]) -> Expression | None:
+def _sequence(binder: PartBinder, _name: str, arguments: list[exp.Expression]) -> Expression | None:
     """`sequence(start, end, INTERVAL 1 MONTH)`; without an interval it is a sequence of numbers."""
     step = interval(arguments[2])
     if step is None:
@@ -257,7 +254,7 @@ def _step(step: Interval) -> tuple[int, str]:
     )
 
 
-Special = Callable[["Binder", str, list[exp.Expression]], Expression | None]
+Special = Callable[[PartBinder, str, list[exp.Expression]], Expression | None]
 
 # (name, number of arguments) → what the binder does instead of binding every argument as a value; None: go on
 SPECIAL: dict[tuple[str, int], Special] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -15,20 +14,16 @@ from lakelogic.sql.coerce import in_one_column
 from lakelogic.sql.expressions import Call, Column, Expression, Literal
 from lakelogic.sql.forms.nested import check_comparison
 from lakelogic.sql.problems import BAD_ARGUMENTS, NO_FUNCTION, NOT_YET, nearest
+from lakelogic.sql.scope import BoundAggregate, BoundWindow, PartBinder
 from lakelogic.sql.types import DOUBLE, INT, Type
-
-if TYPE_CHECKING:
-    from lakelogic.sql.bind import Binder, BoundAggregate, BoundWindow
 
 _COUNTING = ("row_number", "rank", "dense_rank", "ntile")
 _SHARES = ("percent_rank", "cume_dist")
 _HAS_PRESENT = ("first_value", "last_value", "nth_value", "lag", "lead")
 
 
-def over_window(binder: Binder, tree: exp.Expression) -> Expression:
+def over_window(binder: PartBinder, tree: exp.Expression) -> Expression:
     """The column that will hold the value of a function over its window."""
-    from lakelogic.sql.bind import BoundWindow
-
     assert isinstance(tree, exp.Window)
     if binder.windows is None:
         raise refuse(
@@ -62,12 +57,12 @@ def _same(one: BoundWindow, two: BoundWindow) -> bool:
     )
 
 
-def order_keys(binder: Binder, order: exp.Expression | None) -> tuple[tuple[Expression, bool, bool], ...]:
+def order_keys(binder: PartBinder, order: exp.Expression | None) -> tuple[tuple[Expression, bool, bool], ...]:
     """The sort keys of an ORDER BY: value, descending, NULLs first. NULLs are last unless they are told first."""
     return _order(binder, order)
 
 
-def _order(binder: Binder, order: exp.Expression | None) -> tuple[tuple[Expression, bool, bool], ...]:
+def _order(binder: PartBinder, order: exp.Expression | None) -> tuple[tuple[Expression, bool, bool], ...]:
     if order is None:
         return ()
     keys = []
@@ -114,14 +109,12 @@ def _edge(written: object, side: object) -> int | None:
 
 
 def _function(
-    binder: Binder,
+    binder: PartBinder,
     tree: exp.Expression,
     partition: tuple[Expression, ...],
     order: tuple[tuple[Expression, bool, bool], ...],
     bounds: tuple[bool, int | None, int | None],
 ) -> BoundWindow:
-    from lakelogic.sql.bind import BoundWindow
-
     ignores_nulls = isinstance(tree, exp.IgnoreNulls)
     call = tree.this if isinstance(tree, exp.IgnoreNulls | exp.RespectNulls) else tree
     where = None
@@ -156,7 +149,7 @@ def _function(
     return BoundWindow("", found.function, args_, found.type, partition, order, bounds, found.distinct)
 
 
-def _aggregate(binder: Binder, call: exp.Expression, where: exp.Expression | None) -> BoundAggregate:
+def _aggregate(binder: PartBinder, call: exp.Expression, where: exp.Expression | None) -> BoundAggregate:
     """The aggregate before OVER; in a grouped query its arguments may be aggregates of the groups themselves."""
     inner: dict[str, Expression] = {}
     written = call.copy()

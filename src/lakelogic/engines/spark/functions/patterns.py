@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lakelogic.engines.exact.patterns import Part, Syntax, written
-from lakelogic.sql.patterns import CATEGORIES, parse
+from lakelogic.sql.pattern_tree import CATEGORIES
+from lakelogic.sql.patterns import parse
 
 _WORD = "[0-9A-Za-z_]"
 # Java's own `\\b` knows letters beyond ASCII, and its `^` does not see an empty last line.
