@@ -209,6 +209,7 @@ export interface Approval {
   held_at: string;
   counts: { source: number; good: number; quarantined: number };
   reasons: string[];
+  overtaken: string | null;
 }
 export interface Act {
   act_id: string;

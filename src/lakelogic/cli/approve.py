@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
+from typing import Any
 
 import click
 
@@ -42,7 +44,7 @@ def approve(
             for one in found:
                 counts = one["counts"]
                 figures = (str(counts["good"]), str(counts["quarantined"]))
-                rows.append((one["run_id"], one["dataset"], *figures, "; ".join(one["reasons"])))
+                rows.append((one["run_id"], one["dataset"], *figures, "; ".join(_reasons(one))))
             console.table(("run", "dataset", "good", "bad", "gate"), rows)
         return 0
     if approval_file is not None:
@@ -65,3 +67,9 @@ def approve(
             f"{done.rows} rows of {done.run_id} {'had been' if done.again else 'are'} {done.state} ({done.target})"
         )
     return 0
+
+
+def _reasons(batch: Mapping[str, Any]) -> list[str]:
+    """Why a batch is withheld; of one that nobody can release any more, that first."""
+    overtaken = batch["overtaken"]
+    return [*([f"{overtaken} Give it up with --discard."] if overtaken else []), *batch["reasons"]]

@@ -487,13 +487,14 @@ class Ledger:
             ]
 
     def decide(self, held: Held) -> None:
-        """Write down what became of a held batch."""
+        """Write down what became of a held batch, or what stands against it while it waits on."""
         with self._database.write(f"dataset:{held.dataset}") as connection:
             connection.run(
-                "UPDATE held SET state = :state, decided_at = :decided_at, person = :person, why = :why "
-                "WHERE run_id = :run_id",
+                "UPDATE held SET facts = :facts, state = :state, decided_at = :decided_at, person = :person, "
+                "why = :why WHERE run_id = :run_id",
+                facts=held.facts,
                 state=held.state,
-                decided_at=held.decided_at or clock.now(),
+                decided_at=None if held.state == "waiting" else held.decided_at or clock.now(),
                 person=held.person,
                 why=held.why,
                 run_id=held.run_id,

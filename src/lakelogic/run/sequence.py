@@ -524,6 +524,8 @@ def _publish(run_: Run, commit: Commit, settled: Settled) -> Result:
     if done.skipped:
         return nothing_new(run_, "another run has published this batch meanwhile")
     result = finish(run_, settled, "succeeded", published=True, commit=commit)
+    if run_.job.ledger is not None:
+        withhold.overtake(run_.job.ledger, run_.label, commit.places, facts)
     place = commit.places.target_location
     upkeep.after_run(contract.materialization.compaction, commit.tables, place, run_.events, run_.job.ledger)
     return result

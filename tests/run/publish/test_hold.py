@@ -115,9 +115,60 @@ def test_a_table_that_has_moved_on_refuses_the_older_batch(engine: str) -> None:
     assert ids("silver/orders") == [1, 3]
 
 
+@pytest.mark.parametrize("strategy", ["append", "merge", "overwrite"])
+def test_a_batch_whose_whole_input_was_published_by_another_run_waits_no_more(engine: str, strategy: str) -> None:
+    run = gated(strategy)
+    Path("orders.yaml").write_text((CONTRACT % strategy).replace("0.1", "0.5"))
+    later = told("run", "orders.yaml")["run_id"]
+    assert told("approve")["waiting"] == []
+    result = call("approve", run)
+    assert result.exit_code == 1
+    assert later in result.stderr
+    assert "nothing left to decide" in result.stderr
+    assert call("approve", run, "--discard").exit_code == 2
+
+
+def test_a_batch_of_which_a_part_was_published_by_another_run_says_so_until_it_is_given_up(engine: str) -> None:
+    Path("landing").mkdir()
+    Path("landing/b.csv").write_text("id,amount\n4,1\n")
+    run = gated("append")
+    Path("landing/a.csv").rename("a.csv")
+    Path("orders.yaml").write_text((CONTRACT % "append").replace("0.1", "0.5"))
+    later = told("run", "orders.yaml")["run_id"]
+    [waiting] = told("approve")["waiting"]
+    assert waiting["run_id"] == run
+    assert waiting["overtaken"] == f"shop.silver.orders has moved on: a later run has read the same input ({later})."
+    assert "Give it up with --discard" in call("approve").stdout
+    Path("orders.yaml").write_text(CONTRACT % "append")
+    assert call("approve", run).exit_code == 1
+    assert call("approve", run, "--approval-file", "approvals.json").exit_code == 1
+    assert told("approve", run, "--discard")["state"] == "discarded"
+    assert told("approve")["waiting"] == []
+    # What nobody has published is read when it is there again.
+    Path("a.csv").rename("landing/a.csv")
+    Path("orders.yaml").write_text((CONTRACT % "append").replace("0.1", "0.5"))
+    told("run", "orders.yaml")
+    assert ids("silver/orders") == [1, 3, 4]
+
+
+def test_what_another_ledger_was_told_of_is_found_when_a_batch_shall_be_released(
+    engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = gated("append")
+    Path("orders.yaml").write_text((CONTRACT % "append").replace("0.1", "0.5"))
+    monkeypatch.setenv("LAKELOGIC_LEDGER", f"sqlite:///{Path.cwd()}/other.db")
+    told("run", "orders.yaml")
+    monkeypatch.delenv("LAKELOGIC_LEDGER")
+    Path("orders.yaml").write_text(CONTRACT % "append")
+    assert [batch["run_id"] for batch in told("approve")["waiting"]] == [run]
+    assert call("approve", run).exit_code == 1
+    assert told("approve")["waiting"] == []
+    assert ids("silver/orders") == [1, 3]
+
+
 def test_staged_rows_that_were_touched_are_not_released(engine: str) -> None:
     run = gated("append")
-    [file] = Path("lakelogic_warehouse/shop/silver").rglob("ll_side=good/*.parquet")
+    [file] = Path("lakelogic_warehouse/shop/silver").rglob("good/*.parquet")
     kept = file.read_bytes()
     file.write_bytes(kept[:-1] + b"?")
     assert call("approve", run).exit_code == 1

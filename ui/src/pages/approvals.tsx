@@ -79,6 +79,7 @@ function Batch({ one, onDecide }: { one: Approval; onDecide: (release: boolean) 
         </Link>
       </div>
       <ul>
+        {one.overtaken && <li className="finding">{one.overtaken}</li>}
         {one.reasons.map((reason) => (
           <li key={reason} className="finding">
             {reason}
@@ -109,13 +110,19 @@ function Batch({ one, onDecide }: { one: Approval; onDecide: (release: boolean) 
         </div>
       </div>
       <div className="row wrap">
-        <span className="muted small grow">A yes publishes exactly the rows that were judged. A no gives them up; the next run reads their input again.</span>
+        <span className="muted small grow">
+          {one.overtaken
+            ? "It cannot be released any more. Given up, what it read and nobody published is read by the next run."
+            : "A yes publishes exactly the rows that were judged. A no gives them up; the next run reads their input again."}
+        </span>
         <button type="button" className="btn danger" onClick={() => onDecide(false)}>
           Give {plural(good, "row")} up…
         </button>
-        <button type="button" className="btn first" onClick={() => onDecide(true)}>
-          Release {plural(good, "row")}…
-        </button>
+        {!one.overtaken && (
+          <button type="button" className="btn first" onClick={() => onDecide(true)}>
+            Release {plural(good, "row")}…
+          </button>
+        )}
       </div>
     </article>
   );

@@ -49,6 +49,7 @@ def _shown(held: Held) -> dict[str, Any]:
         "held_at": held.held_at.isoformat(),
         "counts": facts["commit"]["counts"],
         "reasons": facts["reasons"],
+        "overtaken": withhold.reason_against(held),
     }
 
 
@@ -73,6 +74,7 @@ def write(run_id: str, file: str, why: str | None = None, by: str | None = None)
                 f"The run `{record.run_id}` has no rows that wait for a decision.",
                 hint="`lakelogic approve` without a run lists those that have.",
             )
+        withhold.refuse_overtaken(held)
         approval = of_held(held, by or person(), why)
         add_approval(file, approval)
         told = {"run_id": held.run_id, "batch_id": held.batch_id, "figures": dict(approval.figures), "file": file}

@@ -172,6 +172,7 @@ def _published(
     record = replace(record, reason=reason, account=account)
     job.ledger.finish(record, inputs_told(read), batch.batch_id, batch.progress.key, replaced=replaced)
     faults.reach("after_ledger")
+    withhold.overtake(job.ledger, batch.progress.label, batch.places, batch.facts)
     if batch.approved is not None and (held := job.ledger.held(batch.run_id)) is not None:
         decide(job, held, "released", str(batch.approved["person"]), batch.approved["why"])
 

@@ -10,6 +10,7 @@ from typing import Any
 from lakelogic.errors import GateClosed, UsageError
 from lakelogic.ledger.records import Held, RunRecord
 from lakelogic.plan.fingerprint import is_of
+from lakelogic.quarantine.table import facts_of
 from lakelogic.run import faults
 from lakelogic.run.event_types import GoodRowsWritten
 from lakelogic.run.events import Events, logging_sink
@@ -41,7 +42,7 @@ class Decision:
 
 def release(job: Job, run_id: str, *, person: str, why: str | None, approved_at: datetime | None = None) -> Decision:
     """Publish the good rows of a held batch, as they were staged; refused where anything that matters has changed."""
-    held, record = _waiting(job, run_id)
+    held, record = _waiting(job, run_id, releases=True)
     where = _same_contract(job, held)
     batch = of_held(held, job.loaded.contract, where, record)
     assert job.ledger is not None
@@ -68,9 +69,12 @@ def release(job: Job, run_id: str, *, person: str, why: str | None, approved_at:
 
 def _publish(job: Job, batch: Manifest, events: Events) -> Commit:
     """The good commit of the batch, under a new number, by the strategy of the contract."""
+    assert job.ledger is not None
     commit = forward.committing(job, batch)
     later = forward.later_commits(commit.tables, batch)
     if reason := forward.stands_against(commit, batch, later) if later else None:
+        for found in reversed(later):  # of a ledger that was not told of them
+            withhold.overtake(job.ledger, batch.progress.label, batch.places, facts_of(found))
         raise GateClosed(
             reason, hint="Give the batch up with --discard; what it read and nobody published is read by the next run."
         )
@@ -84,7 +88,7 @@ def _publish(job: Job, batch: Manifest, events: Events) -> Commit:
 
 def give_up(job: Job, run_id: str, *, person: str, why: str | None) -> Decision:
     """Throw the staged rows of a held batch away; its input was never published and can be read again."""
-    held, record = _waiting(job, run_id)
+    held, record = _waiting(job, run_id, releases=False)
     facts: Any = held.facts
     where = places(job.loaded.contract, job.catalog, _target(job, held))
     rows = of_held(held, job.loaded.contract, where, record).good_rows
@@ -102,7 +106,7 @@ def give_up(job: Job, run_id: str, *, person: str, why: str | None) -> Decision:
     return Decision(held.run_id, held.dataset, "discarded", rows, where.target)
 
 
-def _waiting(job: Job, run_id: str) -> tuple[Held, RunRecord]:
+def _waiting(job: Job, run_id: str, *, releases: bool) -> tuple[Held, RunRecord]:
     assert job.ledger is not None
     record = job.ledger.run(run_id)
     held = withhold.of_run(job.ledger, record)
@@ -112,6 +116,8 @@ def _waiting(job: Job, run_id: str) -> tuple[Held, RunRecord]:
             f"The run `{record.run_id}` ({record.status}) has no rows that wait for a decision.",
             hint="Only a run whose gate was closed has; `lakelogic approve` without a run lists them.",
         )
+    if releases:
+        withhold.refuse_overtaken(held)
     if held.state != "waiting":
         when = f"{held.decided_at:%Y-%m-%d %H:%M} UTC" if held.decided_at else "before"
         raise UsageError(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePath
-from typing import Any
+from typing import Any, Final
 
 from lakelogic import clock
 from lakelogic.contract.document import Contract
+from lakelogic.errors import GateClosed
 from lakelogic.ledger.records import Held, RunRecord
 from lakelogic.ledger.store import Ledger
 from lakelogic.plan.source.watermarks import bound_told
@@ -16,7 +18,10 @@ from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.run.event_types import BatchHeld
 from lakelogic.run.events import Events
 from lakelogic.run.input.tracked import DIGESTS
+from lakelogic.run.places import Places
 from lakelogic.run.publish.staged import Manifest, is_handed_in, with_digests
+
+OVERTAKEN: Final = "overtaken"  # of what is kept of a batch that waits: why nobody can release it any more
 
 
 def hold(ledger: Ledger, batch: Manifest, events: Events) -> None:
@@ -27,10 +32,59 @@ def hold(ledger: Ledger, batch: Manifest, events: Events) -> None:
         return
     target = batch.places.target_location
     before = [held for held in waiting(ledger, batch.progress.label, target) if held.run_id != batch.run_id]
-    followed = [held.run_id for held in before if _is_followed(_input(held), batch)]
+    followed = [held.run_id for held in before if _is_followed(_input(held), batch.facts)]
     facts = with_digests(batch).as_dict()
     ledger.hold(Held(batch.run_id, batch.progress.label, batch.batch_id, target, clock.now(), facts), followed)
     events.tell(BatchHeld(batch.run_id, batch.good_rows))
+
+
+def overtake(ledger: Ledger, label: str, where: Places, commit: Mapping[str, Any]) -> None:
+    """Settle the batches that wait where a run has published what they read: nobody can release them any more.
+
+    One whose whole input was published leaves the list. Any other stays there with the reason until somebody gives it
+    up: its rows may be all that is left of what they were made of.
+    """
+    run_id = str(commit.get("run_id"))
+    for held in waiting(ledger, label, where.target_location):
+        facts: Any = held.facts
+        reason = moved_on(where.target, held, commit.get("input") or {}, run_id)
+        if held.run_id == run_id or OVERTAKEN in facts or reason is None:
+            continue
+        overtaken = replace(held, facts={**facts, OVERTAKEN: reason})
+        if _is_followed(_input(held), commit):
+            overtaken = replace(overtaken, state="discarded", why=reason)
+        ledger.decide(overtaken)
+
+
+def moved_on(name: str, held: Held, later: Mapping[str, Any], run_id: str) -> str | None:
+    """Why a batch cannot be released behind a run that read `later` and published; None where it can."""
+    facts: Any = held.facts
+    if "contract" in facts and strategy_of(Contract.model_validate(facts["contract"])).kind == "overwrite":
+        return f"{name} has moved on: a later run has published since ({run_id})."
+    if overlaps(_input(held), later):
+        return f"{name} has moved on: a later run has read the same input ({run_id})."
+    return None
+
+
+def refuse_overtaken(held: Held) -> None:
+    """A batch is not released that a published run stands against."""
+    reason = reason_against(held)
+    if reason is None or held.state == "released":
+        return
+    is_done = held.state == "discarded"
+    raise GateClosed(
+        reason,
+        hint="All of its input was published: there is nothing left to decide."
+        if is_done
+        else "Give the batch up with --discard; what it read and nobody published is read by the next run.",
+    )
+
+
+def reason_against(held: Held) -> str | None:
+    """Why nobody can release a batch any more; None where it can be released."""
+    facts: Any = held.facts
+    reason: str | None = facts.get(OVERTAKEN)
+    return reason
 
 
 def waiting(ledger: Ledger, label: str, target: str) -> list[Held]:
@@ -53,10 +107,10 @@ def overlaps(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return any(_is_among(file, _files(other)) for file in _files(one))
 
 
-def _is_followed(before: Mapping[str, Any], batch: Manifest) -> bool:
-    """Whether nothing is lost with a waiting batch because a newer one holds all that it was made of."""
-    now: Mapping[str, Any] = batch.facts["input"]
-    if batch.facts.get("replaces") and not now.get("days") and not now.get(INSTEAD):
+def _is_followed(before: Mapping[str, Any], commit: Mapping[str, Any]) -> bool:
+    """Whether nothing is lost with a waiting batch because the one of a newer commit holds all that it was made of."""
+    now: Mapping[str, Any] = commit.get("input") or {}
+    if commit.get("replaces") and not now.get("days") and not now.get(INSTEAD):
         return not is_handed_in(before) or is_handed_in(now)
     if is_handed_in(before) or (now.get("days") and now.get("days") != before.get("days")):
         return False

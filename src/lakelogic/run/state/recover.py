@@ -23,7 +23,7 @@ from lakelogic.run.input.renamed import moved_along, moved_inputs
 from lakelogic.run.input.reread import let_go
 from lakelogic.run.input.tracked import PART_OF, inputs_told, replaced_inputs
 from lakelogic.run.places import QUARANTINE_FORMAT, Places
-from lakelogic.run.publish import forward, staged
+from lakelogic.run.publish import forward, staged, withhold
 from lakelogic.run.publish.secondary import publish
 from lakelogic.run.state import entries as memory
 from lakelogic.run.state import put_back
@@ -266,6 +266,7 @@ def _record(job: Any, where: Places, progress: Progress, commit: Mapping[str, st
         lakelogic_version=VERSION,
     )
     job.ledger.finish(record, inputs, commit["batch_id"], progress.key, replaced=replaced)
+    withhold.overtake(job.ledger, progress.label, where, facts)
     if moved := moved_inputs(inputs, commit["batch_id"], facts.get("target"), where.target_location):
         job.ledger.learn(progress.key, moved)
     return moved
