@@ -47,9 +47,9 @@ DELETE = "~delete"  # on staged good rows of changes: the row asks for a deletio
 ABSENT = "~absent."  # before a column of staged good rows: the input had no such column, what is stored stays
 RAW_ROW = "~raw"  # the row as landed, encrypted where the contract has personal data
 ORIGINALS = "~original"  # the text of values that could not be cast
-SIDE = "ll_side"  # 'good' or 'bad' on staged rows; a folder name, so no leading underscore, dot or tilde
+SIDE = "ll_side"  # 'good' or 'bad' on staged rows; Spark makes folders of it, so no leading underscore, dot or tilde
 
-GOOD_SIDE = "good"
+GOOD_SIDE = "good"  # staged files lie in folders of these names
 BAD_SIDE = "bad"
 
 # Columns of tables that only LakeLogic makes: stamps on every row, and what quarantine says of a row.

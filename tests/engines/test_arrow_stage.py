@@ -55,7 +55,7 @@ def test_rows_go_to_their_side_and_lost_rows_are_counted_by_fate(tmp_path):
     (good,), (bad,) = staged.good, staged.bad
     assert staged.fates == {2: 1, 7: 2}
     assert (good.rows, bad.rows) == (3, 1)
-    assert good.path == str(tmp_path / "place" / "ll_side=good" / "part-00000.parquet")
+    assert good.path == str(tmp_path / "place" / "good" / "part-00000.parquet")
     assert bad.size == Path(bad.path).stat().st_size
     assert pq.ParquetFile(good.path).read().column("id").to_pylist() == [1, 6, 1]
 
@@ -90,13 +90,13 @@ def test_both_sides_are_masked_before_anything_is_written(tmp_path):
 def test_a_side_without_rows_has_no_file(tmp_path):
     staged = arrow_stage.stage([batch([(1, "a", 0, "good")])], COLUMNS, (), Keys(), str(tmp_path / "one"))
     assert staged.bad == ()
-    assert [path.name for path in (tmp_path / "one").iterdir()] == ["ll_side=good"]
+    assert [path.name for path in (tmp_path / "one").iterdir()] == ["good"]
     nothing = arrow_stage.stage([], COLUMNS, (), Keys(), str(tmp_path / "none"))
     assert (nothing.good, nothing.bad, nothing.fates, list((tmp_path / "none").iterdir())) == ((), (), {}, [])
 
 
 def test_a_folder_that_is_there_is_refused_and_stays_as_it_is(tmp_path):
-    there = tmp_path / "place" / "ll_side=good" / "part-00000.parquet"
+    there = tmp_path / "place" / "good" / "part-00000.parquet"
     there.parent.mkdir(parents=True)
     there.write_bytes(b"of a table by now")
     with pytest.raises(TableError, match="is there already"):

@@ -156,7 +156,7 @@ def test_a_record_whose_files_are_gone_is_given_up_and_its_input_read_again(
     shop = Shop(duckdb_engine)
     Path("landing/a.csv").write_text(ROWS)
     assert shop.run("after_quarantine_commit") == "died"
-    [file] = Path("lakelogic_warehouse/a/silver/orders").rglob("ll_side=good/*.parquet")
+    [file] = Path("lakelogic_warehouse/a/silver/orders").rglob("good/*.parquet")
     file.unlink()
     at(NOON + timedelta(minutes=1))  # judged again, all of them are too old: none may be lost, none doubled
     shop.run()

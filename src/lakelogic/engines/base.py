@@ -145,11 +145,12 @@ class Engine(Protocol):
         place: str,
         order: Order = AS_IT_COMES,
     ) -> Staged:
-        """Evaluate once: mask, then write both sides as Parquet under `place`, in `ll_side=good` and `ll_side=bad`.
+        """Evaluate once: mask, then write both sides as Parquet under `place`, in folders `good` and `bad`.
 
         Good files hold at least the columns with `on_good`, bad files at least those with `on_bad`, with the
         types of `sql.types.to_arrow`. Rows without a side are counted by fate and not written. `order` says how good
-        rows are laid out; columns that files are parted by stay in the files.
+        rows are laid out; columns that files are parted by stay in the files. No folder is named `column=value`: the
+        files become those of a table, and readers of Delta take such a folder for a partition that they do not know.
         """
         ...
 

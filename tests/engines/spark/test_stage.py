@@ -105,7 +105,7 @@ def test_both_sides_are_written_once_and_counted(spark_engine: SparkEngine, tmp_
     assert all(Path(f.path).stat().st_size == f.size for f in staged.good)
     left = [path.relative_to(tmp_path / "b 1").parts for path in (tmp_path / "b 1").rglob("*")]
     assert all(not part.startswith(("_", ".")) for parts in left for part in parts)
-    assert {parts[0] for parts in left} == {"ll_side=good", "ll_side=bad"}
+    assert {parts[0] for parts in left} == {"good", "bad"}
 
 
 def test_good_rows_do_not_write_what_only_bad_rows_have(spark_engine: SparkEngine, tmp_path: Path) -> None:

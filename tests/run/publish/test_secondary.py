@@ -76,6 +76,25 @@ def test_a_run_that_died_after_its_first_target_is_completed_by_the_next(
     assert rows("./exports/newest") == [(2, "b")]
 
 
+def test_rows_that_an_earlier_version_had_staged_reach_the_other_places(
+    duckdb_engine: Any, landing: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It named the folders of both sides `ll_side=…`."""
+    document = orders(strategy="append")
+    (landing / "a.csv").write_text("id,name\n1,a\n2,b\n")
+    with monkeypatch.context() as patched:
+        patched.setattr(commit.secondary, "publish", _die)
+        with pytest.raises(RuntimeError, match="out of power"):
+            run(duckdb_engine, document)
+    [file] = Path("lakelogic_warehouse/shop/silver/orders").rglob("good/*.parquet")
+    file.parent.rename(file.parent.with_name("ll_side=good"))
+    for log in Path("lakelogic_warehouse/shop/silver/orders/_delta_log").glob("*.json"):
+        log.write_text(log.read_text().replace("/good/", "/ll_side=good/"))
+    run(duckdb_engine, document)
+    for table in ("shop.silver.orders", "shop.copy.history", "./exports/newest"):
+        assert rows(table) == [(1, "a"), (2, "b")]
+
+
 def test_a_run_that_died_between_two_places_gives_each_its_rows_once(
     duckdb_engine: Any, landing: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,3 +156,7 @@ def test_small_files_are_put_together_after_a_run_where_the_contract_says_so(duc
     left = {path.parent.name[:6] for path in Path("lakelogic_warehouse/shop/silver/orders").rglob("*.parquet")}
     assert left == {"compac"}  # what was put together a moment ago is spared: other upkeep may be writing it
     assert rows("shop.silver.orders") == [(1, "a"), (2, "a"), (3, "a")]
+
+
+def _die(*_: Any) -> None:
+    raise RuntimeError("out of power")

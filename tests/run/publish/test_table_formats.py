@@ -6,8 +6,10 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pytest
+from deltalake import DeltaTable
 
 from lakelogic import DataProcessor
 from lakelogic.actions.look.preview import preview
@@ -165,3 +167,22 @@ def test_rows_are_merged_by_key(engine: Any, landing: Path, form: str) -> None:
     document["model"] = {"fields": [{"name": "id", "type": "bigint", "required": True}, ORDERS["model"]["fields"][1]]}
     run(engine, document)
     assert rows() == [(1, "NL"), (2, "FR"), (2**40, "DE")]
+
+
+@pytest.mark.parametrize("strategy", ["append", "merge"])
+def test_other_readers_of_delta_find_the_rows_of_a_table_with_partitions(
+    engine: Any, landing: Path, strategy: str
+) -> None:
+    """A folder `column=value` between a table's root and its files is a partition to them, known or not."""
+    document = orders("delta", strategy=strategy, partition_by=["country"])
+    (landing / "a.csv").write_text("id,country\n1,NL\n2,BE\n,BE\n")
+    run(engine, document)
+    (landing / "b.csv").write_text("id,country\n3,BE\n")
+    run(engine, document)
+    place = "lakelogic_warehouse/shop/silver/orders"
+    assert not [path for path in Path(place).rglob("*") if "=" in path.name]
+    expected = [(1, "NL"), (2, "BE"), (3, "BE")]
+    assert sorted(pl.read_delta(place).select("id", "country").rows()) == expected
+    assert pl.scan_delta(place).filter(pl.col("country") == "NL").select("id").collect().rows() == [(1,)]
+    table = DeltaTable(place)
+    assert sorted((row["id"], row["country"]) for row in table.to_pyarrow_table().to_pylist()) == expected

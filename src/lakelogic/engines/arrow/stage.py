@@ -120,8 +120,8 @@ def stage(
     """Write both sides under `place`, a folder that is not there yet. `scanned` is left open."""
     root = Path(place).absolute()
     fresh.folder(root)
-    good = _Side(root / f"{SIDE}={GOOD_SIDE}", [column for column in columns if column.on_good], order, adds_up=True)
-    bad = _Side(root / f"{SIDE}={BAD_SIDE}", [column for column in columns if column.on_bad])
+    good = _Side(root / GOOD_SIDE, [column for column in columns if column.on_good], order, adds_up=True)
+    bad = _Side(root / BAD_SIDE, [column for column in columns if column.on_bad])
     held = {
         side: list(dict.fromkeys([*one.names, *(mask.column for mask in masks)]))
         for side, one in ((GOOD_SIDE, good), (BAD_SIDE, bad))

@@ -54,6 +54,7 @@ def stage(
             hint=f"Nothing was published; staged under {place}.",
         ) from error
     _tidy(root)
+    _name_plainly(root)
     good, bad = _written(root, names.GOOD_SIDE, order.partition_by), _written(root, names.BAD_SIDE)
     scanned = counting.scanned(notes.scan)
     return Staged(good, bad, scanned, *_marks(frame, notes, counter))
@@ -139,9 +140,17 @@ def _tidy(root: Path) -> None:
         leftover.unlink(missing_ok=True)
 
 
+def _name_plainly(root: Path) -> None:
+    """Folders `column=value` by their value alone: other readers of the table would take them for its partitions."""
+    for side in root.glob(f"{names.SIDE}=*"):
+        for part in side.glob("*=*"):
+            part.rename(side / part.name.rpartition("=")[2])
+        side.rename(root / side.name.rpartition("=")[2])
+
+
 def _written(root: Path, side: str, partition_by: Sequence[str] = ()) -> tuple[DataFile, ...]:
     files = []
-    for path in sorted((root / f"{names.SIDE}={side}").rglob("*.parquet")):
+    for path in sorted((root / side).rglob("*.parquet")):
         footer = pq.read_metadata(path)
         # Only years 1678 to 2262 survive INT96 in other readers, so such a file must never reach a table.
         if any(footer.schema.column(i).physical_type == "INT96" for i in range(len(footer.schema))):

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lakelogic import names
 from lakelogic.errors import TableError
 from lakelogic.plan.columns import growth
 from lakelogic.run.places import Other
@@ -104,7 +105,9 @@ def _grow(tables: TableFormat, other: Other, state: TableState | None, schema: p
 
 def _brought(staging: str, other: Other) -> list[StagedFile]:
     """The staged good files under the other table's root: linked, or copied to another disk."""
-    source = Path(staging) / "ll_side=good"
+    source = Path(staging) / names.GOOD_SIDE
+    if not source.is_dir():
+        source = Path(staging) / f"{names.SIDE}={names.GOOD_SIDE}"  # staged by an earlier version
     if not Path(staging).is_dir():
         raise TableError(
             f"The staged rows that {other.name} has not received are gone.",
