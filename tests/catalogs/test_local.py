@@ -26,7 +26,6 @@ def plain_environment(monkeypatch):
 def test_a_name_lies_in_the_warehouse(tmp_path, name, place):
     catalog = LocalCatalog(tmp_path / "wh")
     assert catalog.resolve(name) == str(tmp_path / "wh" / place)
-    assert catalog.describe(str(tmp_path / "wh" / place)) == name
 
 
 def test_the_warehouse_is_given_or_in_the_environment_or_in_the_working_directory(tmp_path, monkeypatch):
@@ -82,14 +81,6 @@ def test_a_quarantine_name_is_always_a_name_that_resolves(tmp_path):
     name = catalog.quarantine_name("catalog.silver.t", None, "Customers of Today!")
     assert name == "catalog.quarantine.customers_of_today"
     assert catalog.resolve(name) == str(tmp_path / "catalog/quarantine/customers_of_today")
-
-
-def test_places_are_described_as_people_wrote_them(tmp_path):
-    catalog = LocalCatalog(tmp_path / "wh", base=tmp_path)
-    assert catalog.describe(catalog.resolve("out/customers")) == "out/customers"
-    assert catalog.describe(str(tmp_path / "other" / "t")) == "other/t"
-    assert catalog.describe("/data/t") == "/data/t"
-    assert catalog.describe(str(tmp_path / "wh/.lakelogic/x")) == "wh/.lakelogic/x"
 
 
 def test_the_ledger_lies_in_the_warehouse_unless_said_otherwise(tmp_path, monkeypatch):

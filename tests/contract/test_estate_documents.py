@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from lakelogic.contract.reading.documents import Documents
 from lakelogic.contract.reading.load import Loaded, load
 from lakelogic.contract.reading.packs import PackChoice
-from lakelogic.contract.reading.surroundings import Documents
 from lakelogic.errors import LoadError
 
 DOMAIN = """\

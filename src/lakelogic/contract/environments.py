@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lakelogic.contract.document import Contract
-from lakelogic.contract.reading.surroundings import Around
+from lakelogic.contract.reading.documents import Around
 from lakelogic.contract.reading.tree import Branch, Leaf
 
 # For readers and for the driver: no row is another one for them.

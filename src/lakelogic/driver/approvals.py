@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from lakelogic import clock
-from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.catalogs.base import Catalog
 from lakelogic.driver.admission import Admitted
 from lakelogic.driver.outcome import outcome
 from lakelogic.driver.registry import Member
@@ -90,7 +90,7 @@ class Approvals:
     """Publishes the batches that a file approves of, before their datasets run."""
 
     path: str | None
-    catalog: LocalCatalog
+    catalog: Catalog
     ledger: Ledger
     sinks: tuple[Sink, ...] = ()
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from lakelogic import clock, names
-from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.catalogs.base import Catalog
 from lakelogic.driver.admission import Admission
 from lakelogic.driver.halting import Deadline, Stopped, watched
 from lakelogic.driver.outcome import Outcome, PassStatus, outcome
@@ -84,7 +84,7 @@ class Runner:
 
     pipeline_run_id: str
     engines: Engines
-    catalog: LocalCatalog
+    catalog: Catalog
     ledger: Ledger
     stop: threading.Event
     window: Window

@@ -12,10 +12,10 @@ from typing import Literal
 from lakelogic.contract import codes
 from lakelogic.contract.governance import LAYERS
 from lakelogic.contract.reading.check import in_order, nearest
+from lakelogic.contract.reading.documents import SUFFIXES, Documents, shown
 from lakelogic.contract.reading.load import examine
 from lakelogic.contract.reading.packs import PackChoice
 from lakelogic.contract.reading.resolve import Overrides
-from lakelogic.contract.reading.surroundings import SUFFIXES, Documents, shown
 from lakelogic.contract.reading.tree import Branch
 from lakelogic.driver.graph import Graph, build_graph
 from lakelogic.driver.registry import (

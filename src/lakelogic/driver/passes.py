@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from lakelogic import clock
+from lakelogic.catalogs.base import Catalog
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.driver.approvals import Approvals
 from lakelogic.driver.attempts import Engines, Retries, Runner
@@ -224,7 +225,7 @@ def run_pass(
     )
 
 
-def _references(settings: Settings, selection: Selection, catalog: LocalCatalog, identity: str) -> References | None:
+def _references(settings: Settings, selection: Selection, catalog: Catalog, identity: str) -> References | None:
     """A cache for the links that more than one of the chosen contracts names."""
     if not settings.cache_references:
         return None
@@ -236,9 +237,7 @@ def _references(settings: Settings, selection: Selection, catalog: LocalCatalog,
     return References(f"{folder}/references-{identity}", shared)
 
 
-def _approvals(
-    settings: Settings, catalog: LocalCatalog, ledger: Ledger, sinks: tuple[Sink, ...]
-) -> tuple[Approvals, ...]:
+def _approvals(settings: Settings, catalog: Catalog, ledger: Ledger, sinks: tuple[Sink, ...]) -> tuple[Approvals, ...]:
     return () if settings.approval is None else (Approvals(settings.approval.file, catalog, ledger, sinks),)
 
 

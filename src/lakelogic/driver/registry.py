@@ -10,8 +10,7 @@ from lakelogic.contract import codes
 from lakelogic.contract.estate import Registry, System
 from lakelogic.contract.governance import LAYERS
 from lakelogic.contract.reading.check import nearest
-from lakelogic.contract.reading.load import Loaded
-from lakelogic.contract.reading.surroundings import (
+from lakelogic.contract.reading.documents import (
     DOMAIN_FILE,
     PACK_FOLDER,
     REGISTRY_FILE,
@@ -20,6 +19,7 @@ from lakelogic.contract.reading.surroundings import (
     Documents,
     shown,
 )
+from lakelogic.contract.reading.load import Loaded
 from lakelogic.contract.reading.tree import Branch, Items, Leaf, Node
 from lakelogic.errors import Diagnostic, Where
 

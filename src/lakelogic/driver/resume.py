@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.catalogs.base import Catalog
 from lakelogic.driver.outcome import DONE, Outcome
 from lakelogic.driver.registry import Member
 from lakelogic.engines.base import Engine
@@ -102,7 +102,7 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
     return datasets
 
 
-def input_of(member: Member, catalog: LocalCatalog, engine: Engine) -> dict[str, Any] | None:
+def input_of(member: Member, catalog: Catalog, engine: Engine) -> dict[str, Any] | None:
     """Everything that a contract reads, as it is now: all its files or the version of its table, and its links."""
     contract = member.loaded.contract
     try:

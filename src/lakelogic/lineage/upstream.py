@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakelogic import names
-from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.catalogs.base import Catalog
 from lakelogic.contract.reading.load import Loaded
 from lakelogic.engines.base import Engine, Frame
 from lakelogic.errors import LakeLogicError, NotFound, SourceError, UsageError
@@ -73,7 +73,7 @@ class Traced:
 
 
 def rows_before(
-    loaded: Loaded, where: Places, rows: Sequence[Mapping[str, Any]], catalog: LocalCatalog, engine: Engine
+    loaded: Loaded, where: Places, rows: Sequence[Mapping[str, Any]], catalog: Catalog, engine: Engine
 ) -> Traced:
     """The rows of the source and of the links that these rows of one table were made of, all by one run."""
     contract = loaded.contract
@@ -130,7 +130,7 @@ def _input_of(loaded: Loaded, where: Places, run_id: str | None) -> tuple[dict[s
 
 
 def _pin(
-    loaded: Loaded, facts: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], catalog: LocalCatalog
+    loaded: Loaded, facts: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], catalog: Catalog
 ) -> tuple[window.Slice, list[str]]:
     contract = loaded.contract
     if facts.get("table") is not None:
@@ -184,7 +184,7 @@ def _sized(slice_: window.Slice) -> window.Slice:
 
 
 def _pin_links(
-    loaded: Loaded, facts: Mapping[str, Any], catalog: LocalCatalog, engine: Engine
+    loaded: Loaded, facts: Mapping[str, Any], catalog: Catalog, engine: Engine
 ) -> tuple[dict[str, window.Slice], list[str]]:
     notes = []
     links = window.pin_links(loaded.contract, catalog, engine) if loaded.contract.links else {}
@@ -331,9 +331,7 @@ def _over_landed(part: Expression, link: Link, source: SourceColumns) -> Express
     return part if columns_of(part) <= {column.name for column in source.columns} else None
 
 
-def lines_of(
-    loaded: Loaded, where: Places, file: str, catalog: LocalCatalog, engine: Engine
-) -> tuple[Plan, Found, bool]:
+def lines_of(loaded: Loaded, where: Places, file: str, catalog: Catalog, engine: Engine) -> tuple[Plan, Found, bool]:
     """The rows of one file that runs of a dataset have read; and whether it has changed since."""
     contract = loaded.contract
     tables = load_tables(contract.materialization.format)

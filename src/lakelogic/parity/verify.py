@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from lakelogic.catalogs.base import Catalog
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.document import Contract
 from lakelogic.contract.fields import Field
@@ -120,7 +121,7 @@ def verify(
     return Verified(certificate, None)
 
 
-def _source(contract: Contract, catalog: LocalCatalog, engine: Engine) -> SourceColumns:
+def _source(contract: Contract, catalog: Catalog, engine: Engine) -> SourceColumns:
     """The source's own columns where it can be reached; otherwise the model's fields."""
     try:
         slice_ = window.pin_source(contract, catalog)

@@ -12,9 +12,9 @@ from lakelogic import names
 from lakelogic.contract.describe.availability import check as not_available
 from lakelogic.contract.document import Contract
 from lakelogic.contract.reading.check import in_order
+from lakelogic.contract.reading.documents import Documents
 from lakelogic.contract.reading.load import Loaded, examine
 from lakelogic.contract.reading.packs import PackChoice
-from lakelogic.contract.reading.surroundings import Documents
 from lakelogic.errors import CompileError, Diagnostic, LoadError
 from lakelogic.plan.codes import CLEAR, NOT_YET
 from lakelogic.plan.columns import absence, numbers, publish, shape, unseen

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.catalogs.base import Catalog
 from lakelogic.contract.document import Contract
 from lakelogic.contract.reading.load import Loaded
 from lakelogic.errors import DataError, UsageError
@@ -53,7 +53,7 @@ class Definition:
         return tuple(found)
 
 
-def define(loaded: Loaded, catalog: LocalCatalog) -> Definition:
+def define(loaded: Loaded, catalog: Catalog) -> Definition:
     """Compare a contract with its table. Columns come from the model, and from the source where it can be seen."""
     contract = loaded.contract
     where = places(contract, catalog)

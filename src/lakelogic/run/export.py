@@ -19,7 +19,7 @@ from typing import Any, Final, Literal, TypeAlias
 import pyarrow as pa
 
 from lakelogic import clock, names
-from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.catalogs.base import Catalog
 from lakelogic.contract.document import Contract
 from lakelogic.contract.governance import Export
 from lakelogic.contract.reading.load import Loaded
@@ -82,14 +82,14 @@ class Sent:
 class Sender:
     """What sending needs: where tables lie, what is remembered, who hears, and what this machine is given."""
 
-    catalog: LocalCatalog
+    catalog: Catalog
     ledger: Ledger
     events: Events
     environ: Mapping[str, str]
     run_id: str | None = None
 
 
-def table_of(contract: Contract, catalog: LocalCatalog) -> TableState | None:
+def table_of(contract: Contract, catalog: Catalog) -> TableState | None:
     """The committed table of a contract as it is now; None where it has never been written."""
     where = places(contract, catalog)
     state = tables_of(contract.materialization.format, None, reads=True).state(where.target_location)
@@ -102,7 +102,7 @@ def table_of(contract: Contract, catalog: LocalCatalog) -> TableState | None:
     return state
 
 
-def _sendable(contract: Contract, catalog: LocalCatalog) -> TableState | None:
+def _sendable(contract: Contract, catalog: Catalog) -> TableState | None:
     """The table, unless it holds in clear what the contract masks by now."""
     where = places(contract, catalog)
     progress = progress_of(contract.dataset_name, where)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.catalogs.base import Catalog
 from lakelogic.contract.reading.load import Loaded
 from lakelogic.engines.base import Engine, Frame, Staged
 from lakelogic.ledger.store import Ledger
@@ -39,7 +39,7 @@ class Job:
 
     loaded: Loaded
     engine: Engine
-    catalog: LocalCatalog
+    catalog: Catalog
     ledger: Ledger | None
     materialize: bool = True
     target: str | None = None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from lakelogic.catalogs.local import LocalCatalog, is_path
+from lakelogic.catalogs.base import Catalog
+from lakelogic.catalogs.table_names import is_path
 from lakelogic.contract.document import Contract
 from lakelogic.errors import UnsupportedError, UsageError
 
@@ -52,7 +53,7 @@ class Places:
         return f"{self.quarantine_location}/batch-{act_id}"
 
 
-def places(contract: Contract, catalog: LocalCatalog, target: str | None = None) -> Places:
+def places(contract: Contract, catalog: Catalog, target: str | None = None) -> Places:
     """Resolve target and quarantine; a redirected target takes its quarantine along."""
     written = target or contract.materialization.target_path
     if not written:
@@ -68,7 +69,7 @@ def places(contract: Contract, catalog: LocalCatalog, target: str | None = None)
     return Places(written, catalog.resolve(written), quarantine, catalog.resolve(quarantine), others)
 
 
-def _others(contract: Contract, catalog: LocalCatalog, first: str) -> tuple[Other, ...]:
+def _others(contract: Contract, catalog: Catalog, first: str) -> tuple[Other, ...]:
     settings = contract.materialization
     found = [
         Other(one.target_path, catalog.resolve(one.target_path), one.format, one.strategy or settings.strategy)

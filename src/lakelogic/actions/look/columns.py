@@ -14,6 +14,7 @@ from typing import Any
 
 from lakelogic.actions.look.served import Served
 from lakelogic.actions.visibility.lost_sources import Above, has_lost_source, meant_by, missing_files
+from lakelogic.catalogs.base import Catalog
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.driver.registry import Member
 from lakelogic.errors import CompileError, LakeLogicError, NotFound
@@ -152,7 +153,7 @@ def _graph(served: Served, version: int) -> ColumnGraph:
     return graph
 
 
-def _above(member: Member, made_at: Mapping[str, str], catalog: LocalCatalog) -> Above:
+def _above(member: Member, made_at: Mapping[str, str], catalog: Catalog) -> Above:
     """What a dataset reads: its source and its links, with who makes them."""
     contract = member.loaded.contract
     source = contract.source.path or (contract.server.path if contract.server else None)
@@ -164,7 +165,7 @@ def _above(member: Member, made_at: Mapping[str, str], catalog: LocalCatalog) ->
     return above
 
 
-def _added(graph: ColumnGraph, member: Member, above: Above, catalog: LocalCatalog) -> KnownColumns | None:
+def _added(graph: ColumnGraph, member: Member, above: Above, catalog: Catalog) -> KnownColumns | None:
     """Put a dataset into the graph; what is to be remembered of it, where its plan can be made."""
     contract = member.loaded.contract
     plan = _planned(member, above, graph)
@@ -197,7 +198,7 @@ def _added(graph: ColumnGraph, member: Member, above: Above, catalog: LocalCatal
     return _to_remember(graph, member, catalog)
 
 
-def _to_remember(graph: ColumnGraph, member: Member, catalog: LocalCatalog) -> KnownColumns:
+def _to_remember(graph: ColumnGraph, member: Member, catalog: Catalog) -> KnownColumns:
     edges = [
         [one.dataset, one.name, one.column, one.below_column, one.origin.tells]
         for one in (*graph.edges, *graph.beside)
@@ -298,14 +299,14 @@ def column_graph(served: Served) -> ColumnGraph:
     return _graph(served, served.version)
 
 
-def _target(member: Member, catalog: LocalCatalog) -> str | None:
+def _target(member: Member, catalog: Catalog) -> str | None:
     try:
         return places(member.loaded.contract, catalog).target_location
     except LakeLogicError:
         return None
 
 
-def _maker(place: Any, made_at: Mapping[str, str], catalog: LocalCatalog) -> str | None:
+def _maker(place: Any, made_at: Mapping[str, str], catalog: Catalog) -> str | None:
     if not place:
         return None
     try:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lakelogic.contract.reading.documents import Document
 from lakelogic.contract.reading.packs import PackChoice
-from lakelogic.contract.reading.surroundings import Document
 from lakelogic.driver.estate import Estate, layer_counts, load_estate
 from lakelogic.driver.graph import Graph
 from lakelogic.driver.registry import Member

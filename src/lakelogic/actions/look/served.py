@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lakelogic.actions.look.estate import EstateReport, EstateRequest, graph_data, look_at, summary_of, tree, tree_data
-from lakelogic.contract.reading.surroundings import PACK_FOLDER, SUFFIXES
+from lakelogic.contract.reading.documents import PACK_FOLDER, SUFFIXES
 from lakelogic.driver.estate import Estate
 from lakelogic.driver.registry import Member
 from lakelogic.errors import LoadError, NotFound

@@ -13,6 +13,7 @@ from typing import Any
 from lakelogic import names
 from lakelogic.actions.operate.quarantine import Place, Request, find, ledger_here, refuse_clear
 from lakelogic.actions.visibility.owners import refuse_rows_in_clear
+from lakelogic.catalogs.base import Catalog
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.reading.load import Loaded
 from lakelogic.engines import registry
@@ -133,7 +134,7 @@ def _judged_again(
         engine.close()
 
 
-def _somewhere(row: str, catalog: LocalCatalog) -> Place:
+def _somewhere(row: str, catalog: Catalog) -> Place:
     """The quarantine that holds a row, among those that the ledger knows."""
     with ledger_here(catalog) as ledger:
         known = {run.quarantine_target: run for run in reversed(ledger.runs(limit=None)) if run.quarantine_target}
@@ -150,7 +151,7 @@ def _somewhere(row: str, catalog: LocalCatalog) -> Place:
     )
 
 
-def _run_of(catalog: LocalCatalog, run_id: str | None) -> dict[str, Any]:
+def _run_of(catalog: Catalog, run_id: str | None) -> dict[str, Any]:
     if not run_id:
         return {}
     with ledger_here(catalog) as ledger:

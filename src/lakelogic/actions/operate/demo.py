@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from lakelogic.catalogs.base import Catalog
 from lakelogic.catalogs.local import DEFAULT_FOLDER, LocalCatalog
 from lakelogic.contract.reading.load import load
 from lakelogic.engines import registry
@@ -82,7 +83,7 @@ class DemoReport:
 @dataclass(slots=True)
 class _Pass:
     engine: Any
-    catalog: LocalCatalog
+    catalog: Catalog
     environ: dict[str, str]
     sinks: tuple[Sink, ...]
     samples: list[Sample] = field(default_factory=list)

@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lakelogic.catalogs.base import Catalog
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.durations import duration
 from lakelogic.errors import UsageError
@@ -79,7 +80,7 @@ def maintain(request: MaintainRequest) -> list[Maintained]:
     return done
 
 
-def _tables(request: MaintainRequest, catalog: LocalCatalog) -> Iterator[_Table]:
+def _tables(request: MaintainRequest, catalog: Catalog) -> Iterator[_Table]:
     from lakelogic.plan.compile import load_checked
     from lakelogic.quarantine.table import Stamped
     from lakelogic.run.places import places

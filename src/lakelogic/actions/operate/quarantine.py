@@ -20,7 +20,9 @@ import pyarrow as pa
 
 from lakelogic import clock, names
 from lakelogic.actions.visibility.owners import refuse_rows_in_clear
-from lakelogic.catalogs.local import LocalCatalog, is_path
+from lakelogic.catalogs.base import Catalog
+from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.catalogs.table_names import is_path
 from lakelogic.contract.reading.load import Loaded
 from lakelogic.contract.reading.packs import PackChoice
 from lakelogic.errors import UsageError
@@ -70,13 +72,13 @@ def person() -> str:
 
 
 @contextmanager
-def ledger_here(catalog: LocalCatalog) -> Iterator[Ledger]:
+def ledger_here(catalog: Catalog) -> Iterator[Ledger]:
     """The ledger of this place."""
     with open_ledger(catalog.ledger_url()) as ledger:
         yield ledger
 
 
-def find(request: Request, catalog: LocalCatalog | None = None) -> Place:
+def find(request: Request, catalog: Catalog | None = None) -> Place:
     """The quarantine that somebody means by a contract's file, the name of a dataset, or the name of a table."""
     catalog = catalog or LocalCatalog()
     if request.what.endswith(_CONTRACTS) or Path(request.what).is_file():

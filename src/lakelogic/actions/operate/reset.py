@@ -11,6 +11,7 @@ from typing import Any
 from lakelogic import names
 from lakelogic.actions.operate.quarantine import person
 from lakelogic.actions.operate.run import RunReport, RunRequest, run_contract
+from lakelogic.catalogs.base import Catalog
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.reading.load import Loaded
 from lakelogic.errors import UnsupportedError, UsageError
@@ -178,7 +179,7 @@ def _contracts(request: ResetRequest) -> list[Loaded]:
     return kept
 
 
-def _refuse_shared(loaded: Loaded, request: ResetRequest, catalog: LocalCatalog) -> None:
+def _refuse_shared(loaded: Loaded, request: ResetRequest, catalog: Catalog) -> None:
     """An environment removes the rows that were made in it, never those of others that stand in the same table."""
     from lakelogic.run.places import places
     from lakelogic.run.state.environments import called, makers_of
@@ -209,7 +210,7 @@ def _refuse_shared(loaded: Loaded, request: ResetRequest, catalog: LocalCatalog)
     )
 
 
-def _without_environment(file: str, request: ResetRequest, catalog: LocalCatalog) -> str | None:
+def _without_environment(file: str, request: ResetRequest, catalog: Catalog) -> str | None:
     """Where the contract writes to in no environment; None where it cannot be told."""
     from lakelogic.contract.reading.load import examine
     from lakelogic.run.places import places
@@ -221,7 +222,7 @@ def _without_environment(file: str, request: ResetRequest, catalog: LocalCatalog
     return places(bare.contract, catalog).target_location
 
 
-def _doomed(loaded: Loaded, catalog: LocalCatalog, ledger: Any) -> Doomed:
+def _doomed(loaded: Loaded, catalog: Catalog, ledger: Any) -> Doomed:
     from lakelogic.quarantine.table import Queue
     from lakelogic.run.places import QUARANTINE_FORMAT, places
     from lakelogic.run.state.progress import progress_of

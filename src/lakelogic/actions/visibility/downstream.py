@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.catalogs.base import Catalog
 from lakelogic.contract.reading.load import Loaded
 from lakelogic.errors import LakeLogicError
 from lakelogic.ledger.store import Ledger
@@ -44,7 +44,7 @@ class _Dataset:
     dataset: str
 
 
-def in_clear_below(ledger: Ledger, catalog: LocalCatalog) -> list[InClear]:
+def in_clear_below(ledger: Ledger, catalog: Catalog) -> list[InClear]:
     """The datasets of this ledger that hold in clear what a table above masks by now, directly or over others."""
     known = list(_datasets(ledger, catalog))
     upstream = Upstream(catalog, lenient=True)
@@ -61,7 +61,7 @@ def in_clear_below(ledger: Ledger, catalog: LocalCatalog) -> list[InClear]:
     return sorted([*told, *unread], key=lambda one: one.dataset)
 
 
-def _datasets(ledger: Ledger, catalog: LocalCatalog) -> Iterable[_Dataset]:
+def _datasets(ledger: Ledger, catalog: Catalog) -> Iterable[_Dataset]:
     """What ran here, each contract and environment once; contracts that are taken away are nobody's."""
     seen: set[tuple[str, str | None]] = set()
     for run in ledger.runs(limit=None):

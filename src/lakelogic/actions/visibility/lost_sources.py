@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.catalogs.base import Catalog
 from lakelogic.contract.reading.check import nearest
 from lakelogic.contract.source import is_table_name
 from lakelogic.driver.registry import Member
@@ -20,7 +20,7 @@ Above = Mapping[str, tuple[str | None, str]]
 
 
 def has_lost_source(
-    member: Member, above: Above, known: KnownColumns | None, datasets: Collection[str], catalog: LocalCatalog
+    member: Member, above: Above, known: KnownColumns | None, datasets: Collection[str], catalog: Catalog
 ) -> bool:
     """Whether a contract reads something that nobody makes and that is not there, in place of what it read before.
 
@@ -46,7 +46,7 @@ def has_lost_source(
     return any(not _is_there(name, member, catalog) for name in unmade)
 
 
-def _is_there(name: str, member: Member, catalog: LocalCatalog) -> bool:
+def _is_there(name: str, member: Member, catalog: Catalog) -> bool:
     """Whether a source or a link can be read as it lies there."""
     contract = member.loaded.contract
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.catalogs.base import Catalog
 from lakelogic.contract.reading.load import Loaded
 from lakelogic.run.masks.changed import refuse_clear, refuse_clear_queue
 from lakelogic.run.masks.read_before import refuse_late
@@ -11,7 +11,7 @@ from lakelogic.run.state.owners import Owners
 from lakelogic.run.state.progress import progress_of
 
 
-def refuse_rows_in_clear(location: str, catalog: LocalCatalog, loaded: Loaded | None = None) -> None:
+def refuse_rows_in_clear(location: str, catalog: Catalog, loaded: Loaded | None = None) -> None:
     """Refuse to show rows of a table, good or bad, that were written before its contract masked what it masks now."""
     loaded = loaded or Owners(catalog).contract_of(location)
     if loaded is None:

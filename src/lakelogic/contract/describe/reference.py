@@ -10,7 +10,7 @@ from lakelogic.contract.describe.availability import available_words, status, un
 from lakelogic.contract.describe.shape import KeyShape, Shape, common_keys, keys_of, parameter_keys, short_shape
 from lakelogic.contract.document import Contract
 from lakelogic.contract.estate import DOCUMENTS
-from lakelogic.contract.reading.surroundings import NOT_YET
+from lakelogic.contract.reading.documents import NOT_YET
 
 _DOCUMENT = "@"  # before the name of a document that is no contract
 _HEAD = "| key | type | default | available | meaning |\n|---|---|---|---|---|"

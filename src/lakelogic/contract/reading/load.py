@@ -15,9 +15,9 @@ from lakelogic.contract import codes
 from lakelogic.contract.document import Contract
 from lakelogic.contract.environments import concerns_rows
 from lakelogic.contract.reading.check import describe, in_order
+from lakelogic.contract.reading.documents import NOTHING_AROUND, SUFFIXES, Around, Document, Documents, text_of
 from lakelogic.contract.reading.packs import PackChoice
 from lakelogic.contract.reading.resolve import Asked, Overrides, entity_of, resolve
-from lakelogic.contract.reading.surroundings import NOTHING_AROUND, SUFFIXES, Around, Document, Documents, text_of
 from lakelogic.contract.reading.tree import Branch, Entry, Items, Leaf, Node, Spot, child, parse, plain, planted, walk
 from lakelogic.contract.references import neighbours, with_references
 from lakelogic.errors import Diagnostic, LoadError, UsageError, Where

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from lakelogic.contract import codes
 from lakelogic.contract.describe.shape import Shape
 from lakelogic.contract.durations import duration
+from lakelogic.contract.reading.documents import Document
 from lakelogic.contract.reading.inherit import CONTRACT, inner_shape, merged, name_of
-from lakelogic.contract.reading.surroundings import Document
 from lakelogic.contract.reading.tree import Branch, Entry, Items, Leaf, Node, child, plain
 from lakelogic.errors import Diagnostic
 

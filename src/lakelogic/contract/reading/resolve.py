@@ -18,10 +18,10 @@ from lakelogic.contract.describe.shape import Shape, common_keys, keys_of, param
 from lakelogic.contract.document import Contract, told_layer
 from lakelogic.contract.reading.check import check as check_tree
 from lakelogic.contract.reading.check import nearest
+from lakelogic.contract.reading.documents import Around, Document, Documents
 from lakelogic.contract.reading.inherit import merged, over, overlay_of, with_environment, with_overrides, with_server
 from lakelogic.contract.reading.packs import NO_PACKS, PackChoice, defaults_of, laid, with_packs
 from lakelogic.contract.reading.substitute import fill
-from lakelogic.contract.reading.surroundings import Around, Document, Documents
 from lakelogic.contract.reading.tree import Branch, Entry, Items, Leaf, Node, child
 from lakelogic.errors import Diagnostic, Where
 from lakelogic.names import dataset_name

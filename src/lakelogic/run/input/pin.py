@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.catalogs.base import Catalog
 from lakelogic.connectors.discover import (
     csv_headers,
     folder_values,
@@ -128,7 +128,7 @@ def source_format(contract: Contract) -> str:
     return str(found)
 
 
-def pin_source(contract: Contract, catalog: LocalCatalog, engine: Engine | None = None) -> Slice:
+def pin_source(contract: Contract, catalog: Catalog, engine: Engine | None = None) -> Slice:
     """All that there is: a table at its newest version, or the files that lie there."""
     path = source_path(contract)
     kind = contract.source.resolved_type
@@ -165,7 +165,7 @@ def pin_files(files: tuple[FileInfo, ...], file_format: str, described: str) -> 
     return Slice(Pinned(tuple(file.path for file in files)), file_format, files, described)
 
 
-def pin_table(name: str, catalog: LocalCatalog, version: int | None = None, engine: Engine | None = None) -> Slice:
+def pin_table(name: str, catalog: Catalog, version: int | None = None, engine: Engine | None = None) -> Slice:
     """A table of any format at a version; its data files are read as they are."""
     location = catalog.resolve(name)
     if kind_of(location) is None:
@@ -185,14 +185,14 @@ def pin_table(name: str, catalog: LocalCatalog, version: int | None = None, engi
     return Slice(pinned, "delta", (), name, shape, state.parts, deleted=marked, id=state.id, mark=mark)
 
 
-def _folder_of_table(path: str, catalog: LocalCatalog) -> str | None:
+def _folder_of_table(path: str, catalog: Catalog) -> str | None:
     if "://" in path and not path.startswith("file:"):
         return None
     folder = str(local_path(path, catalog.base))
     return folder if kind_of(folder) is not None else None
 
 
-def _is_folder_of_table(path: str, written: str | None, catalog: LocalCatalog) -> bool:
+def _is_folder_of_table(path: str, written: str | None, catalog: Catalog) -> bool:
     """Whether a path leads to a table. As Parquet it may be a table of ours, whose files alone would mislead."""
     folder = _folder_of_table(path, catalog)
     return folder is not None and (written is None or (written == "parquet" and kind_of(folder) == "parquet"))
@@ -261,7 +261,7 @@ def _look(
     raise UnsupportedError(f"The format `{slice_.format}` is not available yet.")
 
 
-def pin_links(contract: Contract, catalog: LocalCatalog, engine: Engine | None = None) -> dict[str, Slice]:
+def pin_links(contract: Contract, catalog: Catalog, engine: Engine | None = None) -> dict[str, Slice]:
     """Reference data as it is now; a link that is not there is an error."""
     slices: dict[str, Slice] = {}
     for link in contract.links:

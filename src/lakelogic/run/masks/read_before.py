@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lakelogic import names
+from lakelogic.catalogs.base import Catalog
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.document import Contract
 from lakelogic.contract.reading.load import Loaded
@@ -34,7 +35,7 @@ READ, READ_ALL, MASKED = "read_masks", "read_masks_all", "masked"
 Read = Mapping[str, Iterable[str]]  # `source` or a link's name → the columns that are masked there, in small letters
 
 
-def masks_above(contract: Contract, catalog: LocalCatalog) -> dict[str, list[str]]:
+def masks_above(contract: Contract, catalog: Catalog) -> dict[str, list[str]]:
     """The masked columns of every table that a contract reads, as they are now; asked before the input is pinned."""
     upstream = Upstream(catalog, lenient=True)
     found = {}
@@ -45,7 +46,7 @@ def masks_above(contract: Contract, catalog: LocalCatalog) -> dict[str, list[str
     return found
 
 
-def _tables_above(contract: Contract, catalog: LocalCatalog) -> dict[str, str]:
+def _tables_above(contract: Contract, catalog: Catalog) -> dict[str, str]:
     source = contract.source.path or (contract.server.path if contract.server else None)
     written = {Plan.SOURCE: source, **{link.name: link.table or link.path for link in contract.links}}
     found = {}
@@ -190,7 +191,7 @@ class Upstream:
     `lenient`: nothing is known of what cannot be asked, so that a run goes on; else that is an error.
     """
 
-    def __init__(self, catalog: LocalCatalog, *, lenient: bool = False) -> None:
+    def __init__(self, catalog: Catalog, *, lenient: bool = False) -> None:
         self._catalog, self._lenient = catalog, lenient
         self._owners = Owners(catalog)
         self._known: dict[str, frozenset[str]] = {}
@@ -222,7 +223,7 @@ class Upstream:
         return frozenset()
 
 
-def look_above(loaded: Loaded, catalog: LocalCatalog, upstream: Upstream | None) -> Above | None:
+def look_above(loaded: Loaded, catalog: Catalog, upstream: Upstream | None) -> Above | None:
     """What a contract reads now; None where none of it is a table that masks anything, or should."""
     contract = loaded.contract
     locations = _tables_above(contract, catalog)

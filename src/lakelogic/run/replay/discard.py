@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from lakelogic import clock, names
-from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.catalogs.base import Catalog
 from lakelogic.contract.reading.load import Loaded
 from lakelogic.ledger.adoption import batches_elsewhere
 from lakelogic.ledger.records import Act
@@ -25,9 +25,7 @@ from lakelogic.tables.registry import load as load_tables
 MOST_TOLD = 1_000  # ids that the ledger keeps of one act; the table knows all of them
 
 
-def discard(
-    loaded: Loaded, catalog: LocalCatalog, ledger: Ledger, chosen: Chosen, *, why: str, person: str
-) -> list[str]:
+def discard(loaded: Loaded, catalog: Catalog, ledger: Ledger, chosen: Chosen, *, why: str, person: str) -> list[str]:
     """Discard the chosen rows that wait; their ids.
 
     The lease keeps a replay from publishing them meanwhile, and what an earlier one had published leaves first.

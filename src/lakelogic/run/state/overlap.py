@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.catalogs.base import Catalog
 from lakelogic.errors import PlaceRefused
 from lakelogic.run.places import Places
 from lakelogic.tables import chain
@@ -27,7 +27,7 @@ def nested(places: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
         around.append((parts, name))
 
 
-def refuse_overlap(where: Places, catalog: LocalCatalog) -> None:
+def refuse_overlap(where: Places, catalog: Catalog) -> None:
     """Refuse a target, quarantine or secondary target that would lie in another table, or around something else."""
     ours = [(where.target, where.target_location), (where.quarantine, where.quarantine_location)]
     ours += [(other.name, other.location) for other in where.others]
@@ -43,7 +43,7 @@ def refuse_overlap(where: Places, catalog: LocalCatalog) -> None:
             _refuse_around(name, folder, catalog)
 
 
-def _refuse_around(name: str, folder: Path, catalog: LocalCatalog) -> None:
+def _refuse_around(name: str, folder: Path, catalog: Catalog) -> None:
     """A table is not made where something else lies already, or will."""
     for what, other in (("the working folder", catalog.base), ("the warehouse", catalog.warehouse)):
         if other.is_relative_to(folder):

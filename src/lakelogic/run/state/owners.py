@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.catalogs.base import Catalog
 from lakelogic.contract.reading.load import Loaded
 from lakelogic.errors import LakeLogicError, UsageError
 from lakelogic.ledger.records import RunRecord
@@ -15,7 +15,7 @@ from lakelogic.plan.compile import load_checked
 class Owners:
     """The contracts of tables by their location; the ledger is read once, when the first one is asked for."""
 
-    def __init__(self, catalog: LocalCatalog) -> None:
+    def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._runs: dict[str, RunRecord] | None = None
 
