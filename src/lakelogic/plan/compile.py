@@ -36,7 +36,7 @@ from lakelogic.plan.steps import kinds as steps
 from lakelogic.plan.strategies import batch
 from lakelogic.plan.strategies import checks as strategy_checks
 from lakelogic.plan.strategies.declared import as_written, check_made, without_made
-from lakelogic.plan.strategies.settings import strategy_of
+from lakelogic.plan.strategies.settings import Strategy, strategy_of
 from lakelogic.sql.expressions import Expression, call, convert
 from lakelogic.sql.problems import NO_COLUMN, nearest_or_all
 from lakelogic.sql.types import STRING, Type
@@ -98,7 +98,10 @@ def compile_contract(
     `days` are a landed column and the days of a window: other rows are left out. `bound` is where rows begin that the
     table does not have yet.
     """
-    contract = without_made(loaded.contract)
+    strategy = strategy_of(loaded.contract)
+    contract = without_made(loaded.contract, strategy)
+    if contract is not loaded.contract:
+        strategy = strategy_of(contract)
     stamps = stamps or publish.Stamps("run", None, datetime(1970, 1, 1, tzinfo=UTC), "source")
     closed = (
         contract.model.fields
@@ -106,13 +109,13 @@ def compile_contract(
         and not any(step.phase == "pre" for step in contract.transformations)
     )
     own = Trouble(loaded.where)
-    check_made(loaded.contract, own)
-    where = as_written(loaded.contract, loaded.where)
+    check_made(loaded.contract, strategy, own)
+    where = as_written(loaded.contract, strategy, loaded.where)
     trouble = Trouble(where, own.found, landed_is_known=source is not None or bool(closed))
     trouble.found += not_available(loaded)
     types = shape.declared_types(contract, trouble)
     _warn_of_clear_data(contract, trouble)
-    state = State(contract.dataset_name, stamps.at, trouble, subquery, contract.dialect)
+    state = State(contract.dataset_name, stamps.at, trouble, subquery, contract.dialect, strategy)
     assumed = source or SourceColumns(
         contract.source.resolved_format or "parquet", tuple(Landed(name, STRING) for name in types)
     )
@@ -139,9 +142,9 @@ def compile_contract(
         verdicts.judge_lines(state)
     watermarks.judge_unplaced(state, contract, types)
     verdicts.judge_numbers(state, contract, assumed.kinds)
-    _check_settings(contract, trouble)
-    watermark_checks.check(contract, types, trouble)
-    strategy_checks.check(contract, trouble)
+    _check_settings(contract, strategy, trouble)
+    watermark_checks.check(contract, strategy, types, trouble)
+    strategy_checks.check(contract, strategy, trouble)
 
     reserved = shape.reserved_names(contract, trouble)
     untouched = watermarks.Untouched.of(state, contract)
@@ -177,11 +180,11 @@ def compile_contract(
         untouched.check(good)
     strategy_checks.check_columns(state, contract, good)
     batch.mark_deletions(state, contract, good)
-    absence.mark(state, contract, good)
+    absence.mark(state, good)
     if is_text:
         verdicts.show_lines(state, landed_scope)
     made = as_stored(publish.publish(state, contract, good, stamps, rows), stored or {})
-    strategy_checks.check_layout(contract, {c.name: c.type for c in made.columns if c.on_good}, trouble)
+    strategy_checks.check_layout(contract, strategy, {c.name: c.type for c in made.columns if c.on_good}, trouble)
     asker = Asker(
         contract.dataset_name,
         stamps.at,
@@ -191,8 +194,8 @@ def compile_contract(
         state.unread_links,
         frozenset(name for name, value in good.items() if named(value, state.undeclared) is not None),
     )
-    dataset_rules = checks(contract, made.columns, asker)
-    check_masks(contract, {mask.column.lower(): mask.strategy for mask in made.masks}, dataset_rules, trouble)
+    dataset_rules = checks(contract, strategy, made.columns, asker)
+    check_masks(contract, strategy, {m.column.lower(): m.strategy for m in made.masks}, dataset_rules, trouble)
     if trouble.errors:
         raise CompileError(_distinct(trouble.found))
     drift = replace(before.landed, aside=tuple(name for name in state.scope if name in state.aside))
@@ -218,10 +221,21 @@ def load_checked(
     documents: Documents | None = None,
 ) -> Loaded:
     """Read a contract and compile it as far as it goes without its source; raises with every problem of both."""
+    return load_compiled(written, env=env, overrides=overrides, packs=packs, documents=documents)[0]
+
+
+def load_compiled(
+    written: Any,
+    *,
+    env: str | None = None,
+    overrides: Any = None,
+    packs: PackChoice | None = None,
+    documents: Documents | None = None,
+) -> tuple[Loaded, Compiled]:
+    """A contract, and what it is compiled to as far as that goes without its source."""
     loaded, problems = examine(written, env=env, overrides=overrides, packs=packs, documents=documents)
     if not problems and loaded is not None:
-        compile_contract(loaded)
-        return loaded
+        return loaded, compile_contract(loaded)
     if loaded is not None:
         try:
             compile_contract(loaded)
@@ -277,10 +291,10 @@ def _links(state: State, contract: Contract, links: Mapping[str, SourceColumns] 
     state.unread_links = frozenset(link.name for link in contract.links) - frozenset(looked_at)
 
 
-def _check_settings(contract: Contract, trouble: Trouble) -> None:
+def _check_settings(contract: Contract, strategy: Strategy, trouble: Trouble) -> None:
     source = contract.source
     over_table = bool(source.path) and source.resolved_type in ("table", "delta", "iceberg")
-    kind = strategy_of(contract).kind
+    kind = strategy.kind
     if source.watermark_strategy == ("manifest" if over_table else "delta_version"):
         known, read = ("files", "a table") if over_table else ("versions of a table", "files")
         message = f"`watermark_strategy: {source.watermark_strategy}` knows {known}, and this source is {read}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
 from sqlglot import exp
@@ -24,6 +24,9 @@ from lakelogic.sql.scope import PartBinder, Scope
 from lakelogic.sql.types import BIGINT, INT, STRING
 from lakelogic.sql.undeclared import named
 from lakelogic.sql.undeclared import problem as undeclared_problem
+
+if TYPE_CHECKING:
+    from lakelogic.plan.strategies.settings import Strategy
 
 MASK_WIDTH = 60
 Phase = OneOf["pre", "post"]
@@ -151,7 +154,8 @@ class State:
     now: datetime
     trouble: Trouble
     subquery: Callable[[State, exp.Expression, PartBinder], Expression]
-    dialect: str = "spark"
+    dialect: str
+    strategy: Strategy  # how good rows meet their table
     scope: dict[str, Expression] = field(default_factory=dict)
     nodes: list[Node] = field(default_factory=list)
     closed: list[OpenAccount] = field(default_factory=list)

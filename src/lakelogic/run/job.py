@@ -55,6 +55,7 @@ class Job:
     again: bool = False  # read what lies there, whatever was read before
     anew: bool = False  # what is read takes the place of all rows of the table
     asked: Asked | None = None  # the days that it shall read; None for whatever is new
+    compiled: Compiled | None = None  # the contract as it is written, where it was compiled when it was read
     judged: tuple[Run, Prepared] | None = None  # what was read, once a run has begun to judge it
 
 

@@ -16,7 +16,7 @@ from lakelogic.engines import registry
 from lakelogic.engines.base import Engine
 from lakelogic.errors import ContractError, Diagnostic, UsageError
 from lakelogic.ledger.store import Ledger, open_ledger
-from lakelogic.plan.compile import Compiled, compile_contract, load_checked
+from lakelogic.plan.compile import Compiled, compile_contract, load_compiled
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.run.events import Sink
 from lakelogic.run.job import Job, Prepared, Run
@@ -55,11 +55,12 @@ class DataProcessor:
         self._written, self._env, self._overrides = contract, env, overrides or {}
         names = (policy_pack,) if isinstance(policy_pack, str) else tuple(policy_pack or ())
         self._packs = PackChoice(names, os.fspath(policy_pack_dir) if policy_pack_dir is not None else None)
-        self.loaded: Loaded = (
-            contract
-            if isinstance(contract, Loaded)
-            else load_checked(contract, env=env, overrides=overrides, packs=self._packs)
-        )
+        self.loaded: Loaded
+        self._compiled: Compiled | None = None  # as far as it goes without its source
+        if isinstance(contract, Loaded):
+            self.loaded = contract
+        else:
+            self.loaded, self._compiled = load_compiled(contract, env=env, overrides=overrides, packs=self._packs)
         self.contract = self.loaded.contract
         self._engine: Engine | None = None if engine is None or isinstance(engine, str) else engine
         self._is_ours = self._engine is None
@@ -191,6 +192,7 @@ class DataProcessor:
             anew=anew,
             pipeline_run_id=self._pipeline_run_id,
             sinks=self._sinks,
+            compiled=self._compiled if loaded is self.loaded else None,
         )
         try:
             result = run(job)

@@ -59,6 +59,7 @@ from lakelogic.storage.local import changes
 from lakelogic.storage.room import disk_told
 from lakelogic.storage.scratch import Scratch, scratch
 from lakelogic.tables.base import RowTables
+from lakelogic.tables.kept import kept_open
 from lakelogic.version import VERSION
 
 
@@ -84,7 +85,7 @@ def run(job: Job) -> Result:
     elif job.data is not None and not job.materialize and not contract.materialization.target_path:
         run_.events.tell(Note("The contract names no target: rows are judged, and nothing is written"))
     try:
-        with disk_told(), engine_told(job.engine):
+        with disk_told(), engine_told(job.engine), kept_open():
             result = _run(run_)
             if contract.exports:
                 from lakelogic.run import export
@@ -112,7 +113,7 @@ def _run(run_: Run) -> Result:
     job = run_.job
     contract = job.loaded.contract
     # Fail closed: what the contract itself demands is settled before anything is read.
-    compiled = compile_contract(job.loaded)
+    compiled = job.compiled or compile_contract(job.loaded)
     if job.data is None:
         run_.cut, run_.told = watermarks.decide(contract, job.asked, compiled.plan.columns)
         run_.note = "; ".join(filter(None, [run_.told, job.note])) or None

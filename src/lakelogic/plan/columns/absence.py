@@ -16,7 +16,6 @@ from lakelogic.contract.document import Contract
 from lakelogic.plan.nodes import Assignment, RowWise
 from lakelogic.plan.query.sql_step import columns_read
 from lakelogic.plan.state import State, both, either
-from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Literal, call, columns_of, text
 from lakelogic.sql.parse import is_select, parse_items, parse_select
 from lakelogic.sql.problems import SqlProblems
@@ -98,12 +97,12 @@ def names_in(written: Any, dialect: str, dataset: str) -> set[str]:
     return {name for tree in trees for name in columns_read(tree, dataset)}
 
 
-def mark(state: State, contract: Contract, good: dict[str, Expression]) -> None:
+def mark(state: State, good: dict[str, Expression]) -> None:
     """Staged rows say which of their columns did not land.
 
     A field itself keeps what is stored. What a step makes of it counts, unless it is NULL: then that is kept too.
     """
-    strategy = strategy_of(contract)
+    strategy = state.strategy
     if not strategy.is_keyed or not state.absent or not state.is_landed:
         return
     fixed = {name.lower() for name in (*strategy.keys, *((strategy.order,) if strategy.order else ()))}

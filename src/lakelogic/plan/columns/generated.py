@@ -40,7 +40,7 @@ def is_ready(state: State, declared: Field, contract: Contract, landed: Collecti
     if declared.generated is None:
         return True
     before = Trouble(state.trouble.where)
-    probe = State(state.dataset, state.now, before, state.subquery, state.dialect)
+    probe = State(state.dataset, state.now, before, state.subquery, state.dialect, state.strategy)
     probe.scope = {**{f.name: constant(None) for f in contract.model.fields if not f.generated}, **state.scope}
     probe.scope |= {f.name: constant(None) for f in contract.model.fields if f.generated}
     bind_text(probe, declared.generated, "")

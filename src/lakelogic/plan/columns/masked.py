@@ -12,7 +12,7 @@ from lakelogic.plan.query.questions import Question
 from lakelogic.plan.rules.datasets import Checks
 from lakelogic.plan.state import Trouble
 from lakelogic.plan.strategies.batch import order_path
-from lakelogic.plan.strategies.settings import strategy_of
+from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.sql.expressions import Call, Column, Expression, Lambda
 
 # Equal values stay equal, and different ones different, under these.
@@ -23,7 +23,9 @@ _HINT = "judge it by a row rule, or mask it with hash or encrypt_deterministic"
 _STABLE_HINT = "judge it by a row rule; of a mask only equality can be asked: unique, distinct_count, null_ratio, count"
 
 
-def check_masks(contract: Contract, masks: Mapping[str, str], rules: Checks, trouble: Trouble) -> None:
+def check_masks(
+    contract: Contract, strategy: Strategy, masks: Mapping[str, str], rules: Checks, trouble: Trouble
+) -> None:
     """What is compared after masking must still tell equal from different; `masks` by column in lower case."""
     settings = contract.materialization
     keyed = "materialization.primary_key" if settings.primary_key else "primary_key"
@@ -32,9 +34,8 @@ def check_masks(contract: Contract, masks: Mapping[str, str], rules: Checks, tro
         if mask is not None and mask not in STABLE:
             message = f"The key `{key}` is masked with `{mask}`, which does not keep keys apart."
             trouble.add(MASKED, message, keyed, "use masking: hash or encrypt_deterministic for a key")
-    strategy = strategy_of(contract)
     if strategy.order and strategy.order.lower() in masks:
-        trouble.add(MASKED, f"`{strategy.order}` is masked and has no order.", order_path(contract))
+        trouble.add(MASKED, f"`{strategy.order}` is masked and has no order.", order_path(contract, strategy))
     for index, rule in enumerate(contract.quality.dataset_rules):
         asked = next((question for question in rules.questions if question.name == f"sql:{index}"), None)
         for name in sorted(_misjudged(rule, asked, masks)):

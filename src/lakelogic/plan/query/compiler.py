@@ -56,7 +56,7 @@ def _check_unread(statement: Statement, state: State, tree: exp.Expression, quer
     before = dict(queries)
     for name, inner in named_queries(tree).items():
         if name not in read:
-            probe = State(state.dataset, state.now, state.trouble, state.subquery, state.dialect)
+            probe = State(state.dataset, state.now, state.trouble, state.subquery, state.dialect, state.strategy)
             probe.scope, probe.used, probe.links = dict(statement.rows), set(state.used), dict(state.links)
             probe.known_links, probe.unread_links, probe.beside = state.known_links, state.unread_links, True
             compile_query(Statement(probe, statement.step, compile_query, asked=statement.asked), probe, inner, before)

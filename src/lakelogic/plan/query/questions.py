@@ -16,6 +16,7 @@ from lakelogic.plan.query.compiler import compile_statement, subquery
 from lakelogic.plan.query.groups import group
 from lakelogic.plan.query.statement import Queries, named_queries
 from lakelogic.plan.state import OpenAccount, State, Trouble
+from lakelogic.plan.strategies.settings import APPEND
 from lakelogic.sql.arguments import refuse
 from lakelogic.sql.bind import Binder
 from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, columns_of, replace_columns, text
@@ -71,7 +72,7 @@ class Asker:
     ) -> Question | None:
         """A question over rows with these columns, or diagnostics."""
         dataset = start.reference if start else self.dataset
-        state = State(dataset, self.now, self.trouble, subquery, dialect or self.dialect)
+        state = State(dataset, self.now, self.trouble, subquery, dialect or self.dialect, APPEND)
         state.known_links, state.unread_links = dict(self.known_links), self.unread_links
         state.scope = {column.name: Column(column.name, column.type) for column in columns}
         state.used |= {column.name.lower() for column in columns}

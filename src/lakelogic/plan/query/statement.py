@@ -139,7 +139,7 @@ class Statement:
     def beside(self) -> State:
         """A state for rows beside the main ones: it shares names, links and masks, and counts nothing."""
         state = self.state
-        child = State(state.dataset, state.now, state.trouble, state.subquery, state.dialect)
+        child = State(state.dataset, state.now, state.trouble, state.subquery, state.dialect, state.strategy)
         child.beside, child.used, child.taints, child.links = True, state.used, state.taints, state.links
         child.ties, child.met, child.masked = state.ties, state.met, state.masked
         child.known_links, child.unread_links, child.undeclared = (

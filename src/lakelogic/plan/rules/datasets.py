@@ -14,7 +14,7 @@ from lakelogic.plan.codes import NO_LINK
 from lakelogic.plan.nodes import Landed, Link, Measure, Published, Read, Severity
 from lakelogic.plan.query.questions import Asker, Question
 from lakelogic.plan.state import Trouble
-from lakelogic.plan.strategies.settings import strategy_of
+from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.sql.expressions import Column, Expression, call, convert
 from lakelogic.sql.problems import BAD_TYPES, NO_COLUMN, nearest, nearest_or_all
 from lakelogic.sql.types import DOUBLE, decimal
@@ -116,7 +116,7 @@ class Checks:
 ROWS = Measure("rows", "count_all", None)
 
 
-def checks(contract: Contract, columns: tuple[Published, ...], asker: Asker) -> Checks:
+def checks(contract: Contract, strategy: Strategy, columns: tuple[Published, ...], asker: Asker) -> Checks:
     """The dataset rules, bound to the columns that good rows have."""
     trouble = asker.trouble
     good = {column.name.lower(): column for column in columns if column.on_good}
@@ -138,7 +138,6 @@ def checks(contract: Contract, columns: tuple[Published, ...], asker: Asker) -> 
             check, needed = made
             found.append(check)
             measures |= {measure.name: measure for measure in needed}
-    strategy = strategy_of(contract)
     if contract.key and not strategy.is_keyed and all(key.lower() in good for key in contract.key):
         keys = tuple(good[key.lower()].name for key in contract.key)
         if not any(check.unique == keys and check.limits == NONE for check in found):

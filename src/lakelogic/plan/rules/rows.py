@@ -347,7 +347,8 @@ def _shown(values: Any) -> str:
 
 def reads_only_known(state: State, rule: Any) -> bool:
     """Whether a rule can be bound to the columns of this phase (used to find its phase)."""
-    probe = State(state.dataset, state.now, type(state.trouble)(state.trouble.where), state.subquery, state.dialect)
+    trouble = type(state.trouble)(state.trouble.where)
+    probe = State(state.dataset, state.now, trouble, state.subquery, state.dialect, state.strategy)
     probe.scope, probe.used, probe.links = dict(state.scope), set(state.used), dict(state.links)
     probe.known_links, probe.unread_links = dict(state.known_links), state.unread_links
     if isinstance(rule, written.RowUnique):

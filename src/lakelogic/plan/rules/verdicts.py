@@ -44,7 +44,7 @@ def judge_numbers(state: State, contract: Contract, kinds: Mapping[str, Type]) -
         old, made = before[name], state.scope[name]
         if isinstance(old, Column) and isinstance(made, Column):
             state.retyped[made.name] = old.name
-    state.judge(batch.spare_deletions(state, contract, flags))
+    state.judge(batch.spare_deletions(state, flags))
 
 
 def show_lines(state: State, landed: Mapping[str, Expression]) -> None:
@@ -166,7 +166,7 @@ def judge_before(
     told = len(state.trouble.found)
     flags += _rule_flags(state, chosen, silence)
     if flags:
-        state.judge(batch.spare_deletions(state, contract, flags))
+        state.judge(batch.spare_deletions(state, flags))
     _judge_groups(state, contract, fields, chosen)
     _name_the_maker(state, told, later)
     before.settled = dict(state.scope)
@@ -179,7 +179,7 @@ def judge_after(state: State, contract: Contract, types: dict[str, Type], before
     flags: list[Flag] = []
     settled = before.settled
     changed = [f for f in contract.model.fields if f.name in state.scope and state.scope[f.name] != settled.get(f.name)]
-    merge_keys = batch.demanded(contract)
+    merge_keys = batch.demanded(state.strategy)
     unjudged = [key for key in merge_keys if contract.model.field(key) is None and state.spelled(key) is not None]
     for key in merge_keys:
         if state.spelled(key) is None and state.trouble.landed_is_known:
@@ -209,7 +209,7 @@ def judge_after(state: State, contract: Contract, types: dict[str, Type], before
     flags += _rule_flags(state, before.waiting, silence)
     flags += batch.flags(state, contract)
     if flags:
-        state.judge(batch.spare_deletions(state, contract, flags))
+        state.judge(batch.spare_deletions(state, flags))
     _judge_groups(state, contract, changed, before.waiting)
 
 
@@ -234,7 +234,7 @@ def _judge_groups(state: State, contract: Contract, fields: Sequence[Field], rul
     """Uniqueness, one rule after the other: each sees the rows that are still good."""
     index = {f.name: position for position, f in enumerate(contract.model.fields)}
     # A merge settles rows of one key by its own rules.
-    settled = batch.settled_keys(contract)
+    settled = batch.settled_keys(state.strategy)
     for declared in fields:
         if declared.unique and not (len(settled) == 1 and settled[0].lower() == declared.name.lower()):
             path = f"model.fields[{index[declared.name]}].unique"
@@ -246,7 +246,7 @@ def _judge_groups(state: State, contract: Contract, fields: Sequence[Field], rul
 
 def _model_flags(state: State, contract: Contract, fields: Sequence[Field], silence: judge.Silence) -> list[Flag]:
     index = {f.name: position for position, f in enumerate(contract.model.fields)}
-    merge_keys = {key.lower() for key in batch.demanded(contract)}
+    merge_keys = {key.lower() for key in batch.demanded(state.strategy)}
     enforced = contract.quality.enforce_required
     required = [f.name for f in fields if (f.required and enforced) or f.name.lower() in merge_keys]
     flags = judge.required_flags(state, required, silence)

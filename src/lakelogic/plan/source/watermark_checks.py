@@ -8,7 +8,7 @@ from lakelogic.contract import codes
 from lakelogic.contract.document import Contract
 from lakelogic.plan.source.watermarks import TIMES, day_written
 from lakelogic.plan.state import Trouble
-from lakelogic.plan.strategies.settings import strategy_of
+from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.sql.problems import nearest_or_all
 from lakelogic.sql.types import Type
 
@@ -17,12 +17,12 @@ Found = Iterator[tuple[str, str, str, str]]  # code, message, path, hint
 _FIELD = "Name the field that places rows in time: `watermark_field: updated_at`."
 
 
-def check(contract: Contract, types: Mapping[str, Type], trouble: Trouble) -> None:
+def check(contract: Contract, strategy: Strategy, types: Mapping[str, Type], trouble: Trouble) -> None:
     """What is wrong with the settings of a watermark."""
-    for problems in (_needed, _strategies, _dates):
-        for code, message, path, hint in problems(contract):
+    for problems in (_needed(contract), _strategies(contract, strategy), _dates(contract)):
+        for code, message, path, hint in problems:
             trouble.add(code, message, path, hint)
-    for code, message, path, hint in _field(contract, types):
+    for code, message, path, hint in _field(contract, strategy, types):
         trouble.add(code, message, path, hint)
 
 
@@ -51,9 +51,9 @@ def _needed(contract: Contract) -> Found:
             yield codes.NO_EFFECT, message, f"source.{name}", "Write `watermark_strategy: date_range`, or remove it."
 
 
-def _strategies(contract: Contract) -> Found:
+def _strategies(contract: Contract, writes: Strategy) -> Found:
     """Which ways of writing bear rows that are read by a bound."""
-    strategy, kind = contract.source.bounded_by, strategy_of(contract).kind
+    strategy, kind = contract.source.bounded_by, writes.kind
     deletion = contract.materialization.deletion
     if strategy is not None and deletion is not None and deletion.strategy == "follow_source":
         message = (
@@ -86,14 +86,14 @@ def _dates(contract: Contract) -> Found:
             yield codes.BAD_FORMAT, f"`{told}` is no date.", f"source.{name}", "Write it as 2026-01-31."
 
 
-def _field(contract: Contract, types: Mapping[str, Type]) -> Found:
+def _field(contract: Contract, writes: Strategy, types: Mapping[str, Type]) -> Found:
     source, path = contract.source, "source.watermark_field"
     strategy, field = source.bounded_by, source.watermark_field
     if strategy is None or not field:
         return
     name = next((known for known in types if known.lower() == field.lower()), None)
     if name is None:
-        yield from _not_in_model(contract, types, field)
+        yield from _not_in_model(contract, writes, types, field)
         return
     declared = next(one for one in contract.model.fields if one.name == name)
     type_ = types[name]
@@ -115,13 +115,13 @@ def _field(contract: Contract, types: Mapping[str, Type]) -> Found:
         yield codes.CONTRADICTION, message, path, "Name a field of type date or timestamp."
 
 
-def _not_in_model(contract: Contract, types: Mapping[str, Type], field: str) -> Found:
+def _not_in_model(contract: Contract, writes: Strategy, types: Mapping[str, Type], field: str) -> Found:
     path = "source.watermark_field"
     near = nearest_or_all(field, list(types)) if types else f"add `{{name: {field}, type: timestamp}}` to model.fields"
     if contract.source.follows_target:
         message = f"The model has no field `{field}`, so the table cannot tell what was read."
         yield codes.ONE_NEEDED, message, path, str(near)
-    elif strategy_of(contract).kind == "append" and not contract.materialization.reprocess_date_column:
+    elif writes.kind == "append" and not contract.materialization.reprocess_date_column:
         message = f"The model has no field `{field}`, so the rows of these days cannot be told in the table."
         hint = "Declare it in the model, or name the table's column: materialization: {reprocess_date_column: …}."
         yield codes.ONE_NEEDED, message, path, hint

@@ -11,14 +11,13 @@ from lakelogic.plan.nodes import Order
 from lakelogic.plan.query.windows import ranked
 from lakelogic.plan.state import Flag, State, both, grouped, holds, present
 from lakelogic.plan.steps import kinds as steps
-from lakelogic.plan.strategies.settings import Strategy, strategy_of
+from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.sql.expressions import Call, Expression, Literal, call, convert, text
 from lakelogic.sql.types import BIGINT, BOOLEAN, STRING, TIMESTAMP
 
 
-def demanded(contract: Contract) -> tuple[str, ...]:
+def demanded(strategy: Strategy) -> tuple[str, ...]:
     """Columns without which a row cannot find its place in the table: it is bad."""
-    strategy = strategy_of(contract)
     if strategy.kind == "periodic":
         return strategy.scope
     if not strategy.is_keyed:
@@ -27,15 +26,14 @@ def demanded(contract: Contract) -> tuple[str, ...]:
     return (*strategy.keys, *((strategy.order,) if needs_time and strategy.order not in strategy.keys else ()))
 
 
-def settled_keys(contract: Contract) -> tuple[str, ...]:
+def settled_keys(strategy: Strategy) -> tuple[str, ...]:
     """The key, where rows of one key are settled by the strategy and not by a rule."""
-    strategy = strategy_of(contract)
     return strategy.keys if strategy.is_keyed else ()
 
 
 def flags(state: State, contract: Contract) -> list[Flag]:
     """What can be wrong with a row that no field and no rule tells."""
-    strategy = strategy_of(contract)
+    strategy = state.strategy
     found: list[Flag] = []
     if strategy.kind == "scd2" and strategy.order and (name := state.spelled(strategy.order)):
         value = state.scope[name]
@@ -72,9 +70,9 @@ def _milestones(state: State, strategy: Strategy) -> list[Flag]:
     return found
 
 
-def is_deletion(state: State, contract: Contract) -> Expression | None:
+def is_deletion(state: State) -> Expression | None:
     """TRUE for a row that asks for a deletion, never NULL; None where rows ask for no such thing."""
-    strategy = strategy_of(contract)
+    strategy = state.strategy
     spelled = state.spelled(strategy.operation) if strategy.operation else None
     if spelled is None:
         return None
@@ -82,12 +80,12 @@ def is_deletion(state: State, contract: Contract) -> Expression | None:
     return holds(Call("in", (operation, *(text(value) for value in strategy.delete_values)), BOOLEAN))
 
 
-def spare_deletions(state: State, contract: Contract, found: Sequence[Flag]) -> list[Flag]:
+def spare_deletions(state: State, found: Sequence[Flag]) -> list[Flag]:
     """A deletion is judged by its key and its time: the rest of such a row is often empty, and is never published."""
-    deletion = is_deletion(state, contract)
+    deletion = is_deletion(state)
     if deletion is None:
         return list(found)
-    needed = {name.lower() for name in demanded(contract)}
+    needed = {name.lower() for name in demanded(state.strategy)}
     kept = {f"{name}_{kind}" for name in needed for kind in ("required", "type")}
     return [
         flag if flag.rule.lower() in kept or flag.rule == "unreadable" else replace(
@@ -99,10 +97,10 @@ def spare_deletions(state: State, contract: Contract, found: Sequence[Flag]) -> 
 
 def mark_deletions(state: State, contract: Contract, good: dict[str, Expression]) -> None:
     """Staged rows say whether they ask for a deletion; the operation itself is no column of the table by itself."""
-    deletion = is_deletion(state, contract)
+    deletion = is_deletion(state)
     if deletion is None:
         return
-    operation = state.spelled(strategy_of(contract).operation or "")
+    operation = state.spelled(state.strategy.operation or "")
     if operation is not None and contract.model.field(operation) is None:
         good.pop(operation, None)
     good[names.DELETE] = deletion
@@ -113,7 +111,7 @@ def settle_duplicates(state: State, contract: Contract) -> None:
 
     In a history all rows of a key count, one for each instant.
     """
-    strategy = strategy_of(contract)
+    strategy = state.strategy
     if not strategy.is_keyed:
         return
     keys = [spelled for key in strategy.keys if (spelled := state.spelled(key)) is not None]
@@ -121,9 +119,9 @@ def settle_duplicates(state: State, contract: Contract) -> None:
         return
     order = None
     if strategy.order:
-        order = state.column(strategy.order, order_path(contract))
-        decides = "which row is newer"
-        if order is None or (strategy.kind != "scd2" and not state.may_decide([order], order_path(contract), decides)):
+        order = state.column(strategy.order, order_path(contract, strategy))
+        path, decides = order_path(contract, strategy), "which row is newer"
+        if order is None or (strategy.kind != "scd2" and not state.may_decide([order], path, decides)):
             return
     name = "scd2" if strategy.kind == "scd2" else "merge"
     if order is not None and strategy.kind == "scd2":
@@ -141,9 +139,9 @@ def settle_duplicates(state: State, contract: Contract) -> None:
     state.lose("deduplicated", name, call("gt", rank, Literal(1, BIGINT)), detail)
 
 
-def order_path(contract: Contract) -> str:
+def order_path(contract: Contract, strategy: Strategy) -> str:
     """The key of the contract that names the column by which rows are newer or older."""
-    settings, strategy = contract.materialization, strategy_of(contract)
+    settings = contract.materialization
     if strategy.history is not None and strategy.history.timestamp_field:
         return "materialization.scd2.timestamp_field"
     if settings.sequence_by:

@@ -12,7 +12,7 @@ from lakelogic.plan.state import State, Trouble
 from lakelogic.plan.strategies.batch import order_path
 from lakelogic.plan.strategies.meet import own_columns
 from lakelogic.plan.strategies.scd2 import instant
-from lakelogic.plan.strategies.settings import Strategy, implied_by_fact, reconciles, strategy_of
+from lakelogic.plan.strategies.settings import Strategy, implied_by_fact, reconciles
 from lakelogic.sql.expressions import Expression
 from lakelogic.sql.problems import NO_COLUMN, NOT_YET, nearest_or_all
 from lakelogic.sql.types import Type
@@ -21,9 +21,8 @@ _TIMES = ("date", "timestamp", "timestamp_ntz")
 Found = Iterator[tuple[str, str, str, str | None]]  # code, message, path, hint
 
 
-def check(contract: Contract, trouble: Trouble) -> None:
+def check(contract: Contract, strategy: Strategy, trouble: Trouble) -> None:
     """What is wrong with the settings alone."""
-    strategy = strategy_of(contract)
     for problems in (_key, _changes, _everything_again, _deletions, _history, _facts, _marks, _members):
         for code, message, path, hint in problems(contract, strategy):
             trouble.add(code, message, path, hint)
@@ -47,16 +46,17 @@ def _warn_of_newest_only(contract: Contract, trouble: Trouble) -> None:
 
 def check_columns(state: State, contract: Contract, good: Mapping[str, Expression]) -> None:
     """What is wrong with the columns that a strategy names or adds."""
-    strategy = strategy_of(contract)
+    strategy = state.strategy
     if strategy.kind == "scd2":
         for name in own_columns(strategy, {}):
             if any(name.lower() == known.lower() for known in good):
                 message = f"`{name}` is a column of the rows and one that the history adds."
                 state.trouble.add(BAD_STEP, message, "materialization.scd2", "give one of them another name")
-        time = state.column(strategy.order, order_path(contract)) if strategy.order else None
+        time = state.column(strategy.order, order_path(contract, strategy)) if strategy.order else None
         if time is not None and not (time.type.is_text or time.type.kind in _TIMES):
             message = f"`{strategy.order}` is {time.type}, and a history is ordered by a date or an instant."
-            state.trouble.add(BAD_STEP, message, order_path(contract), "name a date or timestamp as timestamp_field")
+            path, hint = order_path(contract, strategy), "name a date or timestamp as timestamp_field"
+            state.trouble.add(BAD_STEP, message, path, hint)
         assert strategy.history is not None
         for index, name in enumerate(strategy.history.track_columns):
             state.column(name, f"materialization.scd2.track_columns[{index}]")
@@ -73,9 +73,9 @@ def check_columns(state: State, contract: Contract, good: Mapping[str, Expressio
         state.column(name, f"materialization.fact.milestone_dates[{index}]")
 
 
-def check_layout(contract: Contract, published: Mapping[str, Type], trouble: Trouble) -> None:
+def check_layout(contract: Contract, strategy: Strategy, published: Mapping[str, Type], trouble: Trouble) -> None:
     """Partitions and clusters need columns that the table will have."""
-    own = own_columns(strategy_of(contract), published)
+    own = own_columns(strategy, published)
     known = [name for name in (*published, *own) if not name.startswith(INTERNAL)]
     for key in ("partition_by", "cluster_by"):
         for index, name in enumerate(getattr(contract.materialization, key)):

@@ -11,7 +11,7 @@ from lakelogic.contract.fields import Field
 from lakelogic.errors import Where
 from lakelogic.plan.state import Trouble
 from lakelogic.plan.strategies.scd2 import own_columns
-from lakelogic.plan.strategies.settings import strategy_of
+from lakelogic.plan.strategies.settings import Strategy, strategy_of
 from lakelogic.sql.types import Type, parse_type
 
 _FIELD = re.compile(r"^model\.fields\[(\d+)\]")
@@ -22,29 +22,28 @@ _OF_ROWS = (
 )  # fmt: skip
 
 
-def made_fields(contract: Contract) -> dict[str, Type]:
+def made_fields(strategy: Strategy) -> dict[str, Type]:
     """The columns that the history adds, by their names in small letters; nothing for other strategies."""
-    strategy = strategy_of(contract)
     return {name.lower(): type_ for name, type_ in own_columns(strategy).items()} if strategy.kind == "scd2" else {}
 
 
-def landing_fields(contract: Contract) -> tuple[Field, ...]:
+def landing_fields(contract: Contract, strategy: Strategy | None = None) -> tuple[Field, ...]:
     """The fields of the model that rows bring: all but those that the history makes."""
-    made = made_fields(contract)
+    made = made_fields(strategy or strategy_of(contract))
     return tuple(field for field in contract.model.fields if field.name.lower() not in made)
 
 
-def without_made(contract: Contract) -> Contract:
+def without_made(contract: Contract, strategy: Strategy) -> Contract:
     """The contract over the rows that land."""
-    fields = landing_fields(contract)
+    fields = landing_fields(contract, strategy)
     if len(fields) == len(contract.model.fields):
         return contract
     return contract.model_copy(update={"model": contract.model.model_copy(update={"fields": fields})})
 
 
-def check_made(contract: Contract, trouble: Trouble) -> None:
+def check_made(contract: Contract, strategy: Strategy, trouble: Trouble) -> None:
     """What is declared of a column that the history makes must be what it makes."""
-    made = made_fields(contract)
+    made = made_fields(strategy)
     for index, field in enumerate(contract.model.fields):
         wanted, path = made.get(field.name.lower()), f"model.fields[{index}]"
         if wanted is None:
@@ -63,9 +62,9 @@ def check_made(contract: Contract, trouble: Trouble) -> None:
                 trouble.add(codes.NO_EFFECT, message, f"{path}.{key}", "Remove it.")
 
 
-def as_written(contract: Contract, where: Callable[[str], Where]) -> Callable[[str], Where]:
+def as_written(contract: Contract, strategy: Strategy, where: Callable[[str], Where]) -> Callable[[str], Where]:
     """Finds the line of a field by its place among those that land."""
-    made = made_fields(contract)
+    made = made_fields(strategy)
     kept = [index for index, field in enumerate(contract.model.fields) if field.name.lower() not in made]
 
     def find(path: str) -> Where:

@@ -88,8 +88,11 @@ class Strategy:
         return self.operation is not None or self.reconcile is not None
 
 
+APPEND = Strategy("append")
+
+
 def strategy_of(contract: Contract) -> Strategy:
-    """The strategy of a contract. What is written beats what CDC implies."""
+    """The strategy of a contract. What is written beats what CDC implies. Whoever begins a run or a plan asks once."""
     settings, source = contract.materialization, contract.source
     cdc = source.load_mode == "cdc"
     kind = _kind(contract)

@@ -15,6 +15,8 @@ from deltalake.exceptions import CommitFailedError, DeltaError, DeltaProtocolErr
 
 from lakelogic.errors import CommitConflict, FeatureRefused, TableError, UnsupportedError
 from lakelogic.sql.types import from_arrow, to_arrow
+from lakelogic.tables import kept as kept_tables
+from lakelogic.tables.kept import Kept
 
 
 def root_of(location: str) -> str:
@@ -29,7 +31,39 @@ def root_of(location: str) -> str:
 
 
 def open_table(root: str, version: int | None = None) -> Any:
-    """The table; None where there is none."""
+    """The table at a version (newest without one); None where there is none."""
+    kept = open_newest(root) if version is None or kept_tables.is_open(root) else None
+    if version is None or (kept is not None and kept.version == version):
+        return kept.table if kept is not None else None
+    return _open(root, version)
+
+
+def open_newest(root: str) -> Kept | None:
+    """The newest version of a table, which stays open where a run keeps its tables open; None where there is none."""
+    return kept_tables.newest(root, lambda: _newest(root))
+
+
+def _newest(root: str) -> Kept | None:
+    log = Path(root) / "_delta_log"
+    table = _open(root) if log.exists() else None
+    if table is None:
+        return None
+    version = int(table.version())
+    own, following = log / f"{version:020d}.json", log / f"{version + 1:020d}.json"
+    mark = _mark(own)
+    return Kept(table, version, lambda: mark is not None and _mark(own) == mark and not following.exists())
+
+
+def _mark(commit: Path) -> tuple[int, int, int] | None:
+    """What tells the file of a commit from another one of its name: an older copy of the table may be put back."""
+    try:
+        seen = commit.stat()
+    except OSError:
+        return None
+    return seen.st_ino, seen.st_size, seen.st_mtime_ns
+
+
+def _open(root: str, version: int | None = None) -> Any:
     try:
         return DeltaTable(root, version=version)
     except TableNotFoundError:

@@ -37,7 +37,7 @@ from lakelogic.tables.delta.log import (
     newest_metadata,
     standing,
 )
-from lakelogic.tables.delta.open import absolute, open_table, root_of, schema_of, trouble
+from lakelogic.tables.delta.open import absolute, open_newest, open_table, root_of, schema_of, trouble
 from lakelogic.tables.kinds import refuse_other_kinds
 
 # A lost race for the first version, or for a column, is tried again against the table that won.
@@ -63,9 +63,14 @@ class DeltaTables:
     def state(self, location: str, version: int | None = None) -> TableState | None:
         """The table at a version (newest without one); None where there is no table."""
         root = root_of(location)
+        if version is None:
+            kept = open_newest(root)
+            return kept.once("state", lambda: self._state(location, root, kept.table)) if kept is not None else None
         table = open_table(root, version)
-        if table is None:
-            return None
+        return self._state(location, root, table) if table is not None else None
+
+    @staticmethod
+    def _state(location: str, root: str, table: Any) -> TableState:
         refuse_reading(table, location)
         parted = {f"partition.{name}": name for name in table.metadata().partition_columns}
         listed = _actions(table, flatten=True)
@@ -365,7 +370,7 @@ def seen_before(root: str, table: Any, commit: CommitInfo) -> Committed | None:
 
 def _version_of(root: str, commit: CommitInfo) -> int:
     """The version that carries the transaction: the newest one may already be somebody else's."""
-    newest: int = DeltaTable(root).version()
+    newest: int = open_table(root).version()
     for entry in entries(root, newest):
         if entry.transactions.get(commit.app_id) == commit.n:
             return entry.version
