@@ -16,6 +16,7 @@ from lakelogic.plan.compile import Compiled, SourceColumns
 from lakelogic.plan.nodes import Read
 from lakelogic.plan.source.watermarks import Bound
 from lakelogic.plan.strategies.replaced import Replaced, replaced_by
+from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.privacy.keys import Keys
 from lakelogic.quarantine import rows as quarantine
 from lakelogic.run.events import Events, Sink
@@ -68,6 +69,7 @@ class Run:
     started: datetime
     events: Events
     fingerprint: str
+    strategy: Strategy  # how good rows meet their table
     batch_id: str | None = None
     slice: window.Slice | None = None
     links: dict[str, window.Slice] = field(default_factory=dict)

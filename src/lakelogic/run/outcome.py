@@ -15,7 +15,6 @@ from lakelogic.errors import LakeLogicError, LedgerError
 from lakelogic.ledger.records import Held, RunRecord
 from lakelogic.plan.compile import compile_contract
 from lakelogic.plan.nodes import Plan
-from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.run import faults
 from lakelogic.run.event_types import (
     Caution,
@@ -184,7 +183,7 @@ def finish(run_: Run, settled: Settled, status: str, *, published: bool, commit:
     elif job.ledger is not None and commit is not None:
         assert run_.batch_id is not None
         inputs = inputs_told(run_.identity) if published else ()
-        whole = strategy_of(contract).kind == "overwrite"
+        whole = run_.strategy.kind == "overwrite"
         replaced = replaced_inputs(run_.identity, whole=whole) if published else ()
         job.ledger.finish(record, inputs, run_.batch_id, run_.progress.key, replaced=replaced)
         faults.reach("after_ledger")

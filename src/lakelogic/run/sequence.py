@@ -77,6 +77,7 @@ def run(job: Job) -> Result:
         started,
         Events(contract.dataset_name, (logging_sink, said, *job.sinks)),
         fingerprint(job.loaded),
+        strategy_of(contract),
         note=job.note,
     )
     run_.events.tell(RunStarted(run_.run_id, contract.dataset_name, job.engine.name))
@@ -115,7 +116,7 @@ def _run(run_: Run) -> Result:
     # Fail closed: what the contract itself demands is settled before anything is read.
     compiled = job.compiled or compile_contract(job.loaded)
     if job.data is None:
-        run_.cut, run_.told = watermarks.decide(contract, job.asked, compiled.plan.columns)
+        run_.cut, run_.told = watermarks.decide(contract, run_.strategy, job.asked, compiled.plan.columns)
         run_.note = "; ".join(filter(None, [run_.told, job.note])) or None
     _refuse_pins(run_)
     strategies = {f.masking for f in contract.model.fields if f.masking}
@@ -288,7 +289,7 @@ def _prepare(run_: Run) -> Prepared:
         source = run_.looked or window.look(contract, run_.slice, engine)
     known = absent.before(run_, source)
     told = absent.seen(source, known)
-    source = absent.with_keys(source, known, contract)
+    source = absent.with_keys(source, known, contract, run_.strategy)
     link_columns = window.look_at_links(run_.links, engine)
     stored = stored_names(contract, run_.places, engine, replaced=run_.replaced) if run_.places else {}
     compiled = compile_contract(
@@ -371,8 +372,8 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
     assert run_.batch_id is not None
     if run_.places is not None:
         commit = committer(
-            job.ledger, contract, run_.places, run_.progress, run_.batch_id, run_.fingerprint, run_.run_id, engine,
-            run_.replaced, run_.compared,
+            job.ledger, contract, run_.strategy, run_.places, run_.progress, run_.batch_id, run_.fingerprint,
+            run_.run_id, engine, run_.replaced, run_.compared,
         )  # fmt: skip
         if evolved := commit.compare(plan).as_dict():
             run_.drift["table"] = evolved
@@ -420,7 +421,9 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
             f"There are no rows in what was read at `{run_.slice.described}`.",
             hint="The contract says empty_behavior: fail.",
         )
-    measured, outcomes = measure(contract, prepared.compiled, engine, staged, run_.links, writes=commit is not None)
+    measured, outcomes = measure(
+        contract, run_.strategy, prepared.compiled, engine, staged, run_.links, writes=commit is not None
+    )
     run_.reached = watermarks.reached(run_, measured)
     bad_rows = gates.BadRows(bad.reasons_of(plan), bad.already_there)
     new = watermarks.without_waiting(run_, counts, bad, reread)
@@ -443,9 +446,8 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
 
 def read_facts(run_: Run) -> dict[str, Any]:
     """What a commit says about its input: whoever comes later can tell whether a row was read again."""
-    contract = run_.job.loaded.contract
-    whole = contract.materialization.overwrite_scope != "partitions"
-    replaces = (strategy_of(contract).kind == "overwrite" and whole) or run_.replaced is not None
+    whole = run_.strategy.kind == "overwrite" and not run_.strategy.in_partitions
+    replaces = whole or run_.replaced is not None
     table = run_.slice is not None and run_.slice.pinned.table is not None
     return {
         "input": run_.identity,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Literal
 
-from lakelogic.contract.materialization import Evolution, Strategy
+from lakelogic.contract.materialization import Evolution
 from lakelogic.plan.columns.growth import added_fields, only_adds_fields, widens
 from lakelogic.sql.types import Type
 
@@ -126,11 +126,13 @@ class Decision:
     refused: tuple[str, ...] = ()
 
 
-def decide(policy: Evolution, strategy: Strategy, found: Changes, *, required: Sequence[str] = ()) -> Decision:
-    """May the table change like this? `required` are fields that must have a value: rows that are there have none."""
+def decide(policy: Evolution, found: Changes, *, rewrites: bool, required: Sequence[str] = ()) -> Decision:
+    """May the table change like this? `required` are fields that must have a value: rows that are there have none.
+
+    `rewrites`: the batch takes the place of all of them.
+    """
     added = [name for name in found.added if not name.startswith(OURS)]
     missing = [name for name in found.missing if not name.startswith(OURS)]
-    rewrites = strategy == "overwrite"
     refused: list[str] = []
     if policy == "strict":
         refused += [f"`{name}` ({found.added[name]}) is new" for name in added]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from lakelogic.plan.source.days import Days, days_of
@@ -109,10 +109,3 @@ def as_batch(identity: Mapping[str, Any]) -> dict[str, Any]:
     instead = identity.get(INSTEAD)
     is_implied = instead is not None and instead.get("whole") and "after" not in instead
     return {name: told for name, told in identity.items() if not (is_implied and name == INSTEAD)}
-
-
-def allowing(replaced: Replaced | None) -> Replaced | None:
-    """The same part of the table, of which any share may go: a person has looked at it."""
-    if replaced is None or not isinstance(replaced[1], Sources):
-        return replaced
-    return replaced[0], replace(replaced[1], at_most=None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from lakelogic.contract.document import Contract
@@ -60,6 +60,8 @@ class Strategy:
     milestones: tuple[str, ...] = ()
     scope: tuple[str, ...] = ()  # periodic: the columns that tell a snapshot from others
     part: Replaced | None = None  # what the batch takes the place of: a column of the table, and values of it
+    in_partitions: bool = False  # overwrite: only those partitions that the batch has rows of
+    unbounded: bool = False  # any share of the rows may go: a person has looked at them
     of_table: bool = False  # the batch was read from a table: its rows live when it is read
 
     @property
@@ -91,13 +93,22 @@ class Strategy:
 APPEND = Strategy("append")
 
 
+def adding(strategy: Strategy) -> Strategy:
+    """The strategy for a part of a batch: its rows are added to a table that a whole batch would replace."""
+    if strategy.kind not in ("overwrite", "periodic"):
+        return strategy
+    return replace(strategy, kind="append", scope=(), in_partitions=False)
+
+
 def strategy_of(contract: Contract) -> Strategy:
     """The strategy of a contract. What is written beats what CDC implies. Whoever begins a run or a plan asks once."""
     settings, source = contract.materialization, contract.source
     cdc = source.load_mode == "cdc"
     kind = _kind(contract)
     if kind not in ("merge", "scd2"):
-        return Strategy(kind, contract.key, scope=settings.partition_by if kind == "periodic" else ())
+        scope = settings.partition_by if kind == "periodic" else ()
+        in_partitions = kind == "overwrite" and settings.overwrite_scope == "partitions"
+        return Strategy(kind, contract.key, scope=scope, in_partitions=in_partitions)
     reconcile = settings.deletion if reconciles(contract) else None
     if settings.strategy == "snapshot_reconcile" and settings.deletion is None:
         reconcile = Deletion.model_validate({})

@@ -12,7 +12,7 @@ from lakelogic.plan.columns.absence import WITHOUT_HEADER
 from lakelogic.plan.columns.numbers import Memory
 from lakelogic.plan.compile import Compiled, SourceColumns
 from lakelogic.plan.nodes import Landed
-from lakelogic.plan.strategies.settings import strategy_of
+from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.run.event_types import Caution, FieldMissing
 from lakelogic.run.formats import tables_of
 from lakelogic.run.job import Run
@@ -59,13 +59,13 @@ def before(run_: Run, source: SourceColumns) -> Before:
     return Before(tuple(landed.get("seen") or (name for name, _ in landed.get("columns", ()))), {**stored, **told})
 
 
-def with_keys(source: SourceColumns, known: Before, contract: Contract) -> SourceColumns:
+def with_keys(source: SourceColumns, known: Before, contract: Contract, strategy: Strategy) -> SourceColumns:
     """Keys that landed before and that no row has now are NULL in every row, as they are beside a row that has them.
 
     Declared fields are NULL anyway; a key that nobody declares is a column of the table from the first time on.
     """
     source = source.settled(contract, known.memory)
-    if source.format not in WITHOUT_HEADER or not strategy_of(contract).is_keyed:
+    if source.format not in WITHOUT_HEADER or not strategy.is_keyed:
         return source
     if unseen.policy(contract) != "allow":
         return source
@@ -85,20 +85,21 @@ def seen(source: SourceColumns, known: Before) -> list[str]:
 
 def tell(run_: Run, compiled: Compiled, known: Before) -> None:
     """Say which declared fields did not land: always where there is a header, in JSON where they landed before."""
-    contract = run_.job.loaded.contract
     with_header = compiled.plan.read.format not in WITHOUT_HEADER
     missing = [name for name in compiled.landed.missing if with_header or known.has(name)]
     if not missing:
         return
     suggestions = compiled.landed.suggestions
     for name in missing:
-        run_.events.tell(FieldMissing(name, _what_happens(contract, with_header), suggestions.get(name)))
+        run_.events.tell(
+            FieldMissing(name, _what_happens(run_.strategy, with_header=with_header), suggestions.get(name))
+        )
 
 
 def tell_aside(run_: Run, compiled: Compiled, stored: Collection[str]) -> None:
     """Say which columns were not published, and how they would be; `stored` are the columns of the table."""
     there = {name.lower() for name in stored}
-    replaces = strategy_of(run_.job.loaded.contract).kind == "overwrite"
+    replaces = run_.strategy.kind == "overwrite"
     what = "its rows are replaced by rows without it" if replaces else "its values stay as they are"
     for name in compiled.landed.aside:
         kept = f" The table has a column of this name: {what}." if name.lower() in there else ""
@@ -111,7 +112,7 @@ def tell_aside(run_: Run, compiled: Compiled, stored: Collection[str]) -> None:
         )
 
 
-def _what_happens(contract: Contract, with_header: bool) -> str:
-    if strategy_of(contract).is_keyed and with_header:
+def _what_happens(strategy: Strategy, *, with_header: bool) -> str:
+    if strategy.is_keyed and with_header:
         return "rows of the table keep what they have, new rows have none"
     return "it is NULL in every row"

@@ -11,7 +11,6 @@ from typing import Any
 
 from lakelogic.ledger.records import InputFile
 from lakelogic.plan.strategies.frames import Behind
-from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.quarantine.table import facts_of
 from lakelogic.run.event_types import Caution
 from lakelogic.run.formats import tables_of
@@ -31,7 +30,7 @@ def behind_of(told: Mapping[str, Any]) -> Behind:
 def settle_order(run_: Run, changed: Sequence[FileInfo], known: Mapping[str, InputFile]) -> dict[str, Any]:
     """What the batch says of changed files that others were read after; people are told what becomes of their rows."""
     contract, where = run_.job.loaded.contract, run_.places
-    strategy = strategy_of(contract)
+    strategy = run_.strategy
     if not changed or where is None or strategy.kind not in ("merge", "scd2") or strategy.order is not None:
         return {}
     tables = tables_of(contract.materialization.format, run_.job.engine)

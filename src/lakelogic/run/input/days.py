@@ -18,7 +18,7 @@ from lakelogic.errors import DataError, UnsupportedError, UsageError
 from lakelogic.plan.nodes import Measure, Plan, Published
 from lakelogic.plan.source.days import Days, plain_day
 from lakelogic.plan.strategies.replaced import Everything, Replaced
-from lakelogic.plan.strategies.settings import Strategy, strategy_of
+from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.run.input.pin import Slice, pin_files
 from lakelogic.sql.expressions import Column, call
 from lakelogic.sql.types import DATE, TIMESTAMP
@@ -76,19 +76,22 @@ class Cut:
         return {"days": {**told, **({"again": run_id} if self.again else {})}}
 
 
-def decide(contract: Contract, asked: Asked, columns: Sequence[Published]) -> tuple[Cut | None, str]:
+def decide(
+    contract: Contract, strategy: Strategy, asked: Asked, columns: Sequence[Published], *, by_rows: bool = False
+) -> tuple[Cut | None, str]:
     """How the days cut this contract; or None, and why everything is read.
 
-    `columns` are those of the good rows as far as they are known before the source is looked at.
+    `columns` are those of the good rows as far as they are known before the source is looked at. `by_rows`: rows are
+    taken by their days whatever `load_mode` says.
     """
-    source, strategy = contract.source, strategy_of(contract)
+    source = contract.source
     policy = contract.materialization.reprocess_policy or "overwrite_partition"
     if asked.again and policy == "fail":
         raise UsageError(
             f"`{contract.dataset_name}` may not be processed again: reprocess_policy is fail.",
             where="materialization.reprocess_policy",
         )
-    once = source.load_mode != "full"
+    once = source.load_mode != "full" and not by_rows
     if not once and not source.watermark_field:
         return None, "full: the contract has no source.watermark_field that would place its rows in time"
     days = asked.days.reaching_back(duration(source.lookback)) if asked.late and source.lookback else asked.days
@@ -117,10 +120,9 @@ def _replaces(strategy: Strategy, asked: Asked, policy: str, *, once: bool) -> b
     return strategy.kind == "append" and (asked.again or not once) and policy != "append"
 
 
-def takes_back(contract: Contract) -> bool:
+def takes_back(contract: Contract, strategy: Strategy) -> bool:
     """Whether days that are processed again replace what they made: changes and histories are told again instead."""
     policy = contract.materialization.reprocess_policy or "overwrite_partition"
-    strategy = strategy_of(contract)
     return strategy.kind in ("append", "merge") and strategy.operation is None and policy != "append"
 
 

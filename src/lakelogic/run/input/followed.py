@@ -11,7 +11,6 @@ from typing import Any
 
 from lakelogic.plan.fingerprint import earlier, fingerprint
 from lakelogic.plan.strategies.replaced import as_batch
-from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.run.input.pin import MARK, without_marks
 from lakelogic.run.input.tracked import AGAIN, DIGESTS, FORMER, OVER
 from lakelogic.run.job import Run
@@ -28,7 +27,7 @@ def by(run_: Run) -> str | None:
     ledger, source, loaded = run_.job.ledger, run_.slice, run_.job.loaded
     if ledger is None or run_.cut is not None or source is None or source.since is not None:
         return None
-    if strategy_of(loaded.contract).kind == "append":
+    if run_.strategy.kind == "append":
         return None
     newest = ledger.head(run_.progress.key)
     intent = ledger.intent_of(run_.progress.key, newest) if newest is not None else None

@@ -13,7 +13,6 @@ from lakelogic.plan.compile import compile_contract
 from lakelogic.plan.crossing import crossing
 from lakelogic.plan.nodes import Plan
 from lakelogic.plan.strategies.replaced import INSTEAD, Sources
-from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.quarantine.table import facts_of
 from lakelogic.run.event_types import Caution, Note
 from lakelogic.run.formats import tables_of
@@ -36,7 +35,7 @@ def recognise(run_: Run, source: Slice, known: Known) -> Known:
     """What was read before by the names that files have now; what is found out about them is said and remembered."""
     job, contract = run_.job, run_.job.loaded.contract
     run_.digests.put(remembered(source.files, known.files))
-    is_asked = tracked.tracks(contract) or contract.source.load_mode != "full" or run_.cut is not None
+    is_asked = tracked.tracks(run_.strategy) or contract.source.load_mode != "full" or run_.cut is not None
     by_content = contract.source.identity == "content"
     if not source.files or not is_asked or not (known.files or by_content):
         return known
@@ -51,7 +50,7 @@ def recognise(run_: Run, source: Slice, known: Known) -> Known:
     if found.learned and job.ledger is not None:
         job.ledger.learn(run_.progress.key, found.learned)
     if contract.source.bounded_by is None:  # otherwise rows are left out, and no file is
-        renamed.refuse_alike(found, known.files, appends=tracked.tracks(contract))
+        renamed.refuse_alike(found, known.files, appends=tracked.tracks(run_.strategy))
         for line in renamed.notes(found):
             run_.events.tell(Note(line))
         for line in renamed.warnings(found):
@@ -76,7 +75,12 @@ def choose(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any
         return source, tracked.in_part(source, known.files) if source.files else {}
     if cut is not None and (cut.again or cut.column is not None):
         # Days that are replaced are replaced by all of their files, by a column of the table or else by the stamps.
-        if cut.column is not None or not source.files or not known.table_exists or not cuts.takes_back(contract):
+        if (
+            cut.column is not None
+            or not source.files
+            or not known.table_exists
+            or not cuts.takes_back(contract, run_.strategy)
+        ):
             return source, {}
         told = f"the table has no column for days: rows of the {len(source.files)} files of {cut.days} are replaced"
         names = {file.path for file in source.files} | {*tracked.named_otherwise(source.files, known.files).values()}
@@ -84,7 +88,7 @@ def choose(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any
         return source, _in_place(run_, tracked.Taken(source, Sources(tuple(sorted(names))), told=(told,)))
     if source.pinned.table is not None:
         return _table(run_, source, known) if _follows(run_) else _whole(run_, source, known)
-    if not tracked.tracks(contract):
+    if not tracked.tracks(run_.strategy):
         if contract.source.load_mode == "full":
             return source, {}
         found = tracked.news(source, known.files)
@@ -102,7 +106,7 @@ def moved_over(run_: Run, source: Slice, known: Known) -> dict[str, str]:
 def _anew(run_: Run, known: Known) -> dict[str, Any]:
     """What a batch says that takes the place of all rows; where they are not only ours, it is refused."""
     contract, where = run_.job.loaded.contract, run_.places
-    strategy = strategy_of(contract)
+    strategy = run_.strategy
     if where is None or not known.table_exists:
         return {}
     if others := [other.name for other in where.others if other.strategy == "append"]:
@@ -132,7 +136,7 @@ def _anew(run_: Run, known: Known) -> dict[str, Any]:
 def _follows(run_: Run) -> bool:
     """Whether a table is read from the last version on; to append its rows once more is never asked for."""
     contract = run_.job.loaded.contract
-    return tables_read.follows(contract) and (not run_.job.again or tracked.tracks(contract))
+    return tables_read.follows(contract, run_.strategy) and (not run_.job.again or tracked.tracks(run_.strategy))
 
 
 def _append(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any]]:
@@ -158,9 +162,9 @@ def _table(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any
     before, stamps = _read_before(run_, source, known)
     if before is None:
         return source, {}
-    across = crossing(_plan(run_, source)) if tracked.tracks(contract) else None
+    across = crossing(_plan(run_, source)) if tracked.tracks(run_.strategy) else None
     run_.looked = None  # its partitions are those of other files
-    taken = tables_read.take_table(contract, source, before, stamps, run_.job.engine, across)
+    taken = tables_read.take_table(contract, run_.strategy, source, before, stamps, run_.job.engine, across)
     for line in taken.told:
         run_.events.tell(Note(line))
     return taken.source, _in_place(run_, taken)
@@ -169,7 +173,7 @@ def _table(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any
 def _whole(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any]]:
     """A table of which all is read every time: rows that it gave before and does not have any more go."""
     contract, where = run_.job.loaded.contract, run_.places
-    if where is None or not known.table_exists or not tables_read.removes(contract):
+    if where is None or not known.table_exists or not tables_read.removes(contract, run_.strategy):
         return source, {}
     before, stamps = _read_before(run_, source, known)
     if before is None:
@@ -182,7 +186,7 @@ def _whole(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any
             )
         )
         return source, {}
-    instead = _in_place(run_, tables_read.whole(contract, source, stamps))
+    instead = _in_place(run_, tables_read.whole(contract, run_.strategy, source, stamps))
     for told in instead.values():
         told.pop("after")  # the same version of the table is the same batch
     return source, instead
@@ -261,7 +265,7 @@ def _gone(run_: Run, taken: tracked.Taken, state: TableState) -> dict[str, Any]:
     tables = tables_of(contract.materialization.format, run_.job.engine)
     if why := tables_read.why_rows_stay(contract, tables, state, run_.progress, part):
         told = f"rows of {where.target} that {described} does not have any more stay: {why}"
-        if strategy_of(contract).kind == "scd2" and contract.source.load_mode == "incremental":
+        if run_.strategy.kind == "scd2" and contract.source.load_mode == "incremental":
             raise DataError(
                 f"{taken.told[0] if taken.told else described}; a history cannot tell which of them were deleted: "
                 f"{why}.",

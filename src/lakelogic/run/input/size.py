@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.run.job import Run
 
 
@@ -13,7 +12,7 @@ def bytes_ahead(run_: Run) -> int:
     """The input, the links, and the table where the strategy looks at it; only what is on this machine is counted."""
     inputs = [*([run_.slice] if run_.slice else []), *run_.links.values()]
     found = sum(_size(Path(file) for file in one.pinned.files) for one in inputs)
-    if run_.places is not None and strategy_of(run_.job.loaded.contract).looks_at_the_table:
+    if run_.places is not None and run_.strategy.looks_at_the_table:
         found += _size(Path(run_.places.target_location).rglob("*.parquet"))
     return found
 

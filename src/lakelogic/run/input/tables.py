@@ -11,7 +11,7 @@ from lakelogic.engines.base import Engine
 from lakelogic.errors import DataError
 from lakelogic.ledger.records import InputFile
 from lakelogic.plan.strategies.replaced import INSTEAD, Sources
-from lakelogic.plan.strategies.settings import may_go_at_once, strategy_of
+from lakelogic.plan.strategies.settings import Strategy, may_go_at_once
 from lakelogic.quarantine.table import facts_of
 from lakelogic.run.formats import tables_of
 from lakelogic.run.input.pin import Slice
@@ -24,13 +24,19 @@ from lakelogic.tables.kinds import kind_of
 Way = Literal["nothing", "added", "all"]
 
 
-def follows(contract: Contract) -> bool:
+def follows(contract: Contract, strategy: Strategy) -> bool:
     """Whether a table is read from the last version on: to add to a table, or because the contract says so."""
-    return strategy_of(contract).kind == "append" or contract.source.load_mode == "incremental"
+    return strategy.kind == "append" or contract.source.load_mode == "incremental"
 
 
 def take_table(
-    contract: Contract, source: Slice, before: InputFile, stamps: tuple[str, ...], engine: Engine, across: str | None
+    contract: Contract,
+    strategy: Strategy,
+    source: Slice,
+    before: InputFile,
+    stamps: tuple[str, ...],
+    engine: Engine,
+    across: str | None,
 ) -> Taken:
     """The part of a table to read that was read before; `stamps` are the names under which its rows were written.
 
@@ -41,38 +47,44 @@ def take_table(
     what = f"`{source.described}`"
     former = (before.content or "").removeprefix(InputFile.TABLE)
     if since < 0:
-        return _all(contract, source, stamps, before, f"only some days of {what} were read the last time")
+        return _all(contract, strategy, source, stamps, before, f"only some days of {what} were read the last time")
     if former and source.id and former != source.id:
-        return _all(contract, source, stamps, before, f"{what} was made anew since it was read")
+        return _all(contract, strategy, source, stamps, before, f"{what} was made anew since it was read")
     if not former and source.pinned.version < since:  # of a time when ids were not remembered
-        return _all(contract, source, stamps, before, f"{what} was made anew since it was read")
+        return _all(contract, strategy, source, stamps, before, f"{what} was made anew since it was read")
     location = str(source.pinned.table)
     tables = tables_of(kind_of(location) or "delta", engine, reads=True)
     another = before.mtime_ns > 0 and tables.mark(location, since) not in (None, before.mtime_ns)
     if source.pinned.version < since or another:
-        return _all(contract, source, stamps, before, f"{what} was put back to an earlier state since it was read")
+        return _all(
+            contract, strategy, source, stamps, before, f"{what} was put back to an earlier state since it was read"
+        )
     if source.pinned.version == since:
         return Taken(replace(source, pinned=replace(source.pinned, files=()), since=since))
     changes = tables.changes(location, since)
     if changes is None:
-        return _all(contract, source, stamps, before, f"the history of {what} does not reach back to version {since}")
+        return _all(
+            contract, strategy, source, stamps, before, f"the history of {what} does not reach back to version {since}"
+        )
     if changes.removed:
         told = f"rows of {what} were changed or deleted since version {since}"
-        return _all(contract, source, stamps, before, told)
+        return _all(contract, strategy, source, stamps, before, told)
     missing = [path for path in changes.added if not Path(path).is_file()]
     if missing or (source.pinned.own and not set(changes.added) <= set(source.pinned.files)):
         told = f"data files that {what} got since version {since} are not there any more"
-        return _all(contract, source, stamps, before, told)
+        return _all(contract, strategy, source, stamps, before, told)
     if across is not None and changes.added and contract.source.load_mode == "full":
-        return _all(contract, source, stamps, before, f"`{across}` makes rows of several rows of {what}")
+        return _all(contract, strategy, source, stamps, before, f"`{across}` makes rows of several rows of {what}")
     pinned = replace(source.pinned, files=changes.added, part=source.pinned.own)
     parts = {path: changes.parts[path] for path in changes.added if path in changes.parts}
     return Taken(replace(source, pinned=pinned, parts=parts, since=since))
 
 
-def _all(contract: Contract, source: Slice, stamps: tuple[str, ...], before: InputFile, why: str) -> Taken:
+def _all(
+    contract: Contract, strategy: Strategy, source: Slice, stamps: tuple[str, ...], before: InputFile, why: str
+) -> Taken:
     """All of the table, in place of what it gave before; where each batch stands for itself, that is not asked for."""
-    kind, written = strategy_of(contract).kind, contract.source.load_mode == "incremental"
+    kind, written = strategy.kind, contract.source.load_mode == "incremental"
     if kind == "append" and written:
         raise DataError(
             f"{why[0].upper()}{why[1:]}, and a target that rows are appended to cannot take that.",
@@ -82,19 +94,18 @@ def _all(contract: Contract, source: Slice, stamps: tuple[str, ...], before: Inp
         )
     told = f"{why}: all of it is read, in place of the rows it gave before"
     if kind in ("merge", "scd2"):
-        return replace(whole(contract, source, stamps), after=(before.batch_id or "",), told=(told,))
+        return replace(whole(contract, strategy, source, stamps), after=(before.batch_id or "",), told=(told,))
     return Taken(source, Sources(tuple(sorted({source.described, *stamps}))), (before.batch_id or "",), (told,))
 
 
-def removes(contract: Contract) -> bool:
+def removes(contract: Contract, strategy: Strategy) -> bool:
     """Whether rows go that a table gave before and does not have any more: keys tell which. Snapshots see to it."""
-    strategy = strategy_of(contract)
     return strategy.is_keyed and strategy.reconcile is None and may_go_at_once(contract) is not None
 
 
-def whole(contract: Contract, source: Slice, stamps: tuple[str, ...]) -> Taken:
+def whole(contract: Contract, strategy: Strategy, source: Slice, stamps: tuple[str, ...]) -> Taken:
     """All of a table, in place of the rows that it gave before; others of the target stay."""
-    if not removes(contract):
+    if not removes(contract, strategy):
         return Taken(source)
     paths = tuple(sorted({source.described, *stamps}))
     return Taken(source, Sources(paths, whole=True, at_most=may_go_at_once(contract)))

@@ -18,7 +18,7 @@ from lakelogic.plan.crossing import crossing
 from lakelogic.plan.nodes import Account, Aggregate, Assignment, Landed, Plan, Publish, Read, Rollup
 from lakelogic.plan.source.watermarks import INPUT
 from lakelogic.plan.strategies.replaced import INSTEAD, Sources
-from lakelogic.plan.strategies.settings import strategy_of
+from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.run.input.pin import Slice, pin_files
 from lakelogic.run.publish.settle import pinned
 from lakelogic.sql.expressions import Column, Literal, call, text
@@ -34,9 +34,9 @@ PART_OF = "part_of"  # in what a commit tells of its input: files of which it re
 HOW_TO_BEGIN_AGAIN = "`lakelogic reload` reads everything again and replaces the table's rows in one commit"
 
 
-def tracks(contract: Contract) -> bool:
+def tracks(strategy: Strategy) -> bool:
     """Whether the contract adds to its table: then nothing may be taken twice, whatever `load_mode` says."""
-    return strategy_of(contract).kind == "append"
+    return strategy.kind == "append"
 
 
 @dataclass(frozen=True, slots=True)

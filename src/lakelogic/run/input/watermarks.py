@@ -23,7 +23,7 @@ from lakelogic.plan.nodes import Account, Aggregate, Assignment, Landed, Publish
 from lakelogic.plan.source.days import ONE_DAY, Days
 from lakelogic.plan.source.watermarks import INPUT, STEP, Bound, as_value, plain, range_of
 from lakelogic.plan.state import present
-from lakelogic.plan.strategies.settings import Strategy, strategy_of
+from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.plan.strategies.unknown import is_there, member
 from lakelogic.quarantine.rows import BadSide
 from lakelogic.quarantine.table import ACTIVE
@@ -44,15 +44,17 @@ ON = "on"  # in the identity of a batch: the newest one of the table when the bo
 MEASURE = "watermark"
 
 
-def decide(contract: Contract, asked: Asked | None, columns: Sequence[Published]) -> tuple[Cut | None, str | None]:
+def decide(
+    contract: Contract, writes: Strategy, asked: Asked | None, columns: Sequence[Published]
+) -> tuple[Cut | None, str | None]:
     """How days cut a run: those that somebody asks for, and those that the contract limits itself to."""
     strategy = contract.source.bounded_by
     if strategy == "date_range":
-        return _range(contract, asked, columns)
+        return _range(contract, writes, asked, columns)
     if asked is None:
         return None, None
     if strategy is None:
-        return cuts.decide(contract, asked, columns)
+        return cuts.decide(contract, writes, asked, columns)
     if asked.again:
         raise UsageError(
             f"Days of `{contract.dataset_name}` cannot be processed again: `watermark_strategy: {strategy}` begins "
@@ -63,7 +65,7 @@ def decide(contract: Contract, asked: Asked | None, columns: Sequence[Published]
     return None, "whatever days are asked for: the contract begins where its table ends"
 
 
-def _range(contract: Contract, asked: Asked | None, columns: Sequence[Published]) -> tuple[Cut, str]:
+def _range(contract: Contract, writes: Strategy, asked: Asked | None, columns: Sequence[Published]) -> tuple[Cut, str]:
     """The days of the contract, or those of them that are asked for. A table that is overwritten is made of them."""
     written = range_of(contract.source)
     assert written is not None, "compiling refuses other text"
@@ -74,11 +76,10 @@ def _range(contract: Contract, asked: Asked | None, columns: Sequence[Published]
             cut = Cut(asked.days, "rows", contract.source.watermark_field, again=again, within=written)
             return cut, f"nothing: the contract reads {written}"
         days = Days(max(written.first, asked.days.first), min(written.last, asked.days.last))
-    if strategy_of(contract).kind == "overwrite" and not again:
+    if writes.kind == "overwrite" and not again:
         cut = Cut(days, "rows", contract.source.watermark_field, within=written, whole=True)
         return cut, cut.told()
-    as_full = contract.model_copy(update={"source": contract.source.model_copy(update={"load_mode": "full"})})
-    found, told = cuts.decide(as_full, Asked(days, again=again), columns)
+    found, told = cuts.decide(contract, writes, Asked(days, again=again), columns, by_rows=True)
     if found is None:
         found = Cut(days, "rows", contract.source.watermark_field, again=again, whole=True)
         told = found.told()
@@ -88,7 +89,7 @@ def _range(contract: Contract, asked: Asked | None, columns: Sequence[Published]
 def bound_of(run_: Run) -> Bound | None:
     """Where the run begins; None for a contract whose table does not tell, and for rows that are only judged."""
     contract, where = run_.job.loaded.contract, run_.places
-    source, kind = contract.source, strategy_of(contract).kind
+    source, kind = contract.source, run_.strategy.kind
     strategy = source.bounded_by
     if where is None or strategy is None or source.watermark_field is None or not contract.source.follows_target:
         return None
@@ -99,7 +100,7 @@ def bound_of(run_: Run) -> Bound | None:
     state = tables_of(contract.materialization.format, run_.job.engine).state(where.target_location)
     if state is None or not state.files:
         return bound
-    greatest = _greatest(run_.job.engine, state, bound, strategy_of(contract))
+    greatest = _greatest(run_.job.engine, state, bound, run_.strategy)
     if greatest is None and kind == "append" and state.rows:
         raise DataError(
             f"No row of {where.target} has a value in `{field.name}`, so everything would be added again.",

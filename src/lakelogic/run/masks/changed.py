@@ -81,7 +81,7 @@ def refuse_changed(contract: Contract, where: Places, progress: Progress, keys: 
     tables = load_tables(contract.materialization.format)
     good = tables.state(where.target_location)
     strategy = strategy_of(contract)
-    replaces = strategy.kind == "overwrite" and contract.materialization.overwrite_scope != "partitions"
+    replaces = strategy.kind == "overwrite" and not strategy.in_partitions
     said: list[str] = []
     memory = None if good is None else _memory(good, tables, _names(progress, "good"))
     if good is not None and not replaces:

@@ -22,7 +22,7 @@ from lakelogic.plan.nodes import Plan, Published
 from lakelogic.plan.source.days import Days
 from lakelogic.plan.strategies.meet import own_columns
 from lakelogic.plan.strategies.replaced import Replaced, Sources
-from lakelogic.plan.strategies.settings import Strategy, strategy_of
+from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.quarantine.folding import Seen
 from lakelogic.quarantine.rows import BadSide
 from lakelogic.quarantine.table import ACTIVE, Queue, Stamped
@@ -60,6 +60,7 @@ class Commit:
     tables: TableFormat
     ledger: Ledger | None
     contract: Contract
+    strategy: Strategy  # how good rows meet their table
     places: Places
     progress: Progress  # whose commits these are, for ledger and tables
     batch_id: str
@@ -79,11 +80,6 @@ class Commit:
     layout: Layout = PLAIN
     order: Order = AS_IT_COMES  # how the engine stages good rows
     replaced: Replaced | None = None  # the part of the table that the batch takes the place of
-
-    @property
-    def strategy(self) -> Strategy:
-        """How good rows meet their table."""
-        return within(strategy_of(self.contract), self.replaced)
 
     @property
     def queue(self) -> TableFormat:
@@ -251,7 +247,7 @@ class Commit:
         else:
             rows = sum(file.rows for file in files)
             self.applied = {"inserted": rows, "rows": rows}
-            in_parts = strategy.kind == "overwrite" and self._keeps_partitions
+            in_parts = strategy.kind == "overwrite" and self.strategy.in_partitions
             info = self._good_info({**facts, **({IN_PARTS: True} if in_parts else {})}, self.applied)
             if in_parts:
                 done = replace_partitions(self.tables, place, files, schema, info, self.layout)
@@ -271,7 +267,7 @@ class Commit:
     def _makers(self, facts: Mapping[str, Any]) -> dict[str, Any]:
         """Whose rows the table holds with these."""
         before = makers_of(self.tables, self.places.target_location, *applications(self.progress, "good"))
-        whole = self.strategy.kind == "overwrite" and not self._keeps_partitions and self.replaced is None
+        whole = self.strategy.kind == "overwrite" and not self.strategy.in_partitions and self.replaced is None
         return makers_after(before, facts, replaces=whole) | self._read_masks("good", facts, begins=whole)
 
     def _read_masks(self, side: str, facts: Mapping[str, Any], *, begins: bool = False) -> dict[str, Any]:
@@ -297,14 +293,14 @@ class Commit:
         self._lay_out(declared, state)
         if state is None:
             return self.changes
-        refuse_other_kind(self.contract, state.schema.names, self.places.target)
+        refuse_other_kind(self.contract, self.strategy, state.schema.names, self.places.target)
         declared |= own_columns(self.strategy, declared)
         self.changes = evolve.changes(declared, {field.name: from_arrow(field.type) for field in state.schema})
         required = [f.name for f in self.contract.model.fields if f.required]
-        strategy, policy = self.contract.materialization.strategy, self.contract.schema_policy.evolution
-        if self._keeps_partitions or self.replaced is not None:
-            strategy = "append"  # rows that stay bind the types
-        self.decision = evolve.decide(policy, strategy, self.changes, required=required)
+        # Rows that stay bind the types.
+        rewrites = self.strategy.kind == "overwrite" and not self.strategy.in_partitions and self.replaced is None
+        policy = self.contract.schema_policy.evolution
+        self.decision = evolve.decide(policy, self.changes, rewrites=rewrites, required=required)
         if state.own and self.decision.action != "keep":
             raise UnsupportedError(
                 f"{self.places.target} is written by Spark's own Delta: a run cannot replace its columns or give them "
@@ -312,10 +308,6 @@ class Commit:
                 hint="Use ALTER TABLE in Spark, keep the types of the table, or write to a new target_path.",
             )
         return self.changes
-
-    @property
-    def _keeps_partitions(self) -> bool:
-        return self.contract.materialization.overwrite_scope == "partitions"
 
     def _lay_out(self, columns: Mapping[str, Type], state: TableState | None) -> None:
         strategy = self.strategy
@@ -368,6 +360,7 @@ def last_n(state: TableState | None, progress: Progress, side: str) -> int:
 def committer(
     ledger: Ledger | None,
     contract: Contract,
+    strategy: Strategy,
     where: Places,
     progress: Progress,
     batch_id: str,
@@ -379,7 +372,7 @@ def committer(
 ) -> Commit:
     """A commit for one batch; tables that would be damaged by writing are refused here, before anything is staged."""
     tables = tables_of(contract.materialization.format, engine)
-    tables.check(where.target_location, removes=replaced is not None or strategy_of(contract).kind != "append")
+    tables.check(where.target_location, removes=replaced is not None or strategy.kind != "append")
     is_whole = replaced is not None and (not isinstance(replaced[1], Sources) or replaced[1].whole)
     is_part = replaced is not None and (isinstance(replaced[1], Days) or not is_whole)
     if is_part and any(other.strategy == "overwrite" for other in where.others):
@@ -390,9 +383,11 @@ def committer(
         )
     load_tables(QUARANTINE_FORMAT).check(where.quarantine_location)
     secondary.refuse(where.others)
+    meets = within(strategy, replaced)
     return Commit(
-        tables, ledger, contract, where, progress, batch_id, fingerprint, attempt, replaced=replaced, compared=compared
-    )
+        tables, ledger, contract, meets, where, progress, batch_id, fingerprint, attempt,
+        replaced=replaced, compared=compared,
+    )  # fmt: skip
 
 
 def stored_names(

@@ -16,7 +16,6 @@ from lakelogic import clock
 from lakelogic.contract.document import Contract
 from lakelogic.errors import DataError, UnsupportedError
 from lakelogic.ledger.records import Act, Held, Intent
-from lakelogic.plan.strategies.replaced import allowing as allowing_part
 from lakelogic.plan.strategies.replaced import replaced_by
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.quarantine.table import facts_of
@@ -69,10 +68,11 @@ def roll(job: Job, intent: Intent, batch: Manifest, events: Events) -> None:
 
 def committing(job: Job, batch: Manifest) -> Commit:
     """The commit of a batch by the contract and into the places that it was staged for, whatever they are now."""
-    contract, replaced = Contract.model_validate(batch.contract), replaced_by(batch.facts["input"])
+    contract = Contract.model_validate(batch.contract)
+    strategy = replace(strategy_of(contract), unbounded=batch.approved is not None)
     commit = committer(
-        job.ledger, allowing(contract) if batch.approved else contract, batch.places, batch.progress, batch.batch_id,
-        batch.fingerprint, batch.run_id, job.engine, allowing_part(replaced) if batch.approved else replaced,
+        job.ledger, contract, strategy, batch.places, batch.progress, batch.batch_id,
+        batch.fingerprint, batch.run_id, job.engine, replaced_by(batch.facts["input"]),
     )  # fmt: skip
     commit.compare(batch.plan())
     commit.refuse_changes()
@@ -207,17 +207,6 @@ def drop(job: Job, where: Places, progress: Progress, intent: Intent, events: Ev
     bad = load_tables(QUARANTINE_FORMAT).find_commit(where.quarantine_location, application(progress, "bad"), intent.n)
     if bad is None:
         shutil.rmtree(where.quarantine_staging(intent.batch_id, intent.run_id), ignore_errors=True)
-
-
-def allowing(contract: Contract) -> Contract:
-    """The contract, whose bound on deletions a person has looked beyond."""
-    deletion = strategy_of(contract).reconcile
-    if deletion is None:
-        return contract
-    wide = deletion.model_copy(update={"max_delete_ratio": 1})
-    return contract.model_copy(
-        update={"materialization": contract.materialization.model_copy(update={"deletion": wide})}
-    )
 
 
 def _give_up(job: Job, intent: Intent, batch: Manifest, why: str, events: Events) -> None:

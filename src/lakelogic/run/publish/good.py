@@ -92,6 +92,8 @@ def _may_hold(column: str, replaced: Part, partition: Mapping[str, Any]) -> bool
 
 def _too_many(strategy: Strategy, counted: Counted) -> str | None:
     """Why so many rows must not be deleted at once; a bound that is met exactly holds."""
+    if strategy.unbounded:
+        return None
     if strategy.follows_source and strategy.part is not None and isinstance(strategy.part[1], Sources):
         return strategy.part[1].too_many(counted.gone, counted.compared)
     if strategy.reconcile is None or not counted.compared:

@@ -10,7 +10,7 @@ from lakelogic.contract.document import Contract
 from lakelogic.contract.materialization import Scd2
 from lakelogic.engines.base import AS_IT_COMES, DataFile, Order
 from lakelogic.errors import CommitConflict, UsageError
-from lakelogic.plan.strategies.settings import Strategy, strategy_of
+from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.tables.base import CommitInfo, Committed, Layout, RowTables, StagedFile, TableFormat, TableState
 
 _ATTEMPTS = 5
@@ -34,9 +34,9 @@ def layout_of(contract: Contract, columns: Sequence[str], state: TableState | No
     )
 
 
-def refuse_other_kind(contract: Contract, stored: Sequence[str], table: str) -> None:
+def refuse_other_kind(contract: Contract, strategy: Strategy, stored: Sequence[str], table: str) -> None:
     """A table without versions is no history, and a history holds several rows of a key."""
-    known, strategy = {name.lower() for name in stored}, strategy_of(contract)
+    known = {name.lower() for name in stored}
     history = strategy.history or Scd2.model_validate({})
     marks = [history.effective_from_field, history.effective_to_field, history.version_column]
     is_history = all(name.lower() in known for name in marks)

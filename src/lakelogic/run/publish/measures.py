@@ -18,7 +18,7 @@ from lakelogic.plan.compile import Compiled
 from lakelogic.plan.nodes import Measure, Published, Read
 from lakelogic.plan.query.questions import VALUE, Question
 from lakelogic.plan.state import either, holds
-from lakelogic.plan.strategies.settings import strategy_of
+from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.run.input.pin import Slice
 from lakelogic.run.publish import dense_keys, digests, gates, levels
 from lakelogic.sql.expressions import Column, Expression, Literal, call, convert
@@ -30,6 +30,7 @@ SMALL = 50_000  # rows for which a job of the engine costs more than a look at t
 
 def measure(
     contract: Contract,
+    strategy: Strategy,
     compiled: Compiled,
     engine: Engine,
     staged: Staged,
@@ -59,7 +60,6 @@ def measure(
         return _duplicates(engine, staged, good, keys)
 
     outcomes = gates.judge(compiled.checks.checks, measured, duplicates)
-    strategy = strategy_of(contract)
     if writes and strategy.is_keyed and not (strategy.kind == "scd2" and strategy.order):
         keys = [name for key in contract.key for name in good if name.lower() == key.lower()]
         if found := duplicates(keys):

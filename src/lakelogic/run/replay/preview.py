@@ -10,6 +10,7 @@ from typing import Any
 from lakelogic import clock, names
 from lakelogic.plan.compile import compile_contract
 from lakelogic.plan.fingerprint import fingerprint
+from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.privacy.keys import load_keys
 from lakelogic.quarantine.rows import Decoder, Verdict
 from lakelogic.quarantine.table import Chosen
@@ -17,7 +18,7 @@ from lakelogic.run.events import Events
 from lakelogic.run.input import pin as window
 from lakelogic.run.job import Job, Run
 from lakelogic.run.places import places
-from lakelogic.run.replay.replay import Taken, adding, parts_of, prepare, take
+from lakelogic.run.replay.replay import Taken, parts_of, prepare, strategy_for, take
 from lakelogic.run.state.environments import refuse_others
 
 
@@ -47,9 +48,16 @@ def rehearse(job: Job, chosen: Chosen, most_rows: int = 50) -> Rehearsed:
     """Judge the chosen rows by the contract as it is now; `most_rows` of them are told one by one."""
     contract = job.loaded.contract
     started = clock.now()
-    run_ = Run(job, names.new_run_id(started), started, Events(contract.dataset_name, ()), fingerprint(job.loaded))
+    run_ = Run(
+        job,
+        names.new_run_id(started),
+        started,
+        Events(contract.dataset_name, ()),
+        fingerprint(job.loaded),
+        strategy_of(contract),
+    )
     compile_contract(job.loaded)
-    adding(contract)  # what cannot be replayed at all is refused
+    strategy_for(run_)  # what cannot be replayed at all is refused
     run_.keys = load_keys({f.masking for f in contract.model.fields if f.masking}, job.environ)
     run_.places = places(contract, job.catalog, job.target).adding()
     refuse_others(job.loaded, run_.places, run_.progress, "Nothing is shown.")

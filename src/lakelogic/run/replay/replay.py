@@ -28,7 +28,6 @@ from typing import Any
 import pyarrow as pa
 
 from lakelogic import clock, names
-from lakelogic.contract.document import Contract
 from lakelogic.contract.rules import RowUnique
 from lakelogic.contract.steps import Deduplicate
 from lakelogic.errors import GateClosed, LakeLogicError, UnsupportedError
@@ -40,7 +39,7 @@ from lakelogic.plan.naming import step_name
 from lakelogic.plan.nodes import Read
 from lakelogic.plan.rules.datasets import ROWS
 from lakelogic.plan.rules.unique import Uniqueness
-from lakelogic.plan.strategies.settings import strategy_of
+from lakelogic.plan.strategies.settings import Strategy, adding, strategy_of
 from lakelogic.privacy.kept import remembered
 from lakelogic.privacy.keys import load_keys
 from lakelogic.quarantine import rows as quarantine
@@ -134,7 +133,7 @@ def replay(job: Job, chosen: Chosen) -> Replayed:
     started = clock.now()
     said, ids = RunLog(), list[str]()
     events = Events(contract.dataset_name, (logging_sink, said, *job.sinks))
-    run_ = Run(job, names.new_run_id(started), started, events, fingerprint(job.loaded))
+    run_ = Run(job, names.new_run_id(started), started, events, fingerprint(job.loaded), strategy_of(contract))
     done = Replayed()
     try:
         compile_contract(job.loaded)
@@ -191,7 +190,7 @@ def _arrivals(run_: Run) -> Arrivals:
 
 def parts_of(run_: Run, chosen: Chosen) -> list[Chosen]:
     """The replays that a choice becomes: one, or one for each batch where only that tells which row is newer."""
-    strategy = strategy_of(run_.job.loaded.contract)
+    strategy = run_.strategy
     if not strategy.is_keyed or strategy.order is not None:
         return [chosen]
     queue, numbers = _queue(run_), _arrivals(run_).batches
@@ -239,7 +238,7 @@ def take(run_: Run, chosen: Chosen) -> Taken:
     judged = [row for row in rows if row[names.BATCH_ID] not in again]
     reasons = unpublished.reasons(run_, again) if again else {}
     done.left_out.update(reasons[row[names.BATCH_ID]] for row in rows if row[names.BATCH_ID] in again)
-    judged = _not_late(run_, _not_beaten(contract, judged, done), done)
+    judged = _not_late(run_, _not_beaten(run_, judged, done), done)
     kept, came = _in_time(run_, judged, chosen.batch, done)
     landed = landed_rows(contract, queue, ours, kept, run_.keys, job.engine)
     landed.left_out += done.left_out
@@ -263,12 +262,13 @@ def _not_late(run_: Run, rows: list[dict[str, Any]], done: Replayed) -> list[dic
     return kept
 
 
-def _not_beaten(contract: Contract, rows: list[dict[str, Any]], done: Replayed) -> list[dict[str, Any]]:
+def _not_beaten(run_: Run, rows: list[dict[str, Any]], done: Replayed) -> list[dict[str, Any]]:
     """The rows without those that lost against a row of their key which is in the table: alone they would win.
 
     A strategy that settles rows by their key looks at the table itself.
     """
-    if strategy_of(contract).is_keyed:
+    contract = run_.job.loaded.contract
+    if run_.strategy.is_keyed:
         return rows
     beaten = {
         rule.label or Uniqueness.of(rule, "").name
@@ -310,7 +310,7 @@ def _in_time(
 ) -> tuple[list[dict[str, Any]], _Came]:
     """The rows for which it is not too late; the others are counted as left out."""
     contract, now = run_.job.loaded.contract, _Came(run_.started)
-    kind = strategy_of(contract).kind
+    kind = run_.strategy.kind
     if not rows or (batch is None and kind not in ("overwrite", "periodic")):
         return rows, now
     arrivals = _arrivals(run_)
@@ -361,14 +361,14 @@ def _evaluate(
     run_: Run, queue: Queue, landed: LandedRows, done: Replayed, came: _Came, keep_lease: Callable[[], None]
 ) -> Replayed:
     job, engine = run_.job, run_.job.engine
-    contract = adding(job.loaded.contract)
+    contract, strategy = job.loaded.contract, strategy_for(run_)
     assert run_.places is not None
     assert run_.batch_id is not None
     prepared = prepare(run_, landed)
     plan = prepared.compiled.plan
     commit = committer(
-        job.ledger, contract, run_.places, run_.progress, run_.batch_id, run_.fingerprint, run_.run_id, engine,
-        compared=run_.compared,
+        job.ledger, contract, strategy, run_.places, run_.progress, run_.batch_id, run_.fingerprint, run_.run_id,
+        engine, compared=run_.compared,
     )  # fmt: skip
     if evolved := commit.compare(plan).as_dict():
         run_.drift["table"] = evolved
@@ -392,7 +392,7 @@ def _evaluate(
     counts = reconcile(plan, staged, bad.by_verdict, lambda: len(landed.origins))
     if not counts.good and keeps(commit.tables.state(run_.places.target_location), commit.strategy):
         run_.drift.pop("table", None)  # no row brings new columns, so the table gets none
-    measured, outcomes = measure(contract, prepared.compiled, engine, staged, run_.links, writes=True)
+    measured, outcomes = measure(contract, strategy, prepared.compiled, engine, staged, run_.links, writes=True)
     closed = gates.closed_by_rules(contract, outcomes)
     faults.reach("after_gates")
     settled = Settled(prepared, staged, bad, counts, measured, outcomes, closed)
@@ -402,19 +402,15 @@ def _evaluate(
     return done
 
 
-def adding(contract: Contract) -> Contract:
-    """The contract, which adds rows to a table that it otherwise replaces: these rows are a part of a batch."""
-    strategy = strategy_of(contract)
-    if strategy.reconcile is not None:
+def strategy_for(run_: Run) -> Strategy:
+    """How replayed rows meet the table: they are a part of a batch. What only a whole one can do is refused."""
+    if run_.strategy.reconcile is not None:
         raise UnsupportedError(
-            f"`{contract.dataset_name}` deletes what a snapshot lacks, and quarantined rows alone are no snapshot.",
+            f"`{run_.job.loaded.contract.dataset_name}` deletes what a snapshot lacks, and quarantined rows alone are "
+            "no snapshot.",
             hint="Run the contract over its source again instead.",
         )
-    if strategy.kind not in ("overwrite", "periodic"):
-        return contract
-    adds = {"strategy": "append", "fact": None, "overwrite_scope": None}
-    changed = contract.materialization.model_copy(update=adds)
-    return contract.model_copy(update={"materialization": changed})
+    return adding(run_.strategy)
 
 
 def _publish(run_: Run, queue: Queue, commit: Commit, settled: Settled, landed: LandedRows, came: _Came) -> Result:

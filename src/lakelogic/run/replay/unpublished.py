@@ -29,7 +29,7 @@ def unpublished(run_: Run, commits: Iterable[Mapping[str, str]], wanted: set[str
     Only where rows are added: a strategy that settles rows by their key, or replaces them, takes none twice.
     """
     ledger = run_.job.ledger
-    if ledger is None or not wanted or not tracks(run_.job.loaded.contract):
+    if ledger is None or not wanted or not tracks(run_.strategy):
         return frozenset()
     done = ledger.batches_done(run_.progress.key)
     known = ledger.inputs(run_.progress.key)
