@@ -15,13 +15,13 @@ from lakelogic.errors import Diagnostic, Where
 from lakelogic.plan.columns.flows import conditions_of
 from lakelogic.plan.columns.taints import Taint, changed, taint_of, together
 from lakelogic.plan.nodes import NO_COPY, Assignment, Fate, Keep, Link, Mask, Node, Opening, Reason, RowWise
+from lakelogic.plan.predicates import both, holds
 from lakelogic.sql.bind import Binder
-from lakelogic.sql.depth import balanced
-from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Literal, call, columns_of, convert
+from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Literal, call, columns_of
 from lakelogic.sql.parse import column_tree
 from lakelogic.sql.problems import NO_COLUMN, Problem, SqlProblems
 from lakelogic.sql.scope import PartBinder, Scope
-from lakelogic.sql.types import BIGINT, INT, STRING
+from lakelogic.sql.types import BIGINT, INT
 from lakelogic.sql.undeclared import named
 from lakelogic.sql.undeclared import problem as undeclared_problem
 
@@ -31,44 +31,6 @@ if TYPE_CHECKING:
 MASK_WIDTH = 60
 Phase = OneOf["pre", "post"]
 Loss = OneOf["filtered", "deduplicated", "outside"]
-
-
-def both(*parts: Expression) -> Expression:
-    """AND over parts, without the ones that are plainly TRUE."""
-    kept = [part for part in parts if part != TRUE]
-    return balanced("and", kept) if kept else TRUE
-
-
-def either(parts: list[Expression]) -> Expression:
-    """OR over at least one part."""
-    return balanced("or", parts)
-
-
-def holds(predicate: Expression) -> Expression:
-    """The predicate is TRUE; never NULL."""
-    return call("same", predicate, TRUE)
-
-
-def fails(predicate: Expression, nulls: str = "fail") -> Expression:
-    """The predicate is not TRUE (or, with `nulls: pass`, is FALSE); never NULL."""
-    if nulls == "pass":
-        return call("same", predicate, Literal(False, predicate.type))
-    return call("not", holds(predicate))
-
-
-def present(value: Expression) -> Expression:
-    """The value is not NULL."""
-    return call("not", call("is_null", value))
-
-
-def ordered(value: Expression) -> Expression:
-    """A value that rows can be put in order by: arrays, maps and structs by their JSON text."""
-    return convert(value, STRING) if value.type.is_nested else value
-
-
-def grouped(value: Expression) -> Expression:
-    """A value that rows can be grouped by: what cannot be compared, by its JSON text."""
-    return value if value.type.is_comparable else convert(value, STRING)
 
 
 @dataclass(slots=True)

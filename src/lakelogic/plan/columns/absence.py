@@ -14,8 +14,9 @@ from typing import Any
 from lakelogic import names
 from lakelogic.contract.document import Contract
 from lakelogic.plan.nodes import Assignment, RowWise
+from lakelogic.plan.predicates import both, either
 from lakelogic.plan.query.sql_step import columns_read
-from lakelogic.plan.state import State, both, either
+from lakelogic.plan.state import State
 from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Literal, call, columns_of, text
 from lakelogic.sql.parse import is_select, parse_items, parse_select
 from lakelogic.sql.problems import SqlProblems

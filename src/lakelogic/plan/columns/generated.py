@@ -8,9 +8,10 @@ from decimal import Decimal, InvalidOperation
 from lakelogic.contract.document import Contract
 from lakelogic.contract.fields import Field
 from lakelogic.plan.binding import bind_text
+from lakelogic.plan.predicates import both, present
 from lakelogic.plan.rules import rows as judge
 from lakelogic.plan.rules.constants import constant, refuse_impossible
-from lakelogic.plan.state import Flag, State, Trouble, both, present
+from lakelogic.plan.state import Flag, State, Trouble
 from lakelogic.sql.arguments import cast
 from lakelogic.sql.expressions import Expression, call, columns_of, convert
 from lakelogic.sql.problems import BAD_TYPES, NO_COLUMN, SqlProblems

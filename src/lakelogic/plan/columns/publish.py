@@ -18,7 +18,8 @@ from lakelogic.plan.columns.flows import Flows, tied
 from lakelogic.plan.columns.shape import legible
 from lakelogic.plan.columns.taints import Taint, changed, strictest
 from lakelogic.plan.nodes import Account, Assignment, Mask, Publish, Published
-from lakelogic.plan.state import OpenAccount, Snapshot, State, any_set, present
+from lakelogic.plan.predicates import present
+from lakelogic.plan.state import OpenAccount, Snapshot, State, any_set
 from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, columns_of, convert, text
 from lakelogic.sql.types import BIGINT, BOOLEAN, INT, NULL, STRING, TIMESTAMP, Type, array
 

@@ -12,7 +12,8 @@ from lakelogic.plan.codes import BAD_TYPE, RESERVED
 from lakelogic.plan.columns import written
 from lakelogic.plan.columns.taints import Taint
 from lakelogic.plan.nodes import Landed, Mask
-from lakelogic.plan.state import Flag, State, Trouble, either, present
+from lakelogic.plan.predicates import either, present
+from lakelogic.plan.state import Flag, State, Trouble
 from lakelogic.sql.arguments import castable, read
 from lakelogic.sql.casts import cast_computed
 from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Literal, call, convert, text

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from lakelogic.plan.nodes import Aggregate, Assignment, Fork, Join, Node, Rollup
+from lakelogic.plan.predicates import both
 from lakelogic.plan.query.join_conditions import Conditions, Meeting
-from lakelogic.plan.state import State, both
+from lakelogic.plan.state import State
 from lakelogic.sql.expressions import (
     FALSE,
     TRUE,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from lakelogic.plan.nodes import Aggregate, Fork, Join, Keep, Node, Rollup
+from lakelogic.plan.predicates import both
 from lakelogic.plan.query.candidates import any_candidate
 from lakelogic.plan.query.join_conditions import Conditions, Meeting, distinct_keys
 from lakelogic.plan.query.statement import Relation
-from lakelogic.plan.state import State, both
+from lakelogic.plan.state import State
 from lakelogic.sql.expressions import TRUE, Column, Expression, Literal, call, replace_columns
 from lakelogic.sql.types import BIGINT, BOOLEAN
 

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from typing import Literal as OneOf
 
 from lakelogic.plan.nodes import Assignment, Fork, Join, Keep, Node, Order, Pairs, Rank, RowWise
+from lakelogic.plan.predicates import both, fails, holds, ordered
 from lakelogic.plan.query.exists import has_match
 from lakelogic.plan.query.join_conditions import Conditions, Meeting, share
-from lakelogic.plan.state import State, both, fails, holds, ordered
+from lakelogic.plan.state import State
 from lakelogic.sql.expressions import (
     TRUE,
     Call,

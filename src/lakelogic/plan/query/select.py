@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from lakelogic.plan.binding import bind_tree
+from lakelogic.plan.predicates import fails
 from lakelogic.plan.query.from_clause import exploded_items, from_clause, with_conditions_of_joins
 from lakelogic.plan.query.grouping import GROUPING, grouping_functions, grouping_sets
 from lakelogic.plan.query.groups import Groups, group
@@ -16,7 +17,7 @@ from lakelogic.plan.query.projection import Item, items_of
 from lakelogic.plan.query.statement import Queries, Statement
 from lakelogic.plan.query.tables import Tables
 from lakelogic.plan.query.windows import computed, keep_once
-from lakelogic.plan.state import State, fails
+from lakelogic.plan.state import State
 from lakelogic.sql.arguments import refuse
 from lakelogic.sql.bind import Binder, condition
 from lakelogic.sql.expressions import Call, Column, Expression, Lambda, Literal

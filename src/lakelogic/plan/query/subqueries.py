@@ -5,10 +5,11 @@ from __future__ import annotations
 from sqlglot import exp
 
 from lakelogic.plan.nodes import Aggregate, Assignment, Fork, Join, Keep, Node, Rollup, RowWise
+from lakelogic.plan.predicates import both
 from lakelogic.plan.query.exists import any_row, has_match
 from lakelogic.plan.query.join_conditions import Conditions, Meeting, conditions, conjuncts, distinct_keys, meet, share
 from lakelogic.plan.query.statement import Queries, Relation, Statement, named_queries
-from lakelogic.plan.state import State, both
+from lakelogic.plan.state import State
 from lakelogic.sql.arguments import refuse
 from lakelogic.sql.bind import Binder, condition
 from lakelogic.sql.catalogue.aggregates import AGGREGATES

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lakelogic.plan.nodes import Bounds, Order, Rank, Window, WindowFunction
-from lakelogic.plan.state import State, ordered
+from lakelogic.plan.predicates import ordered
+from lakelogic.plan.state import State
 from lakelogic.sql.catalogue.windows import WINDOWS
 from lakelogic.sql.expressions import TRUE, Column, Expression, Literal, call, replace_columns
 from lakelogic.sql.scope import BoundWindow

@@ -11,9 +11,10 @@ from datetime import UTC, datetime
 from lakelogic.contract.rules import LifecycleWindow
 from lakelogic.plan.codes import NO_LINK
 from lakelogic.plan.nodes import Aggregate, Assignment, Fork, Join, Keep, Landed, Link, Read, Rollup, RowWise
+from lakelogic.plan.predicates import both, holds, present
 from lakelogic.plan.rules.constants import refuse_impossible
 from lakelogic.plan.source.links import KnownLink
-from lakelogic.plan.state import State, both, holds, present
+from lakelogic.plan.state import State
 from lakelogic.sql.arguments import cast
 from lakelogic.sql.coerce import unify
 from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Literal, call, columns_of, text

@@ -14,10 +14,11 @@ from lakelogic.contract.fields import Field
 from lakelogic.contract.references import link_of
 from lakelogic.plan.binding import bind_predicate
 from lakelogic.plan.codes import NO_LINK
+from lakelogic.plan.predicates import both, fails, present
 from lakelogic.plan.rules import lifecycle
 from lakelogic.plan.rules.constants import compare, constant, refuse_impossible
 from lakelogic.plan.source.links import found_in
-from lakelogic.plan.state import Flag, State, both, fails, present
+from lakelogic.plan.state import Flag, State
 from lakelogic.sql.arguments import one_of
 from lakelogic.sql.catalogue.strings import matches
 from lakelogic.sql.expressions import Call, Expression, Literal, call, columns_of, convert, text

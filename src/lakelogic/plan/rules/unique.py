@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from lakelogic.contract.rules import RowUnique, Severity
 from lakelogic.plan.nodes import Bounds, Order, Rank, Window, WindowFunction
-from lakelogic.plan.state import Flag, State, both, grouped, ordered
+from lakelogic.plan.predicates import both, grouped, ordered
+from lakelogic.plan.state import Flag, State
 from lakelogic.sql.expressions import TRUE, Column, Expression, Literal, call
 from lakelogic.sql.types import BIGINT
 

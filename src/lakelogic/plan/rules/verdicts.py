@@ -13,9 +13,10 @@ from lakelogic.contract.source import Options
 from lakelogic.plan.columns import shape, written
 from lakelogic.plan.columns.evolve import Changed, LandedDrift
 from lakelogic.plan.columns.generated import compute, default_of, is_ready
+from lakelogic.plan.predicates import both, present
 from lakelogic.plan.rules import rows as judge
 from lakelogic.plan.rules.unique import Uniqueness, judge_unique
-from lakelogic.plan.state import Flag, Snapshot, State, both, present
+from lakelogic.plan.state import Flag, Snapshot, State
 from lakelogic.plan.strategies import batch
 from lakelogic.sql.arguments import cast
 from lakelogic.sql.expressions import Column, Expression, Literal, call, convert, text

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from lakelogic.plan.state import both, holds
+from lakelogic.plan.predicates import both, holds
 from lakelogic.sql.expressions import Call, Expression, Literal, call, convert
 from lakelogic.sql.types import DATE, STRING, TIMESTAMP
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from lakelogic.plan.nodes import Landed
-from lakelogic.plan.state import State, holds
+from lakelogic.plan.predicates import holds
+from lakelogic.plan.state import State
 from lakelogic.plan.strategies.merge import mark_type
 from lakelogic.sql.expressions import Column, Expression, Literal, call, convert
 

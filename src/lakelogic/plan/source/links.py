@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from lakelogic.plan.codes import NO_LINK
 from lakelogic.plan.columns.flows import of_link
 from lakelogic.plan.nodes import Assignment, Join, Landed, Link, Node, Read, Rollup, RowWise
+from lakelogic.plan.predicates import holds
 from lakelogic.plan.source.deleted import Deleted, living
-from lakelogic.plan.state import State, holds
+from lakelogic.plan.state import State
 from lakelogic.sql.bind import Binder, condition
 from lakelogic.sql.coerce import unify
 from lakelogic.sql.expressions import TRUE, Column, Expression, call, columns_of

@@ -20,8 +20,9 @@ from lakelogic.contract.source import Bounds, Source
 from lakelogic.plan.codes import BAD_STEP
 from lakelogic.plan.columns import written
 from lakelogic.plan.nodes import RowWise
+from lakelogic.plan.predicates import both, holds
 from lakelogic.plan.source.days import Days, day_of
-from lakelogic.plan.state import Flag, State, both, holds
+from lakelogic.plan.state import Flag, State
 from lakelogic.sql.arguments import read
 from lakelogic.sql.expressions import Call, Column, Expression, Literal, call
 from lakelogic.sql.problems import NO_COLUMN, SqlProblems, nearest_or_all

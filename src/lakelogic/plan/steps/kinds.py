@@ -14,10 +14,11 @@ from lakelogic.plan.codes import BAD_STEP, RESERVED
 from lakelogic.plan.naming import known as _known
 from lakelogic.plan.naming import step_name
 from lakelogic.plan.nodes import Order, Rank
+from lakelogic.plan.predicates import both, fails, grouped, ordered
 from lakelogic.plan.query import sql_step as query
 from lakelogic.plan.rules.constants import constant
 from lakelogic.plan.source.links import match
-from lakelogic.plan.state import Flag, State, both, fails, grouped, ordered
+from lakelogic.plan.state import Flag, State
 from lakelogic.plan.steps import reshape, values
 from lakelogic.plan.steps.rollup import rollup
 from lakelogic.plan.steps.values import cast_columns

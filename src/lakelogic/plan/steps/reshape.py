@@ -8,13 +8,14 @@ from typing import Any
 
 from lakelogic.plan.codes import BAD_STEP, NO_LINK
 from lakelogic.plan.naming import known
+from lakelogic.plan.predicates import present
 from lakelogic.plan.query import joins
 from lakelogic.plan.query.expand import expand
 from lakelogic.plan.query.groups import group
 from lakelogic.plan.query.join_conditions import Conditions, Meeting, equal_keys, meet
 from lakelogic.plan.query.statement import Relation, link_relation
 from lakelogic.plan.rules.constants import constant
-from lakelogic.plan.state import Flag, State, present
+from lakelogic.plan.state import Flag, State
 from lakelogic.sql.bind import aggregate_type
 from lakelogic.sql.catalogue.time_calls import date_sequence
 from lakelogic.sql.coerce import in_one_column, unify

@@ -8,8 +8,9 @@ from typing import Any
 
 from lakelogic.plan.codes import BAD_STEP, BAD_TYPE, NOT_YET
 from lakelogic.plan.naming import known
+from lakelogic.plan.predicates import both, present
 from lakelogic.plan.rules.constants import compare, constant, refuse_impossible
-from lakelogic.plan.state import Flag, State, both, present
+from lakelogic.plan.state import Flag, State
 from lakelogic.sql.casts import cast_computed
 from lakelogic.sql.catalogue.time_calls import units_between
 from lakelogic.sql.coerce import in_one_column, unify

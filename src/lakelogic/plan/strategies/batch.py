@@ -8,8 +8,9 @@ from dataclasses import replace
 from lakelogic import names
 from lakelogic.contract.document import Contract
 from lakelogic.plan.nodes import Order
+from lakelogic.plan.predicates import both, grouped, holds, present
 from lakelogic.plan.query.windows import ranked
-from lakelogic.plan.state import Flag, State, both, grouped, holds, present
+from lakelogic.plan.state import Flag, State
 from lakelogic.plan.steps import kinds as steps
 from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.sql.expressions import Call, Expression, Literal, call, convert, text

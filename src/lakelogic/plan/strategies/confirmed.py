@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from lakelogic.contract.materialization import Scd2
 from lakelogic.plan.nodes import Bounds, Fork, Keep, Stack, WindowFunction
-from lakelogic.plan.state import both, either, holds
+from lakelogic.plan.predicates import both, either, holds
 from lakelogic.plan.strategies.frames import Bench, choose, negated, nothing
 from lakelogic.sql.expressions import FALSE, Column, Expression, Literal, call, convert
 from lakelogic.sql.types import BOOLEAN, INT, STRING, TIMESTAMP, Type

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from lakelogic.contract.materialization import Scd2
 from lakelogic.plan.nodes import Assignment, Bounds, Join, Node, RowWise, WindowFunction
-from lakelogic.plan.state import both, holds
+from lakelogic.plan.predicates import both, holds
 from lakelogic.plan.strategies.frames import CHANGE, COMPARED, HELD, Bench, Meeting, choose, negated, nothing
 from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.sql.expressions import FALSE, Call, Column, Expression, Literal, call, convert, text

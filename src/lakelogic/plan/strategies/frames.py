@@ -29,7 +29,7 @@ from lakelogic.plan.nodes import (
     Window,
     WindowFunction,
 )
-from lakelogic.plan.state import both, either
+from lakelogic.plan.predicates import both, either
 from lakelogic.sql.expressions import TRUE, Call, Column, Expression, Literal, call, convert, text
 from lakelogic.sql.types import BIGINT, BOOLEAN, INT, STRING, Type
 

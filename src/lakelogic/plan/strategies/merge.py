@@ -8,7 +8,7 @@ from typing import Any
 
 from lakelogic import names
 from lakelogic.plan.nodes import Join, Pairs
-from lakelogic.plan.state import both, either, holds, present
+from lakelogic.plan.predicates import both, either, holds, present
 from lakelogic.plan.strategies.frames import (
     BROKEN,
     CHANGE,

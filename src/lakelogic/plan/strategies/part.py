@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lakelogic import names
 from lakelogic.plan.nodes import Stack
-from lakelogic.plan.state import both
+from lakelogic.plan.predicates import both
 from lakelogic.plan.strategies.frames import (
     BROKEN,
     CHANGE,

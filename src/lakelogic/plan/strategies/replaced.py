@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from lakelogic.plan.predicates import holds
 from lakelogic.plan.source.days import Days, days_of
-from lakelogic.plan.state import holds
 from lakelogic.sql.expressions import FALSE, TRUE, Call, Expression, text
 from lakelogic.sql.types import BOOLEAN
 

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from lakelogic import names
 from lakelogic.contract.materialization import Scd2
 from lakelogic.plan.nodes import Assignment, Bounds, Fork, Keep, Node, Pairs, RowWise, Stack, WindowFunction
-from lakelogic.plan.state import both, either, holds
+from lakelogic.plan.predicates import both, either, holds
 from lakelogic.plan.strategies.confirmed import CONFIRMED, ECHO, SPEAKER, as_rows, drop_answered, gather, remembered
 from lakelogic.plan.strategies.departures import came_from, departed, departing, own_time, place_returned
 from lakelogic.plan.strategies.frames import (

@@ -7,7 +7,7 @@ from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from lakelogic.plan.state import both
+from lakelogic.plan.predicates import both
 from lakelogic.plan.strategies.scd2 import instant
 from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.plan.strategies.surrogate import UNKNOWN

@@ -20,9 +20,9 @@ from lakelogic.engines.base import Engine
 from lakelogic.errors import DataError, UsageError
 from lakelogic.plan.fingerprint import is_of
 from lakelogic.plan.nodes import Account, Aggregate, Assignment, Landed, Publish, Published, Read, Rollup
+from lakelogic.plan.predicates import present
 from lakelogic.plan.source.days import ONE_DAY, Days
 from lakelogic.plan.source.watermarks import INPUT, STEP, Bound, as_value, plain, range_of
-from lakelogic.plan.state import present
 from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.plan.strategies.unknown import is_there, member
 from lakelogic.quarantine.rows import BadSide

@@ -16,8 +16,8 @@ from lakelogic.names import GOOD_SIDE, SIDE
 from lakelogic.plan.columns.shape import stamp_names
 from lakelogic.plan.compile import Compiled
 from lakelogic.plan.nodes import Measure, Published, Read
+from lakelogic.plan.predicates import either, holds
 from lakelogic.plan.query.questions import VALUE, Question
-from lakelogic.plan.state import either, holds
 from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.run.input.pin import Slice
 from lakelogic.run.publish import dense_keys, digests, gates, levels
