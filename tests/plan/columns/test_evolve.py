@@ -44,12 +44,12 @@ OTHER = {"id": STRING, "name": STRING}
     ],
 )
 def test_a_policy_decides_what_a_difference_does(policy, strategy, declared: dict[str, Type], action: str) -> None:
-    decision = decide(policy, strategy, changes(declared, STORED))
+    decision = decide(policy, changes(declared, STORED), rewrites=strategy == "overwrite")
     assert ("stops" if decision.refused else decision.action) == action
 
 
 def test_everything_that_a_strict_table_refuses_is_told_at_once() -> None:
-    found = decide("strict", "append", changes({"id": BIGINT, "city": STRING}, STORED))
+    found = decide("strict", changes({"id": BIGINT, "city": STRING}, STORED), rewrites=False)
     assert found.refused == (
         "`city` (string) is new",
         "`name` (string) is gone",
@@ -59,8 +59,8 @@ def test_everything_that_a_strict_table_refuses_is_told_at_once() -> None:
 
 def test_a_new_column_that_must_have_a_value_stops_a_compatible_change() -> None:
     found = changes(NEW, STORED)
-    assert not decide("compatible", "append", found).refused
-    assert decide("compatible", "append", found, required=["city"]).refused == (
+    assert not decide("compatible", found, rewrites=False).refused
+    assert decide("compatible", found, rewrites=False, required=["city"]).refused == (
         "`city` is new and required, and rows that are there have none",
     )
 
@@ -70,14 +70,14 @@ def test_a_new_column_that_must_have_a_value_stops_a_compatible_change() -> None
     [("append", ()), ("merge", ()), ("compatible", ()), ("allow", ()), ("strict", ("`item.price` (int) is new",))],
 )
 def test_a_new_field_of_a_struct_is_like_a_new_column(policy, told: tuple[str, ...]) -> None:
-    found = decide(policy, "append", changes({"item": WIDE_ITEM}, {"item": ITEM}))
+    found = decide(policy, changes({"item": WIDE_ITEM}, {"item": ITEM}), rewrites=False)
     assert found.refused == told
     assert told or found.action == "widen"
 
 
 def test_stamps_come_and_go_under_every_policy() -> None:
     found = changes({"id": INT, "_lakelogic_run_id": STRING}, {"id": INT, "_lakelogic_batch": STRING})
-    assert decide("strict", "append", found).refused == ()
+    assert decide("strict", found, rewrites=False).refused == ()
 
 
 def test_what_changed_is_kept_as_plain_words_and_nothing_where_nothing_did() -> None:

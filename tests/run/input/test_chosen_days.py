@@ -11,6 +11,7 @@ from lakelogic.contract.document import Contract
 from lakelogic.errors import DataError, UnsupportedError, UsageError
 from lakelogic.plan.nodes import Published
 from lakelogic.plan.source.days import Days
+from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.run.input.days import Asked, Cut, decide, newest_day, reaching_over, refuse_gone, takes_back
 from lakelogic.run.input.pin import pin_files
 from lakelogic.sql.types import INT, TIMESTAMP
@@ -30,6 +31,10 @@ def contract(source: dict[str, Any], **how: Any) -> Contract:
     return Contract.model_validate({**document, "materialization": settings})
 
 
+def chosen(document: Contract, asked: Asked, columns: tuple[Published, ...] = COLUMNS) -> tuple[Cut | None, str]:
+    return decide(document, strategy_of(document), asked, columns)
+
+
 @pytest.mark.parametrize(
     ("source", "how", "again", "by", "column"),
     [
@@ -46,38 +51,38 @@ def contract(source: dict[str, Any], **how: Any) -> Contract:
     ],
 )
 def test_what_is_cut_and_what_is_replaced(source, how, again: bool, by: str, column: str | None) -> None:
-    cut, _ = decide(contract(source, **how), Asked(DAYS, again=again), COLUMNS)
+    cut, _ = chosen(contract(source, **how), Asked(DAYS, again=again))
     assert cut is not None
     assert (cut.by, cut.column, cut.days) == (by, column, DAYS)
 
 
 def test_without_a_column_that_places_rows_everything_is_read() -> None:
-    cut, told = decide(contract(FULL, strategy="overwrite"), Asked(DAYS), COLUMNS)
+    cut, told = chosen(contract(FULL, strategy="overwrite"), Asked(DAYS))
     assert cut is None
     assert told == "full: the contract has no source.watermark_field that would place its rows in time"
 
 
 def test_a_table_without_a_day_is_replaced_as_a_whole_or_refused() -> None:
     only_id = COLUMNS[:1]
-    cut, told = decide(contract(FULL | AT, strategy="overwrite"), Asked(DAYS), only_id)
+    cut, told = chosen(contract(FULL | AT, strategy="overwrite"), Asked(DAYS), only_id)
     assert (cut, told.partition(":")[0]) == (None, "full")
     with pytest.raises(UnsupportedError, match="no column of the table"):
-        decide(contract(FULL | AT, strategy="append"), Asked(DAYS), only_id)
+        chosen(contract(FULL | AT, strategy="append"), Asked(DAYS), only_id)
 
 
 def test_days_are_not_processed_again_where_the_contract_forbids_it() -> None:
     document = contract(FULL | AT, strategy="append", reprocess_policy="fail")
     with pytest.raises(UsageError, match="may not be processed again"):
-        decide(document, Asked(DAYS, again=True), COLUMNS)
-    assert decide(document, Asked(DAYS), COLUMNS)[0] is not None
+        chosen(document, Asked(DAYS, again=True))
+    assert chosen(document, Asked(DAYS))[0] is not None
 
 
 def test_a_window_reaches_back_for_rows_that_come_late() -> None:
     document = contract(FULL | AT | {"lookback": "36h"}, strategy="append")
-    cut, _ = decide(document, Asked(DAYS, late=True), COLUMNS)
+    cut, _ = chosen(document, Asked(DAYS, late=True))
     assert cut is not None
     assert cut.days == Days(date(2026, 4, 30), LAST)
-    cut, _ = decide(document, Asked(DAYS), COLUMNS)
+    cut, _ = chosen(document, Asked(DAYS))
     assert cut is not None
     assert cut.days == DAYS
 
@@ -92,7 +97,8 @@ def test_a_window_reaches_back_for_rows_that_come_late() -> None:
     ],
 )
 def test_what_days_that_are_processed_again_replace(how: dict[str, Any], replaces: bool) -> None:
-    assert takes_back(contract(FULL | AT, **how)) is replaces
+    document = contract(FULL | AT, **how)
+    assert takes_back(document, strategy_of(document)) is replaces
 
 
 def files(*names: str) -> Any:
