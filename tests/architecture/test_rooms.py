@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ SOURCE = ROOT / "src" / "lakelogic"
 ROOMS = sorted({path.parent for path in SOURCE.rglob("*.py")} - {SOURCE})
 MAPS = [
     ROOT / "CONTRIBUTING.md",
+    ROOT / "README.md",
+    ROOT / "SECURITY.md",
     *sorted((ROOT / "docs" / "inside").glob("*.md")),
     *sorted((ROOT / "docs" / "decisions").glob("*.md")),
 ]
@@ -30,7 +33,13 @@ ENGINE_FILES = {
     "convert.py",
 }
 
-PATH = re.compile(r"`((?:[\w.-]+/)*[\w.-]+\.py|(?:[a-z_]+/)+)`")
+# A module, a folder, a path that begins in a folder of ours, a dotted name of the package; `{a,b}` and `*` as in a shell.
+PATH = re.compile(r"`((?:[\w.{},*-]+/)*[\w.{},*-]+\.py|(?:[a-z_]+/)+|[\w.-]+(?:/[\w.{},*-]+)+/?)`")
+DOTTED = re.compile(r"`(lakelogic(?:\.\w+)+)(?:\(\))?`")
+TARGET = re.compile(r"`make ([a-z-]+)")
+CHOICE = re.compile(r"\{([^{}]*)\}")
+OURS = {path.name for path in (*ROOT.iterdir(), *SOURCE.iterdir()) if path.is_dir()}
+NOT_OF_PYTHON = {"lakelogic.ledger.runs"}  # a table
 
 
 def purpose_of(room: Path) -> str:
@@ -38,15 +47,35 @@ def purpose_of(room: Path) -> str:
 
 
 def missing_paths(text: str) -> list[str]:
-    """The files and folders that a text names in backticks, and that are neither in the repository nor in the package."""
-    return [name for name in PATH.findall(text) if not _is_there(name)]
+    """The files, folders and dotted names that a text has in backticks, and that are neither in the repository nor in the package."""
+    paths = [name for name in PATH.findall(text) if _is_path_of_ours(name) and not _is_there(name)]
+    return paths + [name for name in DOTTED.findall(text) if name not in NOT_OF_PYTHON and not _is_importable(name)]
+
+
+def _is_path_of_ours(name: str) -> bool:
+    """Whether a text means a place of the repository: a module, a folder by itself, or a path from a folder of ours."""
+    return name.endswith((".py", "/")) or name.partition("/")[0] in OURS
 
 
 def _is_there(name: str) -> bool:
+    if match := CHOICE.search(name):
+        return all(_is_there(name.replace(match[0], choice, 1)) for choice in match[1].split(","))
+    if "*" in name:
+        return any(any(base.glob(name)) for base in (ROOT, SOURCE))
     if any((base / name).exists() for base in (ROOT, SOURCE)):
         return True
     bare = name.rstrip("/")  # `inherit.py`, where its room was named before; `_beside_a_table/` is nothing of ours
     return bare.startswith("_") or ("/" not in bare and any(any((ROOT / base).rglob(bare)) for base in PLACES))
+
+
+def _is_importable(name: str) -> bool:
+    """Whether a dotted name is a module, or a name that stands in one."""
+    *parts, last = name.split(".")[1:]
+    place = SOURCE.joinpath(*parts)
+    if (place / last).is_dir() or (place / f"{last}.py").is_file():
+        return True
+    module = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+    return module.is_file() and re.search(rf"\b{last}\b", module.read_text("utf-8")) is not None
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: str(room.relative_to(SOURCE)))
@@ -82,5 +111,47 @@ def test_a_map_names_only_what_is_there(page: Path) -> None:
 
 
 def test_the_look_finds_what_is_not_there() -> None:
-    text = "`run/sequence.py`, `plan/`, `inherit.py`; but `run/dance.py`, `attic/` and `nowhere.py`"
-    assert missing_paths(text) == ["run/dance.py", "attic/", "nowhere.py"]
+    there = "`run/sequence.py`, `plan/`, `inherit.py`, `engines/{spark,duckdb}/scan.py`, `tests/meaning`, `lakelogic.parity`"
+    assert missing_paths(f"{there}, `requirements/*.txt`, `lakelogic.errors.LakeLogicError`, `catalog/table`") == []
+    gone = ["run/dance.py", "attic/", "nowhere.py", "engines/{spark,flink}/scan.py", "tests/feelings", "docs/*.rst"]
+    assert missing_paths("; ".join(f"`{name}`" for name in gone)) == gone
+    assert missing_paths("`lakelogic.dance` and `lakelogic.errors.Dance()`") == [
+        "lakelogic.dance",
+        "lakelogic.errors.Dance",
+    ]
+
+
+def test_the_layers_on_the_map_are_those_that_are_held() -> None:
+    text = (ROOT / "docs" / "inside" / "architecture.md").read_text("utf-8")
+    drawn = text.partition("```text\n")[2].partition("```")[0].splitlines()
+    names = [set(re.findall(r"[a-z]+", re.split(r" {3,}", line)[0])) for line in drawn]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    layers = next(one for one in project["tool"]["importlinter"]["contracts"] if one["id"] == "layers")["layers"]
+    held = [{name for name in re.findall(r"[a-z]+", layer) if _is_importable(f"lakelogic.{name}")} for layer in layers]
+    assert [sorted(line) for line in _merged(names, held)] == [sorted(layer) for layer in held]
+
+
+def _merged(drawn: list[set[str]], held: list[set[str]]) -> list[set[str]]:
+    """The drawn layers; a line that draws several layers after one another (`plan → sql → contract`) counts as these."""
+    merged = []
+    for line in drawn:
+        parts = [layer for layer in held if layer and layer <= line]
+        merged += parts if set().union(*parts) == line else [line]
+    return merged
+
+
+@pytest.mark.parametrize("page", [*MAPS, *sorted((ROOT / "docs").glob("*/*.md"))], ids=lambda page: page.name)
+def test_a_page_names_only_targets_of_make_that_are_there(page: Path) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    assert set(TARGET.findall(page.read_text("utf-8"))) <= targets
+
+
+def test_what_a_room_says_of_its_modules_is_there() -> None:
+    """`store.open_ledger` in the sentence of a room is a name in a module of that room."""
+    said = {room: re.findall(r"`(\w+)\.(\w+)`", purpose_of(room)) for room in ROOMS}
+    named = [(room, module, name) for room, pairs in said.items() for module, name in pairs if name != "py"]
+    assert [
+        f"{room.name}: {module}.{name}"
+        for room, module, name in named
+        if f"def {name}" not in (room / f"{module}.py").read_text("utf-8")
+    ] == []
