@@ -322,10 +322,13 @@ def trace(error: BaseException) -> str:
         return "".join(traceback.format_exception(error)).rstrip()
     lines: list[str] = []
     seen: set[int] = set()
-    found: BaseException | None = error
-    while found is not None and id(found) not in seen:
-        seen.add(id(found))
-        frames = traceback.extract_tb(found.__traceback__)
-        lines[:0] = [*(f"    {one.filename}:{one.lineno} in {one.name}" for one in frames), f"  {type(found).__name__}"]
-        found = found.__cause__ or (None if found.__suppress_context__ else found.__context__)
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        frames = traceback.extract_tb(cause.__traceback__)
+        lines[:0] = [
+            *(f"    {frame.filename}:{frame.lineno} in {frame.name}" for frame in frames),
+            f"  {type(cause).__name__}",
+        ]
+        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
     return "\n".join(lines)

@@ -24,11 +24,11 @@ def lines(text: str) -> str:
 
 def in_json(text: str) -> str:
     """A JSON document in which such characters are escaped, too."""
-    return _IN_LINES.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _IN_LINES.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def _written(found: re.Match[str]) -> str:
-    character = found[0]
+def _written(match: re.Match[str]) -> str:
+    character = match[0]
     if character in _SHORT:
         return _SHORT[character]
     return f"\\x{ord(character):02x}" if ord(character) < 256 else f"\\u{ord(character):04x}"

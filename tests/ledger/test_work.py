@@ -31,7 +31,7 @@ def test_work_is_done_in_the_order_in_which_it_was_asked_for(queue, stopped):
         1,
     )
     assert queue.end(taken, "done", {"status": "succeeded"})
-    ended = queue.one(first.work_id)
+    ended = queue.get(first.work_id)
     assert (ended.state, ended.outcome, ended.finished_at) == ("done", {"status": "succeeded"}, stopped.at)
     assert queue.take("worker-1", LONG).kind == "replay"
     assert queue.take("worker-1", LONG) is None
@@ -65,7 +65,7 @@ def test_what_somebody_asked_for_is_dropped_unless_it_runs_and_nobody_elses_is(q
     dropped, left = queue.drop("ada")
     assert [one.work_id for one in dropped] == [waiting.work_id]
     assert [one.work_id for one in left] == [running.work_id]
-    assert queue.one(waiting.work_id).state == "cancelled"
+    assert queue.get(waiting.work_id).state == "cancelled"
     assert queue.take("worker-1", LONG).work_id == other.work_id
     assert queue.take("worker-1", LONG) is None
 
@@ -76,7 +76,7 @@ def test_work_that_takes_every_worker_down_is_given_up(queue, stopped):
         assert queue.take(f"worker-{number}", LONG) is not None
         stopped.forward(seconds=61)
     assert queue.take("worker-4", LONG) is None
-    assert queue.one(asked.work_id).state == "failed"
+    assert queue.get(asked.work_id).state == "failed"
 
 
 def test_cancelled_work_never_begins_and_running_work_hears_of_it(queue):
@@ -85,13 +85,13 @@ def test_cancelled_work_never_begins_and_running_work_hears_of_it(queue):
     queue.ask(Work("run", "orders", "ada"))
     running = queue.take("worker-1", LONG)
     assert queue.renew(running, LONG)
-    assert (queue.cancel(running.work_id).state, queue.one(running.work_id).cancel_asked) == ("running", 1)
+    assert (queue.cancel(running.work_id).state, queue.get(running.work_id).cancel_asked) == ("running", 1)
     assert not queue.renew(running, LONG)
     assert queue.end(running, "cancelled", None)
     with pytest.raises(CommitConflict, match="ended already"):
         queue.cancel(running.work_id)
     with pytest.raises(NotFound):
-        queue.one("job-0")
+        queue.get("job-0")
 
 
 def test_what_happened_is_told_in_order_and_from_where_one_stopped_listening(queue):

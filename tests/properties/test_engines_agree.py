@@ -15,7 +15,9 @@ WITH_SPARK = 30
 
 
 def told(figure: Figure) -> str:
-    return "\n".join(f"seed {found.seed}: {found.difference}\n{found.case.contract}" for found in figure.found)
+    return "\n".join(
+        f"seed {failure.seed}: {failure.difference}\n{failure.case.contract}" for failure in figure.failures
+    )
 
 
 @pytest.fixture(scope="module")

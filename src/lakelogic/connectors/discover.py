@@ -38,26 +38,26 @@ def csv_headers(
     *,
     file_format: str = "csv",
     names: Sequence[str] = (),
-    known: frozenset[str] | None = None,
+    expected: frozenset[str] | None = None,
 ) -> dict[str, list[str]]:
     """The column names of each text file, in the order of its columns, for readers that go by position.
 
     A name has no blanks around it; a nameless column is called after its place (`c3`). A file without content
     has no columns. Without `has_header` the columns are `names`, then c3, c4, … for what is beyond them.
-    A header that has none of the `known` names (in lower case) is a row of values, and refused without telling them.
+    A header that has none of the `expected` names (in lower case) is a row of values, and refused without telling them.
     """
-    found = {path: header(path, file_format, options or {}, names) for path in files}
+    headers = {path: header(path, file_format, options or {}, names) for path in files}
     if (options or {}).get("has_header") is False:
-        known = None
-    for path, columns in found.items():
-        if known is not None and columns and not known.intersection(name.lower() for name in columns):
+        expected = None
+    for path, columns in headers.items():
+        if expected is not None and columns and not expected.intersection(name.lower() for name in columns):
             raise DataError(
                 f"None of the {len(names)} declared fields stands in the header of {path}.",
                 hint="If the file has no header, say source.options.has_header: false. The header is not shown here: "
                 "the contract masks fields, and these may be values.",
             )
         _refuse_twins(path, columns)
-    return found
+    return headers
 
 
 def text_columns(headers: Mapping[str, Sequence[str]]) -> tuple[Landed, ...]:
@@ -71,13 +71,13 @@ def text_columns(headers: Mapping[str, Sequence[str]]) -> tuple[Landed, ...]:
 
 def parquet_schemas(files: Sequence[str]) -> dict[str, pa.Schema]:
     """The columns of each Parquet file, as its footer tells."""
-    found: dict[str, pa.Schema] = {}
+    schemas: dict[str, pa.Schema] = {}
     for path in files:
         try:
-            found[path] = parquet.schema_of(path)
+            schemas[path] = parquet.schema_of(path)
         except (OSError, pa.ArrowException) as error:
             raise SourceError(f"{path} is not a readable Parquet file: {error}") from error
-    return found
+    return schemas
 
 
 def parquet_columns(schemas: Mapping[str, pa.Schema]) -> tuple[Landed, ...]:
@@ -85,7 +85,7 @@ def parquet_columns(schemas: Mapping[str, pa.Schema]) -> tuple[Landed, ...]:
 
     Where there is none, the column is refused, naming both files.
     """
-    found: dict[str, tuple[Landed, str]] = {}
+    columns: dict[str, tuple[Landed, str]] = {}
     for path, schema in schemas.items():
         _refuse_twins(path, schema.names)
         for field in schema:
@@ -94,56 +94,56 @@ def parquet_columns(schemas: Mapping[str, pa.Schema]) -> tuple[Landed, ...]:
                 raise SourceError(
                     f"Column `{field.name}` of {path} has {trouble}.", hint="Name the fields apart where it is written."
                 )
-            known, where = found.setdefault(field.name.lower(), (Landed(field.name, kind), path))
-            wider = _wider(known.type, kind)
+            column, where = columns.setdefault(field.name.lower(), (Landed(field.name, kind), path))
+            wider = _wider(column.type, kind)
             if wider is None:
                 raise SourceError(
-                    f"Column `{known.name}` is {known.type} in {where} and {kind} in {path}.",
+                    f"Column `{column.name}` is {column.type} in {where} and {kind} in {path}.",
                     hint="Read the two kinds of files by contracts of their own, or write one kind again.",
                 )
-            if wider != known.type:
-                found[field.name.lower()] = (Landed(known.name, wider), path)
-    return tuple(Landed(one.name, STRING) if one.type == NULL else one for one, _ in found.values())
+            if wider != column.type:
+                columns[field.name.lower()] = (Landed(column.name, wider), path)
+    return tuple(Landed(column.name, STRING) if column.type == NULL else column for column, _ in columns.values())
 
 
-def _wider(one: Type, other: Type) -> Type | None:
+def _wider(left: Type, other: Type) -> Type | None:
     """The type that holds all values of both; None where that would change some."""
-    if other in (one, NULL):
-        return one
-    if one == NULL:
+    if other in (left, NULL):
+        return left
+    if left == NULL:
         return other
-    if one.is_integer and other.is_integer:
-        return one if INTEGER_BITS[one.kind] > INTEGER_BITS[other.kind] else other
-    kinds = {one.kind, other.kind}
+    if left.is_integer and other.is_integer:
+        return left if INTEGER_BITS[left.kind] > INTEGER_BITS[other.kind] else other
+    kinds = {left.kind, other.kind}
     if kinds == {"float", "double"}:
         return DOUBLE
-    if one.is_number and other.is_number and kinds & {"float", "double"}:
+    if left.is_number and other.is_number and kinds & {"float", "double"}:
         # A double has 53 bits, a float 24.
         whole = next((kind for kind in kinds if kind in INTEGER_BITS), "bigint")
         room = 53 if "double" in kinds else 24
         return (DOUBLE if "double" in kinds else FLOAT) if INTEGER_BITS[whole] < room else None
-    if one.is_number and other.is_number:
-        scale = max(one.scale, other.scale)
-        whole_digits = max(_digits(one), _digits(other))
+    if left.is_number and other.is_number:
+        scale = max(left.scale, other.scale)
+        whole_digits = max(_digits(left), _digits(other))
         return decimal(whole_digits + scale, scale) if whole_digits + scale <= 38 else None
-    return _wider_nested(one, other) if one.is_nested and one.kind == other.kind else None
+    return _wider_nested(left, other) if left.is_nested and left.kind == other.kind else None
 
 
-def _wider_nested(one: Type, other: Type) -> Type | None:
+def _wider_nested(left: Type, other: Type) -> Type | None:
     """Part by part; a struct has the fields of both, and a value that lacks one has NULL there."""
     fields: list[tuple[str, Type]] = []
-    for name, kind in one.fields:
-        known = other.field(name)
-        wider = kind if known is None else _wider(kind, known[1])
+    for name, kind in left.fields:
+        field = other.field(name)
+        wider = kind if field is None else _wider(kind, field[1])
         if wider is None:
             return None
         fields.append((name, wider))
-    fields += [(name, kind) for name, kind in other.fields if one.field(name) is None]
-    key = None if one.key is None or other.key is None else _wider(one.key, other.key)
-    element = None if one.element is None or other.element is None else _wider(one.element, other.element)
-    if (one.key is not None and key is None) or (one.element is not None and element is None):
+    fields += [(name, kind) for name, kind in other.fields if left.field(name) is None]
+    key = None if left.key is None or other.key is None else _wider(left.key, other.key)
+    element = None if left.element is None or other.element is None else _wider(left.element, other.element)
+    if (left.key is not None and key is None) or (left.element is not None and element is None):
         return None
-    return Type(one.kind, key=key, element=element, fields=tuple(fields))
+    return Type(left.kind, key=key, element=element, fields=tuple(fields))
 
 
 def _digits(kind: Type) -> int:
@@ -163,7 +163,7 @@ def folder_values(files: Sequence[str], names: Sequence[str]) -> dict[str, dict[
     folder counts. A file outside such folders has NULL.
     """
     wanted = {name.lower(): name for name in names}
-    found: dict[str, dict[str, str | None]] = {}
+    values_by_file: dict[str, dict[str, str | None]] = {}
     seen: set[str] = set()
     for path in files:
         values: dict[str, str | None] = {}
@@ -172,11 +172,11 @@ def folder_values(files: Sequence[str], names: Sequence[str]) -> dict[str, dict[
             name = wanted.get(unquote(key).lower()) if equals else None
             if name is not None:
                 values[name] = None if value == _NO_VALUE else unquote(value)
-        found[path] = values
+        values_by_file[path] = values
         seen |= values.keys()
     if not seen:
         return {}
-    return {path: {name: values.get(name) for name in names if name in seen} for path, values in found.items()}
+    return {path: {name: values.get(name) for name in names if name in seen} for path, values in values_by_file.items()}
 
 
 def _refuse_twins(path: str, names: Sequence[str]) -> None:

@@ -29,11 +29,11 @@ def names_of(contract: Contract, around: Around) -> tuple[str, ...]:
 
 def sharing(contract: Contract, around: Around) -> frozenset[str]:
     """The environments that say `shares_target: true`; the contract's word stands over that of its system."""
-    said = {name: _says_shared(one) for name, one in _of_system(around).items()}
-    for name, one in contract.environments.items():
-        if "shares_target" in one.model_fields_set or name not in said:
-            said[name] = one.shares_target
-    return frozenset(name for name, shared in said.items() if shared)
+    shared = {name: _says_shared(environment) for name, environment in _of_system(around).items()}
+    for name, environment in contract.environments.items():
+        if "shares_target" in environment.model_fields_set or name not in shared:
+            shared[name] = environment.shares_target
+    return frozenset(name for name, shared in shared.items() if shared)
 
 
 def _of_system(around: Around) -> dict[str, Any]:

@@ -52,22 +52,22 @@ def with_references(
 
 def neighbours(folder: Path) -> list[Path]:
     """The contracts of a folder and of the folders beside it."""
-    found = sorted([*folder.glob("*.y*ml"), *folder.parent.glob("*/*.y*ml")])
-    return [other for other in found if other.suffix in _SUFFIXES and not other.name.startswith("_")]
+    files = sorted([*folder.glob("*.y*ml"), *folder.parent.glob("*/*.y*ml")])
+    return [other for other in files if other.suffix in _SUFFIXES and not other.name.startswith("_")]
 
 
 def _target(
     name: str, file: Path, read: Callable[[Path], Contract | None], listed: Callable[[Path], Sequence[Path]]
 ) -> str | None:
     if name.lower().endswith(_SUFFIXES):
-        found = read(file.parent / name)
-        return found.materialization.target_path if found else None
+        contract = read(file.parent / name)
+        return contract.materialization.target_path if contract else None
     here = file.resolve()
     # A file is mostly called like its entity: those are looked at first, and the others seldom need to be read.
     likely = sorted(listed(here.parent), key=lambda other: entity_of(other.name).lower() not in name.lower())
     for other in likely:
         if other != here:
-            found = read(other)
-            if found is not None and found.dataset_name.lower() == name.lower():
-                return found.materialization.target_path
+            contract = read(other)
+            if contract is not None and contract.dataset_name.lower() == name.lower():
+                return contract.materialization.target_path
     return None

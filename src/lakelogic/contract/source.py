@@ -179,8 +179,8 @@ class Source(Section):
         if self.type in ("delta", "iceberg"):
             return "delta" if self.type == "delta" else "iceberg"
         for place in (self.path, self.pattern):
-            if place and not is_table_name(place) and (found := format_of(place)):
-                return found
+            if place and not is_table_name(place) and (file_format := format_of(place)):
+                return file_format
         return "delta" if self.resolved_type == "table" else None
 
     @property

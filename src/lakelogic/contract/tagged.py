@@ -81,14 +81,14 @@ class OneOf:
             return self._kinds[name].model_validate(flat)
         except ValidationError as error:
             raise ValidationError.from_exception_data(
-                error.title, [_under(name, one) for one in error.errors()]
+                error.title, [_under(name, item) for item in error.errors()]
             ) from None
 
 
 def _under(kind: str, error: Any) -> InitErrorDetails:
     """An error as it stands in the document: below the key of its kind."""
-    told = PydanticCustomError(error["type"], error["msg"])
-    return InitErrorDetails(type=told, loc=(kind, *error["loc"]), input=error["input"])
+    custom = PydanticCustomError(error["type"], error["msg"])
+    return InitErrorDetails(type=custom, loc=(kind, *error["loc"]), input=error["input"])
 
 
 def _dumped(item: Tagged, info: SerializationInfo) -> dict[str, Any]:

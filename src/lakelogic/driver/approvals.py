@@ -61,26 +61,28 @@ def of_held(held: Held, person: str, why: str | None) -> Approved:
 def read_approvals(path: str | os.PathLike[str]) -> tuple[Approved, ...]:
     """What a file approves of; nothing where there is no file yet."""
     try:
-        found = json.loads(Path(path).read_text("utf-8"))
-        if found["format"] != _FORMAT:
-            raise ValueError(f"its format is {found['format']}")
-        return tuple(Approved(**{**one, "at": datetime.fromisoformat(one["at"])}) for one in found["approvals"])
+        document = json.loads(Path(path).read_text("utf-8"))
+        if document["format"] != _FORMAT:
+            raise ValueError(f"its format is {document['format']}")
+        return tuple(
+            Approved(**{**entry, "at": datetime.fromisoformat(entry["at"])}) for entry in document["approvals"]
+        )
     except FileNotFoundError:
         return ()
     except (OSError, ValueError, TypeError, KeyError) as error:
-        told = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)
         raise UsageError(
-            f"{path} is no file of approvals: {told}.", hint="`lakelogic approve RUN --approval-file …` writes one."
+            f"{path} is no file of approvals: {reason}.", hint="`lakelogic approve RUN --approval-file …` writes one."
         ) from error
 
 
 def add_approval(path: str | os.PathLike[str], approval: Approved) -> None:
     """Write an approval into a file; one of the same dataset that stood there before is replaced."""
-    others = [one for one in read_approvals(path) if one.dataset != approval.dataset]
+    others = [earlier for earlier in read_approvals(path) if earlier.dataset != approval.dataset]
     place = Path(path)
     place.parent.mkdir(parents=True, exist_ok=True)
     written = place.with_name(f".{place.name}.{os.getpid()}")
-    approvals = [one.as_dict() for one in (*others, approval)]
+    approvals = [each.as_dict() for each in (*others, approval)]
     written.write_text(json.dumps({"format": _FORMAT, "approvals": approvals}, indent=1) + "\n", encoding="utf-8")
     written.replace(place)
 
@@ -98,26 +100,35 @@ class Approvals:
         """A dataset whose waiting batch is approved of is done with that; a refused approval is told."""
         if self.path is None:
             return Admitted()
-        found = next((one for one in read_approvals(self.path) if one.dataset == member.dataset), None)
-        if found is None:
+        approval = next(
+            (approval for approval in read_approvals(self.path) if approval.dataset == member.dataset), None
+        )
+        if approval is None:
             return Admitted()
-        waiting = [one for one in self.ledger.waiting() if one.dataset == member.dataset]
-        held = next((one for one in waiting if one.batch_id == found.batch_id), waiting[0] if waiting else None)
-        if held is None and (known := self.ledger.held(found.run_id)) is not None and known.state == "released":
+        waiting = [batch for batch in self.ledger.waiting() if batch.dataset == member.dataset]
+        held = next(
+            (batch for batch in waiting if batch.batch_id == approval.batch_id), waiting[0] if waiting else None
+        )
+        if (
+            held is None
+            and (released := self.ledger.held(approval.run_id)) is not None
+            and released.state == "released"
+        ):
             return Admitted()  # it has had its effect
-        if reason := _refused(found, held):
+        if reason := _refused(approval, held):
             return Admitted(notes=(f"the approval in {self.path} is refused: {reason}",))
         assert held is not None
         job = Job(member.loaded, engine, self.catalog, self.ledger, sinks=self.sinks)
         try:
-            done = release(job, held.run_id, person=found.person, why=found.why, approved_at=found.at)
+            done = release(job, held.run_id, person=approval.person, why=approval.why, approved_at=approval.at)
         except GateClosed as closed:
             return Admitted(notes=(f"the approval in {self.path} is refused: {closed.message}",))
-        told = f"the batch of {held.run_id} is published: approved by {found.person} at {found.at:%Y-%m-%d %H:%M} UTC"
+        approved = f"approved by {approval.person} at {approval.at:%Y-%m-%d %H:%M} UTC"
+        note = f"the batch of {held.run_id} is published: {approved}" + (f": {approval.why}" if approval.why else "")
         figures = figures_of(held)
         return Admitted(
             outcome(
-                member, "succeeded", told + (f": {found.why}" if found.why else ""), run_id=held.run_id, attempts=1,
+                member, "succeeded", note, run_id=held.run_id, attempts=1,
                 engine=engine.name, rows_source=figures["source"], rows_good=figures["good"],
                 rows_quarantined=figures["quarantined"], target=done.target, target_version=done.version,
             )

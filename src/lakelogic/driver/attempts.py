@@ -102,43 +102,43 @@ class Runner:
         """One member, from its turn to its outcome. Nothing is raised."""
         started = clock.now()
         try:
-            found = self._left_alone(member) or self._tried(member)
+            result = self._left_alone(member) or self._tried(member)
         except Stopped:
-            found = outcome(member, "failed", _INTERRUPTED, exit_code=4)
+            result = outcome(member, "failed", _INTERRUPTED, exit_code=4)
         except LakeLogicError as error:
-            found = _failed(member, error)
+            result = _failed(member, error)
         except Exception as error:  # noqa: BLE001  one dataset must not take the others with it; its text may hold rows
             if self.stop.is_set():  # what a library makes of being stopped
-                found = outcome(member, "failed", _INTERRUPTED, exit_code=4)
+                result = outcome(member, "failed", _INTERRUPTED, exit_code=4)
             else:
                 defect = Defect(f"This is a defect in LakeLogic {VERSION}: {type(error).__name__}.")
                 log.debug("A run of the pass ended with an error that nobody foresaw", exc_info=error)
-                found = _failed(member, world_error(error) or defect)
+                result = _failed(member, world_error(error) or defect)
         finished = clock.now()
         seconds = round((finished - started).total_seconds(), 3)
-        return replace(found, started_at=started, finished_at=finished, seconds=seconds)
+        return replace(result, started_at=started, finished_at=finished, seconds=seconds)
 
-    def told(self, member: Member, found: Outcome) -> Outcome:
+    def in_ledger(self, member: Member, result: Outcome) -> Outcome:
         """Write a dataset that did not run into the ledger, so that `lakelogic runs` shows why."""
-        found = replace(found, pipeline_run_id=self.pipeline_run_id)
-        if found.in_order or found.run_id is not None or (found.error and found.attempts):
-            return found  # its run has told the ledger itself
+        result = replace(result, pipeline_run_id=self.pipeline_run_id)
+        if result.in_order or result.run_id is not None or (result.error and result.attempts):
+            return result  # its run has told the ledger itself
         now = clock.now()
         contract = member.loaded.contract
         record = RunRecord(
-            names.new_run_id(now), found.dataset, found.status, found.started_at or now, self.pipeline_run_id,
+            names.new_run_id(now), result.dataset, result.status, result.started_at or now, self.pipeline_run_id,
             contract=member.loaded.file, contract_version=contract.contract_version, layer=contract.layer,
             domain=contract.domain, system=contract.system, environment=member.loaded.env,
-            reason="; ".join(found.reasons), finished_at=found.finished_at or now, lakelogic_version=VERSION,
+            reason="; ".join(result.reasons), finished_at=result.finished_at or now, lakelogic_version=VERSION,
         )  # fmt: skip
         try:
             self.ledger.record(record)
         except LedgerError as trouble:
             log.warning(
-                "The ledger could not be told that `%s` was %s: %s", found.dataset, found.status, trouble.message
+                "The ledger could not be told that `%s` was %s: %s", result.dataset, result.status, trouble.message
             )
-            return found
-        return replace(found, run_id=record.run_id)
+            return result
+        return replace(result, run_id=record.run_id)
 
     def _left_alone(self, member: Member) -> Outcome | None:
         """Why a member is not run at all, if there is a reason."""
@@ -171,7 +171,7 @@ class Runner:
             if admitted.kept is not None:
                 return replace(admitted.kept, fingerprint=mark, input=read)
             notes += admitted.notes
-        window = self.window.told(member, self.ledger)
+        window = self.window.note(member, self.ledger)
         attempts, deadline = 0, Deadline(self.retries.entity_seconds)
         while True:
             attempts += 1
@@ -206,7 +206,7 @@ class Runner:
         self, member: Member, engine: Engine, window: str | None, notes: Sequence[str], deadline: Deadline
     ) -> Result:
         asked = self.window.asked  # what that means for the contract, its run says itself
-        told = [
+        note_parts = [
             *notes,
             None if asked is not None else window,
             f"with --set {' --set '.join(self.overrides)}" if self.overrides else None,
@@ -218,7 +218,7 @@ class Runner:
             self.ledger,
             pipeline_run_id=self.pipeline_run_id,
             sinks=self.sinks,
-            note="; ".join(filter(None, told)) or None,
+            note="; ".join(filter(None, note_parts)) or None,
             asked=asked,
             **self.more,
         )
@@ -229,5 +229,5 @@ class Runner:
 def _failed(member: Member, error: LakeLogicError) -> Outcome:
     reasons = [error.message]
     if isinstance(error, ContractError):
-        reasons = [f"{one.where}: {one.message}" for one in error.diagnostics]
+        reasons = [f"{diagnostic.where}: {diagnostic.message}" for diagnostic in error.diagnostics]
     return outcome(member, "failed", *reasons, exit_code=error.exit_code, error=error.as_dict())

@@ -85,7 +85,7 @@ def parts(days: Days, granularity: str) -> tuple[Days, ...]:
     """The days in pieces: single days, weeks from Monday to Sunday, or months; the first and last may be shorter."""
     if granularity not in GRANULARITIES:
         raise UsageError(f"`{granularity}` is no granularity.", hint=f"Choose among: {', '.join(GRANULARITIES)}.")
-    found: list[Days] = []
+    months: list[Days] = []
     first = days.first
     while first <= days.last:
         if granularity == "day":
@@ -94,6 +94,6 @@ def parts(days: Days, granularity: str) -> tuple[Days, ...]:
             last = first + timedelta(days=6 - first.weekday())
         else:
             last = (first.replace(day=1) + timedelta(days=31)).replace(day=1) - timedelta(days=1)
-        found.append(Days(first, min(last, days.last)))
+        months.append(Days(first, min(last, days.last)))
         first = last + timedelta(days=1)
-    return tuple(found)
+    return tuple(months)

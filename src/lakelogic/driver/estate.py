@@ -85,10 +85,10 @@ class Estate:
         out unless `disabled` asks for it.
         """
         wanted_layers = {_layer(word) for word in layers}
-        known = {member.entity for member in self.members}
+        known_entities = {member.entity for member in self.members}
         for entity in entities:
-            if entity not in known:
-                raise _unknown("entity", entity, known)
+            if entity not in known_entities:
+                raise _unknown("entity", entity, known_entities)
         chosen = self._named(contracts)
         left_out = self._named(exclude)
         return tuple(
@@ -102,14 +102,14 @@ class Estate:
         )
 
     def _named(self, names: Sequence[str]) -> set[str]:
-        found: set[str] = set()
+        chosen: set[str] = set()
         for name in names:
             path = Path(os.path.normpath(Path(name).absolute()))
             meant = {m.dataset for m in self.members if name in (m.dataset, m.entity) or m.path == path}
             if not meant:
                 raise _unknown("contract", name, [m.dataset for m in self.members])
-            found |= meant
-        return found
+            chosen |= meant
+        return chosen
 
 
 def _layer(word: str) -> str:
@@ -118,8 +118,8 @@ def _layer(word: str) -> str:
     return LAYERS[word]
 
 
-def _unknown(noun: str, name: str, known: Iterable[str]) -> UsageError:
-    words = sorted(known)
+def _unknown(noun: str, name: str, options: Iterable[str]) -> UsageError:
+    words = sorted(options)
     meant = nearest(name, words)
     listed = ", ".join(words[:12]) + (", …" if len(words) > 12 else "")
     return UsageError(
@@ -155,8 +155,8 @@ def load_estate(
     problems = list(finder.problems)
     members: dict[str, Member] = {}
     for listed in finder.listed.values():
-        member, found = _member(listed, env, overrides, packs, environ, documents, compiled)
-        problems += found
+        member, more = _member(listed, env, overrides, packs, environ, documents, compiled)
+        problems += more
         if member is None:
             continue
         if member.dataset in members:
@@ -178,15 +178,15 @@ def load_estate(
 
 def _unknown_environment(env: str, members: Iterable[Member]) -> list[Diagnostic]:
     """Not every contract has environments of its own; one that none of them has is a mistake."""
-    known: dict[str, None] = {}
+    environments: dict[str, None] = {}
     for member in members:
         system = member.loaded.around.system
         for section in (member.loaded.tree.get("environments"), system.section("environments") if system else None):
-            known |= dict.fromkeys(section.entries) if isinstance(section, Branch) else {}
-    if env in known:
+            environments |= dict.fromkeys(section.entries) if isinstance(section, Branch) else {}
+    if env in environments:
         return []
-    meant = nearest(env, known)
-    listed = ", ".join(f"`{name}`" for name in known) or "none"
+    meant = nearest(env, environments)
+    listed = ", ".join(f"`{name}`" for name in environments) or "none"
     hint = f"Did you mean `{meant}`?" if meant else f"Known: {listed}."
     message = f"No contract and no system of the estate has the environment `{env}`."
     return [Diagnostic(codes.UNKNOWN_ENVIRONMENT, message, Where(f"--env {env}"), hint)]
@@ -264,29 +264,29 @@ class _Finder:
 
     def unknown_entities(self, members: Iterable[Member], *, whole: bool) -> list[Diagnostic]:
         """Entities that a registry depends on and nobody has; of a part of the estate that is only doubtful."""
-        known = {*self.entities, *(member.entity for member in members)}
-        found = []
+        entities = {*self.entities, *(member.entity for member in members)}
+        diagnostics = []
         for depends in self.entities.values():
             for entity, where in depends:
-                if entity not in known:
-                    meant = nearest(entity, known)
-                    hint = f"Did you mean `{meant}`?" if meant else f"Known: {', '.join(sorted(known))}."
+                if entity not in entities:
+                    meant = nearest(entity, entities)
+                    hint = f"Did you mean `{meant}`?" if meant else f"Known: {', '.join(sorted(entities))}."
                     severity: Literal["error", "warning"] = "error" if whole or meant else "warning"
                     message = f"There is no entity `{entity}`."
-                    found.append(Diagnostic(codes.UNKNOWN_ENTITY, message, where, hint, severity))
-        return found
+                    diagnostics.append(Diagnostic(codes.UNKNOWN_ENTITY, message, where, hint, severity))
+        return diagnostics
 
     def add(self, listed: Listed) -> None:
         path = Path(os.path.normpath(listed.path))
-        known = self.listed.get(path)
-        if known is None:
+        earlier = self.listed.get(path)
+        if earlier is None:
             self.listed[path] = listed
-        elif listed.registry is not None and known.registry is not None and listed.where != known.where:
-            message = f"`{shown(path)}` is listed twice; first in {known.where.file}, line {known.where.line}."
+        elif listed.registry is not None and earlier.registry is not None and listed.where != earlier.where:
+            message = f"`{shown(path)}` is listed twice; first in {earlier.where.file}, line {earlier.where.line}."
             self.problems.append(
                 Diagnostic(codes.DUPLICATE_DATASET, message, listed.where, "Keep one of the two lines.", "warning")
             )
-        elif known.registry is None and listed.registry is not None:
+        elif earlier.registry is None and listed.registry is not None:
             self.listed[path] = listed
 
 
@@ -319,12 +319,12 @@ def _member(
             # Without its source a contract's columns are guessed at: that one is not there is no news.
             problems += [warning for warning in compile_contract(loaded).warnings if warning.code != NO_COLUMN]
         except CompileError as error:
-            told = {(d.where.file, d.where.line, d.where.path) for d in problems}
-            problems += [d for d in error.diagnostics if (d.where.file, d.where.line, d.where.path) not in told]
+            places = {(d.where.file, d.where.line, d.where.path) for d in problems}
+            problems += [d for d in error.diagnostics if (d.where.file, d.where.line, d.where.path) not in places]
     contract = loaded.contract
     if listed.layer is not None and contract.layer != listed.layer:
-        said = f"says {contract.layer}" if contract.layer else "says no layer"
-        message = f"`{shown(path)}` {said}, and the registry lists it under {listed.layer}."
+        words = f"says {contract.layer}" if contract.layer else "says no layer"
+        message = f"`{shown(path)}` {words}, and the registry lists it under {listed.layer}."
         hint = f"Write `target_layer: {listed.layer}` into the contract, or move the line."
         problems.append(Diagnostic(codes.WRONG_LAYER, message, listed.where, hint))
     member = Member(
@@ -371,11 +371,13 @@ def resolved_again(
     packs: PackChoice | None = None,
 ) -> tuple[tuple[Member, ...], tuple[Diagnostic, ...]]:
     """Some members with overrides and packs that are meant only for them, compiled; and what is wrong with them."""
-    found: list[Member] = []
+    resolved: list[Member] = []
     problems: list[Diagnostic] = []
-    for one in members:
-        listed = Listed(one.path, one.entity, one.layer, one.enabled, one.depends_on, one.registry, one.where)
-        member, told = _member(listed, env, overrides, packs, None, estate.documents, compiled=True)
-        problems += told
-        found += [member] if member is not None else []
-    return tuple(found), tuple(in_order(problems))
+    for given in members:
+        listed = Listed(
+            given.path, given.entity, given.layer, given.enabled, given.depends_on, given.registry, given.where
+        )
+        member, more = _member(listed, env, overrides, packs, None, estate.documents, compiled=True)
+        problems += more
+        resolved += [member] if member is not None else []
+    return tuple(resolved), tuple(in_order(problems))

@@ -35,14 +35,14 @@ class Demand:
         if age is not None and age <= self.limit:
             return True, None
         if age is None:
-            told = f"`{upstream}` was never published and must be at most {_hours(self.limit)} old"
-            return not self.holds_back, told
-        told = f"`{upstream}` is {_hours(age)} old and must be at most {_hours(self.limit)}"
+            reason = f"`{upstream}` was never published and must be at most {_hours(self.limit)} old"
+            return not self.holds_back, reason
+        reason = f"`{upstream}` is {_hours(age)} old and must be at most {_hours(self.limit)}"
         if age <= self.limit + self.grace:
-            return True, f"used although {told}: within its grace of {_hours(self.grace)}"
+            return True, f"used although {reason}: within its grace of {_hours(self.grace)}"
         if not self.holds_back:
-            return True, f"used although {told}: it is not required"
-        return False, f"{told}{f', with a grace of {_hours(self.grace)}' if self.grace else ''}"
+            return True, f"used although {reason}: it is not required"
+        return False, f"{reason}{f', with a grace of {_hours(self.grace)}' if self.grace else ''}"
 
 
 def _hours(time: timedelta) -> str:
@@ -52,17 +52,17 @@ def _hours(time: timedelta) -> str:
 
 def demands(contract: Contract, upstreams: dict[str, timedelta | None]) -> dict[str, Demand]:
     """What a contract demands of each upstream; `upstreams` maps them to what they promise themselves."""
-    written = {one.dataset: one for one in contract.upstream_sources}
+    written = {source.dataset: source for source in contract.upstream_sources}
     asks = contract.upstream_policy is not None or contract.upstream_grace_hours is not None
-    found = {}
+    by_name = {}
     for name, promised in upstreams.items():
         own = written.get(name) or UpstreamSource.model_validate({"dataset": name})
         limit = duration(own.max_age) if own.max_age else promised
         if limit is None or not (asks or own.max_age or own.grace):
             continue
         grace = duration(own.grace) if own.grace else timedelta(hours=float(contract.upstream_grace_hours or 0))
-        found[name] = Demand(limit, grace, own.required is not False)
-    return found
+        by_name[name] = Demand(limit, grace, own.required is not False)
+    return by_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +76,14 @@ class Freshness:
         """Held back over an upstream that is too old; otherwise what is told of those that are older than promised."""
         graph = self.estate.graph
         needed = [*graph.upstreams(member.dataset)]
-        needed += [one.upstream for one in graph.unknown if one.downstream == member.dataset]
+        needed += [edge.upstream for edge in graph.unknown if edge.downstream == member.dataset]
         promised = {name: self._promise(name) for name in needed}
         notes = []
         for name, demand in demands(member.loaded.contract, promised).items():
-            may, told = demand.verdict(name, self._age(name))
+            may, reason = demand.verdict(name, self._age(name))
             if not may:
-                return Admitted(outcome(member, "held_back", told or "", exit_code=5))
-            notes += [told] if told else []
+                return Admitted(outcome(member, "held_back", reason or "", exit_code=5))
+            notes += [reason] if reason else []
         return Admitted(notes=tuple(notes))
 
     def _promise(self, dataset: str) -> timedelta | None:

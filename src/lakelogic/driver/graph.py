@@ -60,10 +60,10 @@ class Graph:
         return self._next("upstream", "downstream")
 
     def _next(self, here: str, there: str) -> dict[str, tuple[str, ...]]:
-        found: dict[str, list[str]] = {dataset: [] for dataset in self.members}
+        neighbours: dict[str, list[str]] = {dataset: [] for dataset in self.members}
         for edge in self.edges:
-            found[getattr(edge, here)].append(getattr(edge, there))
-        return {dataset: tuple(others) for dataset, others in found.items()}
+            neighbours[getattr(edge, here)].append(getattr(edge, there))
+        return {dataset: tuple(others) for dataset, others in neighbours.items()}
 
     def upstreams(self, dataset: str) -> tuple[str, ...]:
         """What a dataset is made of, directly."""
@@ -103,19 +103,19 @@ class Graph:
 
     def depths(self) -> dict[str, int]:
         """How many steps of the longest way up from a dataset there are; 0 for what needs nothing."""
-        found: dict[str, int] = {}
+        depth: dict[str, int] = {}
         for member in self.order():
-            above = [found[up] for up in self._up[member.dataset] if up in found]
-            found[member.dataset] = max(above, default=-1) + 1
-        return found
+            above = [depth[up] for up in self._up[member.dataset] if up in depth]
+            depth[member.dataset] = max(above, default=-1) + 1
+        return depth
 
     def waves(self) -> tuple[tuple[Member, ...], ...]:
         """Members in waves: everything of one wave may run at once when the waves before it are done."""
         depth = self.depths()
-        found: list[list[Member]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
+        layers: list[list[Member]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
         for member in self.order():
-            found[depth[member.dataset]].append(member)
-        return tuple(tuple(wave) for wave in found)
+            layers[depth[member.dataset]].append(member)
+        return tuple(tuple(wave) for wave in layers)
 
     def only(self, datasets: Iterable[str]) -> Graph:
         """The graph of some members; what they need through members that are left out still comes first."""
@@ -131,13 +131,13 @@ class Graph:
                     continue
                 seen.add(up)
                 if up in kept:
-                    known = direct.get((up, dataset))
-                    edges[up, dataset] = known or Edge(up, dataset, (), Where(member.file))
+                    edge = direct.get((up, dataset))
+                    edges[up, dataset] = edge or Edge(up, dataset, (), Where(member.file))
                 else:
                     waiting += self._up[up]
         order = {dataset: index for index, dataset in enumerate(members)}
         listed = sorted(edges.values(), key=lambda edge: (order[edge.downstream], order[edge.upstream]))
-        return Graph(members, tuple(listed), tuple(one for one in self.unknown if one.downstream in kept))
+        return Graph(members, tuple(listed), tuple(edge for edge in self.unknown if edge.downstream in kept))
 
     def cycles(self) -> tuple[tuple[str, ...], ...]:
         """Datasets that need one another in a circle, each circle once, in the order of need."""
@@ -145,14 +145,14 @@ class Graph:
 
 
 def _reached(start: str, nearer: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
-    found: set[str] = set()
+    datasets: set[str] = set()
     waiting = list(nearer[start])
     while waiting:
         dataset = waiting.pop()
-        if dataset not in found:
-            found.add(dataset)
+        if dataset not in datasets:
+            datasets.add(dataset)
             waiting += nearer[dataset]
-    return frozenset(found)
+    return frozenset(datasets)
 
 
 def _knots(up: Mapping[str, tuple[str, ...]]) -> list[set[str]]:
@@ -161,7 +161,7 @@ def _knots(up: Mapping[str, tuple[str, ...]]) -> list[set[str]]:
     low: dict[str, int] = {}
     stack: list[str] = []
     on_stack: set[str] = set()
-    found: list[set[str]] = []
+    groups: list[set[str]] = []
     for root in up:
         if root in index:
             continue
@@ -191,8 +191,8 @@ def _knots(up: Mapping[str, tuple[str, ...]]) -> list[set[str]]:
                         on_stack.discard(member)
                         group.add(member)
                     if len(group) > 1 or at in up[at]:
-                        found.append(group)
-    return found
+                        groups.append(group)
+    return groups
 
 
 def _circle(group: set[str], up: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
@@ -224,13 +224,13 @@ def build_graph(members: Iterable[Member], *, whole: bool = True) -> Graph:
     edges = sorted(builder.edges.values(), key=lambda e: (order[e.downstream], order[e.upstream]))
     graph = Graph(builder.members, tuple(edges), tuple(builder.unknown))
     problems = [*builder.problems, *_circles(graph), *_backwards(graph)]
-    for one in graph.unknown:
-        message = f"`{one.downstream}` needs `{one.upstream}`, which no contract {'' if whole else 'of these '}makes."
-        hint = f"Did you mean `{one.meant}`?" if one.meant else "Add its contract, or take the name out."
-        if not whole and not one.meant:
+    for edge in graph.unknown:
+        message = f"`{edge.downstream}` needs `{edge.upstream}`, which no contract {'' if whole else 'of these '}makes."
+        hint = f"Did you mean `{edge.meant}`?" if edge.meant else "Add its contract, or take the name out."
+        if not whole and not edge.meant:
             hint = "It is taken as it is; add its registry to let it run first."
         severity: Literal["error", "warning"] = "error" if whole else "warning"
-        problems.append(Diagnostic(codes.UNKNOWN_UPSTREAM, message, one.where, hint, severity))
+        problems.append(Diagnostic(codes.UNKNOWN_UPSTREAM, message, edge.where, hint, severity))
     return Graph(graph.members, graph.edges, graph.unknown, tuple(in_order(problems)))
 
 
@@ -264,7 +264,7 @@ class _Builder:
     def _nested_targets(self) -> None:
         """Tables in one another's folders: removing or cleaning the outer one would take the inner one along."""
         catalog = LocalCatalog()
-        found: dict[str, list[str]] = {}
+        locations: dict[str, list[str]] = {}
         makers: dict[str, tuple[str, str]] = {}
         for dataset, member in self.members.items():
             try:
@@ -276,8 +276,8 @@ class _Builder:
             named += [("materialization.secondary_targets", other.location) for other in where.others]
             for path, location in named:
                 makers.setdefault(location, (dataset, path))
-                found[location] = [location]
-        for outer, inner in nested(found):
+                locations[location] = [location]
+        for outer, inner in nested(locations):
             (dataset, path), (around, _) = makers[inner], makers[outer]
             message = f"A table of `{dataset}`, {inner}, would lie inside the one of `{around}`, {outer}."
             hint = "Give each a folder of its own: removing or cleaning one would take the other along."
@@ -289,26 +289,28 @@ class _Builder:
         """Everything that one member says about what it needs."""
         contract, where = member.loaded.contract, member.loaded.where
         named = [(name, f"upstream[{index}]") for index, name in enumerate(contract.upstream)]
-        named += [(one.dataset, f"upstream_sources[{i}].dataset") for i, one in enumerate(contract.upstream_sources)]
+        named += [
+            (source.dataset, f"upstream_sources[{i}].dataset") for i, source in enumerate(contract.upstream_sources)
+        ]
         for name, path in named:
-            found = self.by_name.get(name.lower()) or next(iter(self.by_target.get(_same_place(name), ())), None)
-            if found is None:
+            upstream = self.by_name.get(name.lower()) or next(iter(self.by_target.get(_same_place(name), ())), None)
+            if upstream is None:
                 # Names share their prefixes, so a name must be close to be meant.
                 meant = nearest(name, [dataset for dataset in self.members if dataset != member.dataset], 0.8)
                 self.unknown.append(Unknown(member.dataset, name, where(path), meant))
             else:
-                self.add(found, member.dataset, "upstream", where(path))
+                self.add(upstream, member.dataset, "upstream", where(path))
         if contract.source.path:
-            self.made(contract.source.path, member.dataset, "source", where("source.path"))
+            self.add_makers(contract.source.path, member.dataset, "source", where("source.path"))
         for index, link in enumerate(contract.links):
             if place := link.table or link.path:
-                self.made(place, member.dataset, "link", where(f"links[{index}]"))
+                self.add_makers(place, member.dataset, "link", where(f"links[{index}]"))
         for index, declared in enumerate(contract.model.fields):
             if declared.foreign_key is not None:
                 named_by = declared.foreign_key.contract
-                found = self.by_name.get(named_by.lower()) or self.by_file.get(_beside(member.path, named_by))
-                if found is not None:
-                    self.add(found, member.dataset, "foreign_key", where(f"model.fields[{index}].foreign_key"))
+                upstream = self.by_name.get(named_by.lower()) or self.by_file.get(_beside(member.path, named_by))
+                if upstream is not None:
+                    self.add(upstream, member.dataset, "foreign_key", where(f"model.fields[{index}].foreign_key"))
         for entity, at in member.depends_on:
             self.depends(member, entity, at)
 
@@ -320,7 +322,7 @@ class _Builder:
             if earlier is None or other.rank == earlier:
                 self.add(other.dataset, member.dataset, "depends_on", where)
 
-    def made(self, place: str, dataset: str, kind: Kind, where: Where) -> None:
+    def add_makers(self, place: str, dataset: str, kind: Kind, where: Where) -> None:
         """A place that other members make is an edge from each of them."""
         for maker in self.by_target.get(_same_place(place), ()):
             self.add(maker, dataset, kind, where)
@@ -329,11 +331,11 @@ class _Builder:
         """One more reason for an edge; a table that reads itself is none, but `upstream` that names itself is."""
         if upstream == downstream and kind != "upstream":
             return
-        known = self.edges.get((upstream, downstream))
-        if known is None:
+        edge = self.edges.get((upstream, downstream))
+        if edge is None:
             self.edges[upstream, downstream] = Edge(upstream, downstream, (kind,), where)
-        elif kind not in known.kinds:
-            self.edges[upstream, downstream] = Edge(upstream, downstream, (*known.kinds, kind), known.where)
+        elif kind not in edge.kinds:
+            self.edges[upstream, downstream] = Edge(upstream, downstream, (*edge.kinds, kind), edge.where)
 
 
 def _same_place(place: str) -> str:
@@ -351,13 +353,13 @@ def _beside(path: Path, name: str) -> Path:
 
 def _circles(graph: Graph) -> list[Diagnostic]:
     where = {(edge.upstream, edge.downstream): edge.where for edge in graph.edges}
-    found = []
+    diagnostics = []
     for circle in graph.cycles():
         around = " needs ".join(f"`{dataset}`" for dataset in (*circle, circle[0]))
         at = where[(*circle, circle[0])[1], circle[0]]
         hint = "Take one of these needs out: no order satisfies them all."
-        found.append(Diagnostic(codes.CYCLE, f"{around}.", at, hint))
-    return found
+        diagnostics.append(Diagnostic(codes.CYCLE, f"{around}.", at, hint))
+    return diagnostics
 
 
 def _backwards(graph: Graph) -> list[Diagnostic]:

@@ -56,10 +56,10 @@ class Outcome:
 
     def as_dict(self) -> dict[str, Any]:
         """As plain data."""
-        found = {name: value for name, value in asdict(self).items() if name not in ("input", "fingerprint")}
+        values = {name: value for name, value in asdict(self).items() if name not in ("input", "fingerprint")}
         for name in ("started_at", "finished_at"):
-            found[name] = found[name].isoformat() if found[name] else None
-        return {**found, "reasons": list(self.reasons)}
+            values[name] = values[name].isoformat() if values[name] else None
+        return {**values, "reasons": list(self.reasons)}
 
 
 def outcome(member: Member, status: PassStatus, *reasons: str, **more: Any) -> Outcome:
@@ -73,13 +73,13 @@ _FIRST = (6, 1, 2, 4, 5)
 
 def exit_code(outcomes: Iterable[Outcome]) -> int:
     """0 when everything is in order, 3 when only a part is, otherwise the most telling code of what went wrong."""
-    found = list(outcomes)
-    wrong = [one.exit_code or 5 for one in found if not one.is_done]
+    every = list(outcomes)
+    wrong = [result.exit_code or 5 for result in every if not result.is_done]
     if not wrong:
         return 0
     if 6 in wrong:
         return 6
-    if any(one.status in DONE for one in found):
+    if any(result.status in DONE for result in every):
         return 3
     # What was held back waits for the cause, and the cause has a code of its own.
     return next(code for code in _FIRST if code in wrong)
@@ -87,7 +87,7 @@ def exit_code(outcomes: Iterable[Outcome]) -> int:
 
 def pass_status(outcomes: Iterable[Outcome]) -> str:
     """`succeeded`, `partial` or `failed`; `no_new_data` when nothing had anything to do."""
-    found = list(outcomes)
-    if any(not one.is_done for one in found):
-        return "partial" if any(one.status in DONE for one in found) else "failed"
-    return "succeeded" if any(one.status == "succeeded" for one in found) else "no_new_data"
+    every = list(outcomes)
+    if any(not result.is_done for result in every):
+        return "partial" if any(result.status in DONE for result in every) else "failed"
+    return "succeeded" if any(result.status == "succeeded" for result in every) else "no_new_data"

@@ -107,8 +107,8 @@ class Pass:
     @property
     def counts(self) -> dict[str, int]:
         """How many datasets came out how."""
-        found = Counter(one.status for one in self.outcomes)
-        return {status: found[status] for status in STATUSES}
+        counter = Counter(outcome.status for outcome in self.outcomes)
+        return {status: counter[status] for status in STATUSES}
 
     @property
     def seconds(self) -> float:
@@ -119,10 +119,10 @@ class Pass:
     def rows(self) -> dict[str, int]:
         """Rows of all datasets together."""
         return {
-            "source": sum(one.rows_source for one in self.outcomes),
-            "good": sum(one.rows_good for one in self.outcomes),
-            "quarantined": sum(one.rows_quarantined for one in self.outcomes),
-            "warned": sum(one.rows_warned for one in self.outcomes),
+            "source": sum(outcome.rows_source for outcome in self.outcomes),
+            "good": sum(outcome.rows_good for outcome in self.outcomes),
+            "quarantined": sum(outcome.rows_quarantined for outcome in self.outcomes),
+            "warned": sum(outcome.rows_warned for outcome in self.outcomes),
         }
 
     def as_dict(self) -> dict[str, Any]:
@@ -136,16 +136,16 @@ class Pass:
             "started_at": self.started_at.isoformat(),
             "finished_at": self.finished_at.isoformat(),
             "seconds": self.seconds,
-            "engines": sorted({one.engine for one in self.outcomes if one.engine}),
+            "engines": sorted({outcome.engine for outcome in self.outcomes if outcome.engine}),
             "window": self.settings.window,
             "references": dict(self.references) if self.references is not None else None,
-            "windows": [one.as_dict() for one in self.windows],
+            "windows": [window.as_dict() for window in self.windows],
             "asked": dict(self.settings.asked),
             "max_workers": self.settings.policy.max_workers,
             "counts": self.counts,
             "rows": self.rows,
             "warnings": list(self.warnings),
-            "datasets": [one.as_dict() for one in self.outcomes],
+            "datasets": [outcome.as_dict() for outcome in self.outcomes],
             "lakelogic_version": VERSION,
         }
 
@@ -170,7 +170,7 @@ def run_pass(
     resume = Resume(settings.state_path, identity, resuming=settings.resume) if settings.state_path else None
     catalog, engines, stop = LocalCatalog(), Engines(settings.engine, settings.engine_settings), threading.Event()
     warnings: list[str] = []
-    told = 0
+    shown = 0
     with open_ledger(catalog.ledger_url()) as ledger:
         if settings.resume and resume is not None and resume.is_new:
             warnings.append(f"There is nothing to resume in {resume.path}: everything runs.")
@@ -188,9 +188,9 @@ def run_pass(
                         warnings.append(f"{chosen.warning[0].upper()}{chosen.warning[1:]}: everything is read in full.")
                     if resume is not None and asked is not None:
                         resume.scope = f"{settings.window} {asked.days}"
-                    for text in warnings[told:]:
+                    for text in warnings[shown:]:
                         log.warning(text)
-                    told = len(warnings)
+                    shown = len(warnings)
                     runner = Runner(
                         identity, engines, catalog, ledger, stop, chosen, settings.retries, resume,
                         selection.passed_by, tuple(settings.asked.get("set", ())), sinks,
@@ -199,15 +199,15 @@ def run_pass(
                         gated_exit_code=1 if settings.approval is None else 5,
                     )  # fmt: skip
                     settle = _settling(runner, selection, resume, listen, settings.approval)
-                    found = Schedule(selection.graph, selection.members, runner, settings.policy, stop, settle).run()
-                    outcomes += found.values()
+                    results = Schedule(selection.graph, selection.members, runner, settings.policy, stop, settle).run()
+                    outcomes += results.values()
                     if asked is not None:
-                        passed.append(Passed(asked.days, _how(found.values())))
+                        passed.append(Passed(asked.days, _how(results.values())))
             finally:
                 engines.close()
                 if references is not None:
                     references.close()
-    if waiting := [one for one in passed if one.status == "waiting"]:
+    if waiting := [window for window in passed if window.status == "waiting"]:
         warnings.append(f"{len(waiting)} windows wait, from {waiting[0].days.first}: the one before was not done.")
         log.warning(warnings[-1])
     interrupted = signalled[0] if signalled else None
@@ -246,17 +246,17 @@ def _settling(
 ) -> Settle:
     """Tell whoever must know of every outcome: the ledger, the state file, the listener."""
 
-    def settle(found: Outcome) -> Outcome:
-        is_held = approval is not None and found.run_id is not None and runner.ledger.held(found.run_id) is not None
-        if approval is not None and found.status == "gated" and is_held:
+    def settle(result: Outcome) -> Outcome:
+        is_held = approval is not None and result.run_id is not None and runner.ledger.held(result.run_id) is not None
+        if approval is not None and result.status == "gated" and is_held:
             file = f" --approval-file {approval.file}" if approval.file else ""
-            waits = f"waits for approval: lakelogic approve {found.run_id}{file}"
-            found = replace(found, reasons=(*found.reasons, waits))
-        told = runner.told(selection.members[found.dataset], found)
+            waits = f"waits for approval: lakelogic approve {result.run_id}{file}"
+            result = replace(result, reasons=(*result.reasons, waits))
+        reported = runner.in_ledger(selection.members[result.dataset], result)
         if resume is not None:
-            resume.tell(told)
-        listen(told)
-        return told
+            resume.tell(reported)
+        listen(reported)
+        return reported
 
     return settle
 
@@ -281,8 +281,8 @@ def _ends_in_order(stop: threading.Event) -> Iterator[list[int]]:
     def hear(number: int, _: object) -> None:
         heard.append(number)
         stop.set()
-        for known, handler in before.items():
-            signal.signal(known, handler)
+        for signal_number, handler in before.items():
+            signal.signal(signal_number, handler)
 
     if threading.current_thread() is threading.main_thread():
         for number in signals:

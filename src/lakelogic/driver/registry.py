@@ -85,10 +85,10 @@ class Member:
         """Who answers for it: the dataset's owner, else the team, else the owner of its domain."""
         contract = self.loaded.contract
         ownership = contract.ownership
-        found = [contract.info.owner]
+        candidates = [contract.info.owner]
         if ownership is not None:
-            found += [ownership.owner, ownership.team, ownership.domain_owner]
-        return next((name for name in found if name), None)
+            candidates += [ownership.owner, ownership.team, ownership.domain_owner]
+        return next((name for name in candidates if name), None)
 
 
 @dataclass(slots=True)
@@ -151,28 +151,28 @@ def has_entries(file: Path) -> bool:
 def _of_system(file: Path, documents: Documents) -> Listing:
     document = documents.document(file, System)
     listed = document.tree.get("contracts") if document.tree else None
-    found = [
+    contracts = [
         Listed((file.parent / path).absolute(), registry=document.file, where=item.spot.at(f"contracts[{index}]"))
         for index, item in enumerate(listed.items if isinstance(listed, Items) else ())
         if (path := _text(item)) is not None
     ]
-    return _present(Listing(found, problems=list(document.problems)))
+    return _present(Listing(contracts, problems=list(document.problems)))
 
 
 def _present(listing: Listing) -> Listing:
     """The listing with contracts that are there; what is not there is a problem at the line that lists it."""
     there: list[Listed] = []
-    for one in listing.contracts:
-        if one.path.is_file():
-            there.append(one)
+    for contract in listing.contracts:
+        if contract.path.is_file():
+            there.append(contract)
             continue
-        listing.missing.append(one.path)
-        folder = one.path.parent
+        listing.missing.append(contract.path)
+        folder = contract.path.parent
         siblings = [file.name for file in folder.iterdir()] if folder.is_dir() else []
-        meant = nearest(one.path.name, siblings, 0.7)
+        meant = nearest(contract.path.name, siblings, 0.7)
         hint = f"Did you mean `{meant}`?" if meant else "Paths are relative to the registry's folder."
-        message = f"There is no contract `{shown(one.path)}`."
-        listing.problems.append(Diagnostic(codes.MISSING_FILE, message, one.where, hint))
+        message = f"There is no contract `{shown(contract.path)}`."
+        listing.problems.append(Diagnostic(codes.MISSING_FILE, message, contract.where, hint))
     listing.contracts = there
     return listing
 

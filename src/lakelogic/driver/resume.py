@@ -35,25 +35,25 @@ class Resume:
         return f"{dataset}@{self.scope}" if self.scope else dataset
 
     def verdict(
-        self, dataset: str, fingerprint: str, found: Mapping[str, Any] | None, is_known: Callable[[str], bool]
+        self, dataset: str, fingerprint: str, input_now: Mapping[str, Any] | None, is_known: Callable[[str], bool]
     ) -> tuple[bool, str]:
         """Whether a dataset is done already, and why (or why it runs again; nothing to say of one that never ran).
 
         `is_known`: whether the ledger has a run. What was done in another warehouse, or before it was emptied, is not.
         """
-        known = self._datasets.get(self._key(dataset))
-        if not self._resuming or known is None:
+        entry = self._datasets.get(self._key(dataset))
+        if not self._resuming or entry is None:
             return False, ""
-        status, before = known["status"], known["pipeline_run_id"]
-        if not known["done"]:
+        status, before = entry["status"], entry["pipeline_run_id"]
+        if not entry["done"]:
             return False, f"runs again: it was {status} in {before}"
-        if known["run_id"] is not None and not is_known(known["run_id"]):
-            return False, f"runs again: the ledger has no {known['run_id']}, which the state file names"
-        if known["fingerprint"] != fingerprint:
+        if entry["run_id"] is not None and not is_known(entry["run_id"]):
+            return False, f"runs again: the ledger has no {entry['run_id']}, which the state file names"
+        if entry["fingerprint"] != fingerprint:
             return False, f"runs again: its contract has changed since {before}"
         if self.scope is not None:  # later windows have moved its source on, and that is theirs
             return True, f"done in {before}; its contract has not changed since"
-        if changed := _changed(known.get("input"), found):
+        if changed := _changed(entry.get("input"), input_now):
             return False, f"runs again: {changed}"
         return True, f"done in {before}; neither its contract nor its input has changed since"
 
@@ -83,18 +83,18 @@ class Resume:
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:
     try:
-        found = json.loads(path.read_text("utf-8"))
+        document = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
         raise UsageError(
             f"The state file {path} cannot be read: {error}.", hint="Name another --state-path, or take it away."
         ) from error
-    if not isinstance(found, dict) or found.get("format") != _FORMAT:
+    if not isinstance(document, dict) or document.get("format") != _FORMAT:
         raise UsageError(f"{path} is no state file of a pass.", hint="Name another --state-path.")
-    datasets = found.get("datasets")
+    datasets = document.get("datasets")
     if not isinstance(datasets, dict) or not all(
-        isinstance(one, dict) and one.keys() >= _ENTRY for one in datasets.values()
+        isinstance(entry, dict) and entry.keys() >= _ENTRY for entry in datasets.values()
     ):
         raise UsageError(
             f"{path} is no whole state file of a pass.", hint="Name another --state-path, or take it away."
@@ -129,5 +129,5 @@ def _changed(before: Mapping[str, Any] | None, now: Mapping[str, Any] | None) ->
         return f"{Path(fresh[0]).name}{more} is new or has changed"
     if old.keys() - new.keys():
         return f"{len(old.keys() - new.keys())} of its files are gone"
-    links = [n for n, found in now.get("links", {}).items() if before.get("links", {}).get(n) != found]
+    links = [n for n, link in now.get("links", {}).items() if before.get("links", {}).get(n) != link]
     return f"its link `{links[0]}` has changed" if links else "its source has changed"

@@ -45,7 +45,7 @@ class Schedule:
         work: Work,
         policy: Policy,
         stop: threading.Event,
-        settle: Settle = lambda found: found,
+        settle: Settle = lambda result: result,
     ) -> None:
         self._graph, self._members, self._work, self._policy = graph, members, work, policy
         self._stop, self._settled = stop, settle
@@ -87,45 +87,45 @@ class Schedule:
 
     def _do(self, dataset: str) -> None:
         try:
-            found = self._work(self._members[dataset])
+            result = self._work(self._members[dataset])
         except BaseException as error:  # a thread that died without a word would be waited for forever
             log.debug("%s: a defect in the driver itself", dataset, exc_info=error)
-            told = f"{type(error).__name__} in the driver itself; LAKELOGIC_LOG_LEVEL=debug shows where"
-            found = outcome(self._members[dataset], "failed", told, exit_code=4)
-        self._done.put(found)
+            reason = f"{type(error).__name__} in the driver itself; LAKELOGIC_LOG_LEVEL=debug shows where"
+            result = outcome(self._members[dataset], "failed", reason, exit_code=4)
+        self._done.put(result)
 
     def _hear(self) -> None:
         try:
-            found = self._done.get(timeout=_LOOK_SECONDS)
+            result = self._done.get(timeout=_LOOK_SECONDS)
         except Empty:
             return
-        self._running.pop(found.dataset).join()  # what it held is gone with it
-        self._settle(found)
-        if found.status == "failed":
+        self._running.pop(result.dataset).join()  # what it held is gone with it
+        self._settle(result)
+        if result.status == "failed":
             self._failures += 1
-        elif found.status == "succeeded":
+        elif result.status == "succeeded":
             self._failures = 0
         limit = self._policy.max_consecutive_failures
         if self._closed is not None:
             return
-        if self._policy.fail_fast and found.status in ("failed", "gated"):
-            self._closed = f"--fail-fast: `{found.dataset}` {_how(found)}"
+        if self._policy.fail_fast and result.status in ("failed", "gated"):
+            self._closed = f"--fail-fast: `{result.dataset}` {_how(result)}"
         elif limit is not None and self._failures >= limit:
             self._closed = (
                 f"{self._failures} datasets failed one after another, and --max-consecutive-failures is {limit}"
             )
 
-    def _settle(self, found: Outcome) -> None:
-        self._outcomes[found.dataset] = self._settled(found)
+    def _settle(self, result: Outcome) -> None:
+        self._outcomes[result.dataset] = self._settled(result)
 
     def _blocker(self, dataset: str) -> Outcome | None:
         needed = [self._outcomes.get(up) for up in self._graph.upstreams(dataset)]
-        return next((one for one in needed if one is not None and not one.is_done), None)
+        return next((result for result in needed if result is not None and not result.is_done), None)
 
     def _held_back(self, dataset: str, blocker: Outcome) -> Outcome:
         why = f": {blocker.reasons[0]}" if blocker.reasons and blocker.status != "held_back" else ""
-        told = f"needs `{blocker.dataset}`, which {_how(blocker)}{why}"
-        return outcome(self._members[dataset], "held_back", told, exit_code=5)
+        reason = f"needs `{blocker.dataset}`, which {_how(blocker)}{why}"
+        return outcome(self._members[dataset], "held_back", reason, exit_code=5)
 
     def _is_ready(self, dataset: str, *, by_layer: bool) -> bool:
         if any(up not in self._outcomes for up in self._graph.upstreams(dataset)):
@@ -136,6 +136,6 @@ class Schedule:
         return not any(self._members[other].rank < rank for other in (*self._running, *self._waiting))
 
 
-def _how(found: Outcome) -> str:
+def _how(result: Outcome) -> str:
     words = {"gated": "was gated", "held_back": "was held back", "skipped": "was skipped"}
-    return words.get(found.status, found.status)
+    return words.get(result.status, result.status)

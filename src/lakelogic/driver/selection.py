@@ -113,7 +113,7 @@ def _chosen(estate: Estate, choice: Choice) -> tuple[Member, ...]:
         if not any(_is_named(member, [name]) for member in within):
             raise _no_match("contract", name, datasets, choice.layers)
     wanted_by_name = _selected(estate, choice.select) if choice.select else None
-    found = tuple(
+    members = tuple(
         member
         for member in estate.select(
             layers=choice.layers, entities=choice.entities, contracts=choice.contracts,
@@ -121,14 +121,14 @@ def _chosen(estate: Estate, choice: Choice) -> tuple[Member, ...]:
         )
         if wanted_by_name is None or member.dataset in wanted_by_name
     )  # fmt: skip
-    if not found:
+    if not members:
         if not len(estate):
             raise UsageError(
                 "Nothing is left to run: no contract is listed.", hint=f"Add entries to {', '.join(choice.registries)}."
             )
         why = sorted({_why_not(member, choice) for member in within})
         raise UsageError("Nothing is left to run.", hint=f"What was chosen is out: {'; '.join(why[:3])}.")
-    return found
+    return members
 
 
 def is_selector(word: str) -> bool:
@@ -161,8 +161,8 @@ def narrowed(estate: Estate, select: Sequence[str], exclude: Sequence[str]) -> E
 def newest_states(datasets: Sequence[str]) -> dict[str, str]:
     """How the newest run of each dataset came out; one that has not run is not in it."""
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        found = newest_runs(ledger.database, datasets, 1, ("run_id", "dataset", "status", "started_at"))
-    return {dataset: str(runs[0]["status"]) for dataset, runs in found.items() if runs}
+        newest = newest_runs(ledger.database, datasets, 1, ("run_id", "dataset", "status", "started_at"))
+    return {dataset: str(runs[0]["status"]) for dataset, runs in newest.items() if runs}
 
 
 def _layer(word: str, estate: Estate) -> str:
@@ -176,8 +176,8 @@ def _layer(word: str, estate: Estate) -> str:
     return layer
 
 
-def _no_match(noun: str, name: str, known: Iterable[str], layers: Sequence[str]) -> UsageError:
-    words = list(known)
+def _no_match(noun: str, name: str, options: Iterable[str], layers: Sequence[str]) -> UsageError:
+    words = list(options)
     if name in words:
         message = f"The {noun} `{name}` has nothing in the layers {', '.join(layers)}."
         return UsageError(message, hint="Add its layer to --layers, or take the name out.")
@@ -246,11 +246,11 @@ def _named_files(own: Member, overridden: Member) -> _Files:
         files = list_files(source_path(contract), file_format=source_format(contract), pattern=asked)
     except (SourceError, UsageError):
         return _Files()  # its run says what is wrong with the place
-    found = [Path(file.path).name for file in files]
-    is_own = [fnmatch(name, Path(pattern).name) for name in found]
+    names = [Path(file.path).name for file in files]
+    is_own = [fnmatch(name, Path(pattern).name) for name in names]
     return _Files(
-        tuple(name for name, mine in zip(found, is_own, strict=True) if mine),
-        tuple(name for name, mine in zip(found, is_own, strict=True) if not mine),
+        tuple(name for name, mine in zip(names, is_own, strict=True) if mine),
+        tuple(name for name, mine in zip(names, is_own, strict=True) if not mine),
     )
 
 

@@ -54,17 +54,17 @@ def read(written: str) -> Word:
 
 def selected(members: Sequence[Member], graph: Graph, words: Iterable[str], states: States) -> frozenset[str]:
     """The datasets that any of the words means, with what hangs on them where a `+` says so."""
-    found: set[str] = set()
+    datasets: set[str] = set()
     for written in words:
         word = read(written)
         meant = _meant(members, word, states)
         if not meant:
             raise _nothing(word, members)
-        found |= meant
+        datasets |= meant
         for dataset in meant:
-            found |= graph.ancestors(dataset) if word.upstream else frozenset()
-            found |= graph.descendants(dataset) if word.downstream else frozenset()
-    return frozenset(found)
+            datasets |= graph.ancestors(dataset) if word.upstream else frozenset()
+            datasets |= graph.descendants(dataset) if word.downstream else frozenset()
+    return frozenset(datasets)
 
 
 def _meant(members: Sequence[Member], word: Word, states: States) -> set[str]:
@@ -74,11 +74,15 @@ def _meant(members: Sequence[Member], word: Word, states: States) -> set[str]:
                 f"`{word.written}`: there is no state `{word.value}`.",
                 hint=f"There are {', '.join((*STATUSES, NEVER))}.",
             )
-        known = states([member.dataset for member in members])
-        return {member.dataset for member in members if known.get(member.dataset, NEVER) == word.value}
+        statuses = states([member.dataset for member in members])
+        return {member.dataset for member in members if statuses.get(member.dataset, NEVER) == word.value}
     words_of = METHODS[word.method] if word.method else _names
     wanted = LAYERS.get(word.value, word.value) if word.method == "layer" else word.value
-    return {member.dataset for member in members if any(fnmatchcase(one, wanted) for one in words_of(member) if one)}
+    return {
+        member.dataset
+        for member in members
+        if any(fnmatchcase(candidate, wanted) for candidate in words_of(member) if candidate)
+    }
 
 
 def _names(member: Member) -> tuple[str | None, ...]:
@@ -103,9 +107,9 @@ METHODS: Final[Mapping[str, Callable[[Member], tuple[str | None, ...]]]] = {
 
 def _nothing(word: Word, members: Sequence[Member]) -> UsageError:
     words_of = METHODS[word.method] if word.method else lambda member: (member.dataset, member.entity)
-    known = sorted({one for member in members for one in words_of(member) if one})
-    near = nearest(word.value, known)
-    listed = ", ".join(known[:12]) + (", …" if len(known) > 12 else "")
+    candidates = sorted({word for member in members for word in words_of(member) if word})
+    near = nearest(word.value, candidates)
+    listed = ", ".join(candidates[:12]) + (", …" if len(candidates) > 12 else "")
     hint = f"Did you mean `{near}`?" if near else f"Known: {listed}." if listed else "No contract here says any."
     if word.method == "state":
         hint = "Nothing to do: the newest run of no dataset has that state."

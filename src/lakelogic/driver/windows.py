@@ -37,7 +37,7 @@ class Window:
         named = ", ".join(f"`{up}`" for up in lacking)
         return f"the ledger has no successful run of {named}, which it needs"
 
-    def told(self, member: Member, ledger: Ledger) -> str | None:
+    def note(self, member: Member, ledger: Ledger) -> str | None:
         """What will be read, and why so much."""
         if self.asked is not None:
             return f"{self.kind}: {self.asked.days}"
@@ -56,8 +56,8 @@ def window(kind: Kind, estate: Estate, ledger: Ledger, asked: Asked | None = Non
     if kind != "last_success":
         return Window(kind, asked=asked)
     needs = {member.dataset: list(estate.graph.upstreams(member.dataset)) for member in estate}
-    for one in estate.graph.unknown:
-        needs[one.downstream].append(one.upstream)
-    known = {dataset: tuple(ups) for dataset, ups in needs.items()}
+    for edge in estate.graph.unknown:
+        needs[edge.downstream].append(edge.upstream)
+    upstreams = {dataset: tuple(ups) for dataset, ups in needs.items()}
     warning = None if ledger.runs(limit=1) else "the ledger has no run yet"
-    return Window(kind, known, warning)
+    return Window(kind, upstreams, warning)

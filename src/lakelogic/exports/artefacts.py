@@ -32,15 +32,15 @@ class Shelf(Protocol):
 def deliver(shelf: Shelf, shipment: Shipment, keep_on: KeepOn) -> Delivered:
     """Put every file, then the manifest, then the pointer to it; a batch that has its manifest there stays as it is."""
     folder = f"{shipment.version:08d}-{shipment.batch_id[:12]}"
-    known = _document(shelf.read(f"{folder}/{MANIFEST}"))
-    if known is not None and known.get("batch_id") == shipment.batch_id and not shipment.again:
-        if _document(shelf.read(LATEST)) != known:
-            shelf.write(LATEST, _text(known))
+    document = _document(shelf.read(f"{folder}/{MANIFEST}"))
+    if document is not None and document.get("batch_id") == shipment.batch_id and not shipment.again:
+        if _document(shelf.read(LATEST)) != document:
+            shelf.write(LATEST, _text(document))
         return Delivered(shipment.rows, known_there=True, facts={"folder": folder})
     files = []
     for part in shipment.parts:
-        told = shelf.put(f"{folder}/{part.name}", part)
-        files.append({"name": part.name, "rows": part.rows, "bytes": part.size, "sha256": part.sha256, **told})
+        details = shelf.put(f"{folder}/{part.name}", part)
+        files.append({"name": part.name, "rows": part.rows, "bytes": part.size, "sha256": part.sha256, **details})
         keep_on()
     manifest = {
         "dataset": shipment.dataset, "export": shipment.export, "batch_id": shipment.batch_id,
@@ -60,7 +60,7 @@ def _text(document: dict[str, Any]) -> bytes:
 def _document(content: bytes | None) -> dict[str, Any] | None:
     """A manifest of ours; None for anything else that lies there."""
     try:
-        found = json.loads(content) if content else None
+        document = json.loads(content) if content else None
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None
+    return document if isinstance(document, dict) else None

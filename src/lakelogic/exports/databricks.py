@@ -125,18 +125,18 @@ class DatabricksExport:
             self._ask(f"CREATE SCHEMA IF NOT EXISTS {d.path(catalog, schema)}")
         if not self._is_there("volumes.read", f"{catalog}.{schema}.{VOLUME}"):
             self._ask(f"CREATE VOLUME IF NOT EXISTS {d.path(catalog, schema, VOLUME)}")
-        found = self._is_there("tables.get", f"{catalog}.{schema}.{table}")
-        if not found:
-            made = warehouse.columns(d, shipment.schema)
-            self._ask(f"CREATE TABLE IF NOT EXISTS {d.path(*parts)} ({made}) USING DELTA")
+        table_info = self._is_there("tables.get", f"{catalog}.{schema}.{table}")
+        if not table_info:
+            columns = warehouse.columns(d, shipment.schema)
+            self._ask(f"CREATE TABLE IF NOT EXISTS {d.path(*parts)} ({columns}) USING DELTA")
         else:
-            there = [column.name for column in found.columns or []]
+            there = [column.name for column in table_info.columns or []]
             new = list(warehouse.new_columns(d, shipment.schema, there)) if there else []
             if new:
                 self._ask(f"ALTER TABLE {d.path(*parts)} ADD COLUMNS ({warehouse.columns(d, pa.schema(new))})")
         if not self._is_there("tables.get", f"{catalog}.{schema}.{warehouse.CONTROL}"):
-            made = warehouse.columns(d, warehouse.CONTROL_COLUMNS)
-            self._ask(f"CREATE TABLE IF NOT EXISTS {control} ({made}) USING DELTA")
+            columns = warehouse.columns(d, warehouse.CONTROL_COLUMNS)
+            self._ask(f"CREATE TABLE IF NOT EXISTS {control} ({columns}) USING DELTA")
 
     def _tidy(self, folder: str, shipment: Shipment) -> None:
         """Take the files out of the volume; what stays is overwritten by the same batch."""
@@ -186,9 +186,9 @@ class DatabricksExport:
         """The SQL warehouse: the one that is named, else one that runs, else the first."""
         if not self._warehouse:
             named = self._given.get("DATABRICKS_WAREHOUSE_ID")
-            found = [] if named else list(self._call("warehouses.list"))
-            running = [one for one in found if one.state is not None and one.state.value == "RUNNING"]
-            chosen = named or next((str(one.id) for one in [*running, *found]), None)
+            warehouses = [] if named else list(self._call("warehouses.list"))
+            running = [each for each in warehouses if each.state is not None and each.state.value == "RUNNING"]
+            chosen = named or next((str(each.id) for each in [*running, *warehouses]), None)
             if chosen is None:
                 raise ExportError(
                     "There is no SQL warehouse to run statements on.", hint="Set DATABRICKS_WAREHOUSE_ID."

@@ -35,15 +35,15 @@ def chosen_columns(columns: Sequence[str], table: pa.Schema) -> pa.Schema:
 
 def spelled(names: Sequence[str], table: pa.Schema, key: str) -> tuple[str, ...]:
     """Names of a contract in the spelling of the table."""
-    known = {name.lower(): name for name in table.names}
-    lacking = [name for name in names if name.lower() not in known]
+    spelling = {name.lower(): name for name in table.names}
+    lacking = [name for name in names if name.lower() not in spelling]
     if lacking:
         raise UsageError(
             f"The table has no column `{lacking[0]}` to export.",
             where=f"exports[].{key}",
             hint=f"Choose among: {', '.join(table.names)}.",
         )
-    return tuple(known[name.lower()] for name in names)
+    return tuple(spelling[name.lower()] for name in names)
 
 
 def refuse_doubtful_key(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> None:

@@ -24,8 +24,8 @@ def load(kind: str, given: Mapping[str, str], target: str) -> Destination:
             f"There is no export of the type `{kind}`.",
             hint="Install lakelogic again: pip install --force-reinstall lakelogic",
         )
-    found: Destination = point.load()(given, target)
-    return found
+    destination: Destination = point.load()(given, target)
+    return destination
 
 
 def _is_there(module: str) -> bool:

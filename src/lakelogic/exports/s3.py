@@ -74,10 +74,10 @@ class S3Export:
         """What lies there."""
         client = self._opened()
         try:
-            found: bytes = client.get_object(Bucket=self._bucket, Key=self._key(name))["Body"].read()
+            content: bytes = client.get_object(Bucket=self._bucket, Key=self._key(name))["Body"].read()
         except client.exceptions.NoSuchKey:
             return None
-        return found
+        return content
 
     def put(self, name: str, part: Part) -> dict[str, Any]:
         """Upload a file, in pieces where it is large; the store refuses a piece whose checksum is another one."""
@@ -111,9 +111,9 @@ class S3Export:
         # An upload in pieces wraps what the store said.
         cause = error.__context__ if type(error).__name__ == "S3UploadFailedError" and error.__context__ else error
         text, answer = cleaned(cause, self._given), getattr(cause, "response", None)
-        told = answer if isinstance(answer, dict) else {}
-        code = str(told.get("Error", {}).get("Code", ""))
-        status = int(told.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+        response = answer if isinstance(answer, dict) else {}
+        code = str(response.get("Error", {}).get("Code", ""))
+        status = int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
         kinds = {kind.__name__ for kind in type(cause).__mro__}
         if code in _OUTSIDE or kinds & {"NoCredentialsError", "PartialCredentialsError", "ProfileNotFound"}:
             return CredentialError(

@@ -61,15 +61,15 @@ def settings_of(export: Export, environ: Mapping[str, str]) -> Mapping[str, str]
     if not text:
         return {}
     try:
-        found = json.loads(text)
+        settings = json.loads(text)
     except ValueError:
-        found = None
-    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        settings = None
+    if not isinstance(settings, dict) or not all(isinstance(value, str) for value in settings.values()):
         raise CredentialError(
             f"What {reference} holds is not a JSON object of texts.",
             hint='Write {"SNOWFLAKE_ACCOUNT": "…", …}, with the names of the environment variables.',
         )
-    return found
+    return settings
 
 
 def cleaned(text: object, given: Mapping[str, str]) -> str:

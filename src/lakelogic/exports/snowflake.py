@@ -110,8 +110,8 @@ class SnowflakeExport:
         """Schema, table and columns that are missing. Asked for first: making needs rights that looking does not."""
         d, (database, schema, table) = DIALECT, parts
         about = d.path(database, "INFORMATION_SCHEMA")
-        known = self._ask(f"SELECT COUNT(*) FROM {about}.SCHEMATA WHERE SCHEMA_NAME = ?", [d.name(schema)])
-        if not int(known[0][0]):
+        count = self._ask(f"SELECT COUNT(*) FROM {about}.SCHEMATA WHERE SCHEMA_NAME = ?", [d.name(schema)])
+        if not int(count[0][0]):
             self._ask(f"CREATE SCHEMA IF NOT EXISTS {d.path(database, schema)}")
         question = f"SELECT COLUMN_NAME FROM {about}.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?"
         there = [row[0] for row in self._ask(question, [d.name(schema), d.name(table)])]
@@ -157,9 +157,9 @@ class SnowflakeExport:
             try:
                 self._connection = self._open(**self._options())
             except Exception as error:  # noqa: BLE001 - as above; what is not the network's is ours: name or key
-                told = self._told(error)
-                if isinstance(told, ExportInterrupted):
-                    raise told from None
+                failure = self._told(error)
+                if isinstance(failure, ExportInterrupted):
+                    raise failure from None
                 raise CredentialError(
                     f"Snowflake does not let us in: {cleaned(error, self._given)}",
                     hint="Check SNOWFLAKE_ACCOUNT, SNOWFLAKE_USER and the password or key.",

@@ -68,8 +68,8 @@ def columns(dialect: Dialect, schema: pa.Schema) -> str:
 
 def new_columns(dialect: Dialect, schema: pa.Schema, there: Sequence[str]) -> pa.Schema:
     """The columns that the table there does not have yet."""
-    known = {name.lower() for name in there}
-    return pa.schema([field for field in schema if dialect.name(field.name).lower() not in known])
+    names = {name.lower() for name in there}
+    return pa.schema([field for field in schema if dialect.name(field.name).lower() not in names])
 
 
 def merge(dialect: Dialect, target: str, source: str, names: Sequence[str], key: Sequence[str]) -> str:

@@ -77,12 +77,12 @@ def look(
     `more` are values of further rows that are unlike these.
     """
     filled = [value for value in values if value is not None]
-    known = [*filled, *more]
-    distinct = set(known)
-    kind, why = declared if declared is not None else type_of(name, known)
+    samples = [*filled, *more]
+    distinct = set(samples)
+    kind, why = declared if declared is not None else type_of(name, samples)
     few = tuple(sorted(distinct)) if len(distinct) <= 12 else ()
     column = Column(name, kind, why, len(filled), len(distinct), _personal(name, filled), (), few)
-    return replace(column, rules=tuple(_rules(column, known, len(values))))
+    return replace(column, rules=tuple(_rules(column, samples, len(values))))
 
 
 def type_of(name: str, values: Sequence[str]) -> tuple[str, str]:
@@ -104,10 +104,10 @@ def type_of(name: str, values: Sequence[str]) -> tuple[str, str]:
         scale = max(len(value.partition(".")[2]) for value in values)
         whole = max(len(value.partition(".")[0].lstrip("+-")) for value in values)
         precision = max(18, whole + scale)
-        told = f"numbers with up to {scale} digits after the point"
+        reason = f"numbers with up to {scale} digits after the point"
         if scale > _MOST_SCALE or set(words(name)) & _MEASURED:
-            return "double", f"{told}, as measures have"
-        return (f"decimal({precision},{scale})", told) if precision <= 38 else ("double", told)
+            return "double", f"{reason}, as measures have"
+        return (f"decimal({precision},{scale})", reason) if precision <= 38 else ("double", reason)
     if all(_INT.fullmatch(value) or _DECIMAL.fullmatch(value) or _REAL.fullmatch(value) for value in values):
         return "double", "numbers, some with an exponent"
     if all(_DATE.fullmatch(value) and _is(date, value) for value in values):
@@ -152,9 +152,9 @@ def _mostly(name: str, values: Sequence[str]) -> tuple[str, str]:
     """A type that nearly all values have, where the name says it too: the others are what a contract is for."""
     if set(words(name)) & TIMES and len(values) >= _ENOUGH:
         for kind, fits in (("date", lambda v: bool(_DATE.fullmatch(v)) and _is(date, v)), ("timestamp", _is_instant)):
-            found = sum(fits(value) for value in values)
-            if found >= len(values) * _NEARLY_ALL:
-                return kind, f"{found} of {len(values)} values are, and its name says so; the others will be bad"
+            fitting = sum(fits(value) for value in values)
+            if fitting >= len(values) * _NEARLY_ALL:
+                return kind, f"{fitting} of {len(values)} values are, and its name says so; the others will be bad"
     return "string", "its values have nothing narrower in common"
 
 
@@ -168,12 +168,12 @@ def _is(kind: type[date] | type[datetime], text: str) -> bool:
 
 def _personal(name: str, values: Sequence[str]) -> str | None:
     """Why a column may hold personal data, or None."""
-    said = {*words(name), name.lower()}
+    name_words = {*words(name), name.lower()}
     for what, named, shape in _PERSONAL:
         fits = shape is not None and bool(values) and sum(bool(shape.fullmatch(v)) for v in values) > len(values) * 0.8
         if fits:
             return f"values look like {what}"
-        if said & named:
+        if name_words & named:
             return f"its name says {what}"
     return "its name says a name of a person" if _NAMES.search("_".join(words(name))) else None
 
@@ -187,14 +187,14 @@ _AMOUNTS: Final = frozenset(
 
 def _rules(column: Column, values: Sequence[str], rows: int) -> list[tuple[str, str, str]]:
     """Rules that all values keep to and that probably are meant: name, predicate, why."""
-    found: list[tuple[str, str, str]] = []
+    rules: list[tuple[str, str, str]] = []
     quoted = quote(column.name)
     safe = "_".join(column.words) or "column"
     if column.personal == "values look like an e-mail address":
-        found.append((f"{safe}_looks_right", f"{quoted} LIKE '%@%.%'", "values look like e-mail addresses"))
+        rules.append((f"{safe}_looks_right", f"{quoted} LIKE '%@%.%'", "values look like e-mail addresses"))
     numeric = column.type in ("int", "bigint", "double") or column.type.startswith("decimal")
     if numeric and values and set(column.words) & _AMOUNTS and min(Decimal(value) for value in values) >= 0:
-        found.append((f"{safe}_is_not_negative", f"{quoted} >= 0", "no value is negative, and its name is an amount's"))
+        rules.append((f"{safe}_is_not_negative", f"{quoted} >= 0", "no value is negative, and its name is an amount's"))
     if (
         column.type == "string"
         and column.values
@@ -206,9 +206,9 @@ def _rules(column: Column, values: Sequence[str], rows: int) -> list[tuple[str, 
         and all(len(value) <= 40 for value in column.values)
     ):
         listed = ", ".join("'" + value.replace("'", "''") + "'" for value in column.values)
-        told = f"{column.filled} values are only {column.distinct} different ones"
-        found.append((f"{safe}_is_known", f"{quoted} IN ({listed})", told))
-    return found
+        reason = f"{column.filled} values are only {column.distinct} different ones"
+        rules.append((f"{safe}_is_known", f"{quoted} IN ({listed})", reason))
+    return rules
 
 
 def quote(name: str) -> str:

@@ -18,28 +18,28 @@ def document_of(path: str, options: Mapping[str, object]) -> dict[str, Any] | No
     if len(text) > MOST_RECORD_BYTES or not text.lstrip().startswith(b"{") or b"\n" not in text.strip():
         return None
     try:
-        found = json.loads(text)
+        parsed = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return parsed if isinstance(parsed, dict) else None
 
 
 def are_documents(files: Sequence[str], options: Mapping[str, object]) -> tuple[bool, str | None]:
     """Whether every file is one object, and what to say of records inside: these do not become rows by themselves."""
     note: str | None = None
     for path in files:
-        found = document_of(path, options)
-        if found is None:
+        document = document_of(path, options)
+        if document is None:
             return False, None
-        note = note or _note(found)
+        note = note or _note(document)
     return bool(files), note
 
 
-def _note(found: Mapping[str, Any]) -> str | None:
+def _note(document: Mapping[str, Any]) -> str | None:
     held = [
         key
-        for key, value in found.items()
-        if isinstance(value, list) and len(value) >= _FEWEST and all(isinstance(one, dict) for one in value)
+        for key, value in document.items()
+        if isinstance(value, list) and len(value) >= _FEWEST and all(isinstance(item, dict) for item in value)
     ]
     if len(held) != 1:
         return None

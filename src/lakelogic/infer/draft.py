@@ -102,8 +102,8 @@ def _options(entity: Entity) -> list[str]:
     if how.encoding.name is not None:
         lines.append(f"    encoding: {text(how.encoding.name)}  # {comment(how.encoding.why)}")
     if how.options.get("multiline"):
-        told = how.note or "each file is one document, and one row"
-        lines.append(f"    multiline: true  # {comment(told)}")
+        note = how.note or "each file is one document, and one row"
+        lines.append(f"    multiline: true  # {comment(note)}")
     if entity.nulls:
         listed = ", ".join(map(text, entity.nulls))
         lines.append(f"    null_values: [{listed}]  # seen beside numbers; they mean NULL in every column")

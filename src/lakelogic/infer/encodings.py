@@ -27,17 +27,17 @@ class Encoding:
 
 def encoding_of(files: Sequence[str]) -> Encoding:
     """The encoding that all files share; SourceError where two of them differ."""
-    found: dict[str, tuple[str, Encoding]] = {}
+    encodings: dict[str, tuple[str, Encoding]] = {}
     for path in files:
-        one = _of_file(path)
-        if one is not None:
-            found.setdefault(one.name or "UTF-8", (path, one))
-    if len(found) > 1 and found.keys() <= {"latin-1", "cp1252"}:
-        return found["cp1252"][1]  # the characters that latin-1 has are the same there
-    if len(found) > 1:
-        told = ", ".join(f"{path} in {name}" for name, (path, _) in sorted(found.items()))
-        raise SourceError(f"The files are written in different encodings: {told}.", hint="Write one of them anew.")
-    return next(iter(found.values()))[1] if found else Encoding()
+        encoding = _of_file(path)
+        if encoding is not None:
+            encodings.setdefault(encoding.name or "UTF-8", (path, encoding))
+    if len(encodings) > 1 and encodings.keys() <= {"latin-1", "cp1252"}:
+        return encodings["cp1252"][1]  # the characters that latin-1 has are the same there
+    if len(encodings) > 1:
+        listed = ", ".join(f"{path} in {name}" for name, (path, _) in sorted(encodings.items()))
+        raise SourceError(f"The files are written in different encodings: {listed}.", hint="Write one of them anew.")
+    return next(iter(encodings.values()))[1] if encodings else Encoding()
 
 
 def _of_file(path: str) -> Encoding | None:
@@ -65,10 +65,10 @@ def _of_file(path: str) -> Encoding | None:
     return None if is_ascii else Encoding() if is_utf8 else _of_single_bytes(bytes_)
 
 
-def _of_single_bytes(found: set[int]) -> Encoding:
-    if found & _NOT_IN_CP1252:
+def _of_single_bytes(codes: set[int]) -> Encoding:
+    if codes & _NOT_IN_CP1252:
         return Encoding("latin-1", "it is not UTF-8; a guess that loses no byte: look whether accents are right")
-    if found & _ONLY_IN_CP1252:
+    if codes & _ONLY_IN_CP1252:
         return Encoding(
             "cp1252", "it is not UTF-8, and has quotes, dashes or the euro sign of Windows; look at accents"
         )

@@ -115,13 +115,13 @@ def _keys(landing: Landing, columns: Sequence[Column], seen: Sample, *, changes:
         for place, column in enumerate(columns)
         if column.filled == seen.rows > 0 and _is_exact(column.type)
     ]
-    found: dict[tuple[str, ...], int] = {}
+    candidates: dict[tuple[str, ...], int] = {}
     for place, column in filled:
         worth = _likely(entity, column, place) or (1 if place == 0 and is_ordered and _has_codes(column, seen) else 0)
         if worth and (changes or _differ(seen, (column.name,))):
-            found[(column.name,)] = worth
-    if found or changes:
-        return found
+            candidates[(column.name,)] = worth
+    if candidates or changes:
+        return candidates
     parts = [column.name for _, column in filled if column.words and column.words[-1] in _PARTS][:_MOST_PARTS]
     return {pair: 1 for pair in combinations(parts, 2) if _differ(seen, pair)}
 
@@ -148,13 +148,13 @@ def _key(keys: Mapping[tuple[str, ...], int], proof: Proof, *, changes: bool) ->
     left = {key: worth for key, worth in keys.items() if key not in proof.refuted}
     if not left:
         return (), NO_KEY
-    key = min(left, key=lambda one: (-left[one], one))
-    told = "filled in every row" + ("" if changes else ", different in every row of a file")
-    told += ", and found again in later files" if key in proof.again else ""
+    key = min(left, key=lambda candidate: (-left[candidate], candidate))
+    reason = "filled in every row" + ("" if changes else ", different in every row of a file")
+    reason += ", and found again in later files" if key in proof.again else ""
     named = "its name is a key's" if left[key] > 1 else "it is the first column, and holds codes"
     if len(key) > 1:
         named = "no column alone is, and their names are parts of keys"
-    return key, f"{told}; {named}"
+    return key, f"{reason}; {named}"
 
 
 def _likely(entity: str, column: Column, place: int) -> int:
@@ -198,16 +198,16 @@ def _partition(columns: Sequence[Column], seen: Sample) -> tuple[str | None, str
 def _orders(columns: Sequence[Column], seen: Sample) -> list[tuple[str, str, str]]:
     """Days that come one after the other in every row."""
     by_name = {column.name.lower(): column for column in columns if column.type in ("date", "timestamp")}
-    found: list[tuple[str, str, str]] = []
+    rules: list[tuple[str, str, str]] = []
     for first, last in _PAIRS:
-        for name, one in by_name.items():
+        for name, column in by_name.items():
             other = by_name.get(name.replace(first, last)) if first in name else None
-            if other is None or other is one or one.type != other.type:
+            if other is None or other is column or column.type != other.type:
                 continue
-            both = zip(seen.columns[one.name], seen.columns[other.name], strict=True)
+            both = zip(seen.columns[column.name], seen.columns[other.name], strict=True)
             filled = [(a, b) for a, b in both if a is not None and b is not None]
             if filled and all(a <= b for a, b in filled):
-                told = f"in all {len(filled)} rows that have both"
-                predicate = f"{quote(one.name)} <= {quote(other.name)}"
-                found.append((f"{one.name.lower()}_is_not_after_{other.name.lower()}", predicate, told))
-    return found
+                reason = f"in all {len(filled)} rows that have both"
+                predicate = f"{quote(column.name)} <= {quote(other.name)}"
+                rules.append((f"{column.name.lower()}_is_not_after_{other.name.lower()}", predicate, reason))
+    return rules

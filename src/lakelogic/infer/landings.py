@@ -40,12 +40,12 @@ def landings(landing: str, file_format: str | None = None, pattern: str | None =
         raise SourceError(f"There is no folder {landing}.", hint="Name the folder in which files land.")
     if file_format is not None and file_format not in FORMATS:
         raise UsageError(f"`{file_format}` cannot be looked at.", hint=f"Choose one of {', '.join(FORMATS)}.")
-    found: list[Landing] = []
+    landings: list[Landing] = []
     for folder, files in _folders(root, pattern, file_format):
-        found += _in_folder(root, folder, files, file_format)
-    if not found:
+        landings += _in_folder(root, folder, files, file_format)
+    if not landings:
         raise SourceError(f"There is nothing to look at in {landing}.", hint="Check --pattern and --format.")
-    return sorted(_named_apart(found), key=lambda one: one.entity)
+    return sorted(_named_apart(landings), key=lambda landing: landing.entity)
 
 
 def _folders(root: Path, pattern: str | None, file_format: str | None) -> Iterator[tuple[Path, list[Path]]]:
@@ -74,7 +74,7 @@ def _in_folder(root: Path, folder: Path, files: Sequence[Path], file_format: str
         groups.setdefault((_stem(path), path.name[_end(path) :]), []).append(path)
     if folder != root and len({stem for stem, _ in groups}) > 1 and all(not _words(stem) for stem, _ in groups):
         groups = {("", end): [p for p in files if p.name[_end(p) :] == end] for _, end in groups}
-    found: list[Landing] = []
+    landings: list[Landing] = []
     for (stem, end), group in groups.items():
         words = [word for word in _words(stem) if word not in _NOISE]
         words = words or (_words(stem) if folder == root else _words(folder.name))
@@ -89,27 +89,27 @@ def _in_folder(root: Path, folder: Path, files: Sequence[Path], file_format: str
         if parted:
             pattern, why = f"**/{pattern}", f"{why}, in name=value folders"
         kind = file_format or _format(group[0]) or "csv"
-        found.append(Landing(named, folder.as_posix(), pattern, kind, tuple(str(path) for path in group), why))
-    return found
+        landings.append(Landing(named, folder.as_posix(), pattern, kind, tuple(str(path) for path in group), why))
+    return landings
 
 
-def _named_apart(found: Sequence[Landing]) -> Iterator[Landing]:
+def _named_apart(landings: Sequence[Landing]) -> Iterator[Landing]:
     """Entities of the same name in different folders or of different kinds are told apart by those."""
-    names = [one.entity for one in found]
+    names = [landing.entity for landing in landings]
     seen: set[str] = set()
-    for one in found:
-        name = one.entity
+    for landing in landings:
+        name = landing.entity
         if names.count(name) > 1:
-            extra = [Path(one.folder).name, _stem(Path(one.pattern.rpartition("/")[2])), one.format]
+            extra = [Path(landing.folder).name, _stem(Path(landing.pattern.rpartition("/")[2])), landing.format]
             for part in extra:
-                name = "_".join(filter(None, [one.entity, *_words(part)]))
+                name = "_".join(filter(None, [landing.entity, *_words(part)]))
                 if name not in seen and name not in names:
                     break
         number = 2
         while name in seen:
-            name, number = f"{one.entity}_{number}", number + 1
+            name, number = f"{landing.entity}_{number}", number + 1
         seen.add(name)
-        yield Landing(name, one.folder, one.pattern, one.format, one.files, one.why)
+        yield Landing(name, landing.folder, landing.pattern, landing.format, landing.files, landing.why)
 
 
 def _stem(path: Path) -> str:

@@ -27,28 +27,28 @@ def type_of(values: Sequence[str]) -> tuple[str, str] | None:
     except (ValueError, RecursionError):
         return None
     try:
-        found = _settled(_together(_of(value, 0) for value in parsed))
+        combined = _settled(_together(_of(value, 0) for value in parsed))
     except (_Unlike, ValueError):
         return "json", "arrays or objects whose values have no type in common"
-    optional = _optional(parsed) if found.kind == "struct" else 0
-    what = {"array": "arrays", "map": "objects with many keys", "struct": "objects"}[found.kind]
-    told = f"all {len(values)} values are {what}"
-    return str(found), told + (f"; {optional} keys are there in only some" if optional else "")
+    optional = _optional(parsed) if combined.kind == "struct" else 0
+    what = {"array": "arrays", "map": "objects with many keys", "struct": "objects"}[combined.kind]
+    reason = f"all {len(values)} values are {what}"
+    return str(combined), reason + (f"; {optional} keys are there in only some" if optional else "")
 
 
 def holds(kind: str, value: str) -> bool:
     """Whether a nested type that was found by other values holds this text too."""
-    known = parse_type(kind)
+    type_ = parse_type(kind)
     try:
-        return _settled(_both(known, _of(json.loads(value), 0))) == known
+        return _settled(_both(type_, _of(json.loads(value), 0))) == type_
     except (_Unlike, ValueError, RecursionError):
         return False
 
 
 def _optional(objects: Sequence[dict[str, Any]]) -> int:
     keys: dict[str, int] = {}
-    for one in objects:
-        for key in one:
+    for item in objects:
+        for key in item:
             keys[key] = keys.get(key, 0) + 1
     return sum(count < len(objects) for count in keys.values())
 
@@ -66,40 +66,40 @@ def _of(value: Any, depth: int) -> Type:
         case float():
             return DOUBLE
         case list():
-            return array(_together(_of(one, depth + 1) for one in value))
+            return array(_together(_of(item, depth + 1) for item in value))
         case dict():
             if not value:
                 return struct()
-            types = {key: _of(one, depth + 1) for key, one in value.items()}
+            types = {key: _of(item, depth + 1) for key, item in value.items()}
             return struct(*types.items())
     return STRING
 
 
 def _together(types: Iterable[Type]) -> Type:
     """The narrowest type that holds the values of all; NULL where there is none."""
-    found = NULL
-    for one in dict.fromkeys(types):
-        found = _both(found, one)
-    return found
+    combined = NULL
+    for type_ in dict.fromkeys(types):
+        combined = _both(combined, type_)
+    return combined
 
 
-def _both(one: Type, other: Type) -> Type:
-    if other in (one, NULL):
-        return one
-    if one == NULL:
+def _both(first: Type, other: Type) -> Type:
+    if other in (first, NULL):
+        return first
+    if first == NULL:
         return other
-    if one in _NUMBERS and other in _NUMBERS:
-        return _NUMBERS[max(_NUMBERS.index(one), _NUMBERS.index(other))]
-    if one.kind == other.kind == "array":
-        assert one.element is not None
+    if first in _NUMBERS and other in _NUMBERS:
+        return _NUMBERS[max(_NUMBERS.index(first), _NUMBERS.index(other))]
+    if first.kind == other.kind == "array":
+        assert first.element is not None
         assert other.element is not None
-        return array(_both(one.element, other.element))
-    if one.kind == other.kind == "struct":
-        fields = dict(one.fields)
+        return array(_both(first.element, other.element))
+    if first.kind == other.kind == "struct":
+        fields = dict(first.fields)
         for name, type_ in other.fields:
             fields[name] = _both(fields.get(name, NULL), type_)
         return struct(*fields.items())
-    if one.is_nested or other.is_nested:
+    if first.is_nested or other.is_nested:
         raise _Unlike
     return STRING
 
@@ -115,7 +115,7 @@ def _settled(type_: Type) -> Type:
         return type_
     folded = {name.lower() for name, _ in type_.fields}
     if not folded or len(folded) > MOST_KEYS:
-        return map_of(STRING, _settled(_together(one for _, one in type_.fields)))
+        return map_of(STRING, _settled(_together(field_type for _, field_type in type_.fields)))
     if len(folded) < len(type_.fields) or not all(name.strip() for name, _ in type_.fields):
         raise _Unlike  # fields of a struct differ in more than their case
-    return struct(*((name, _settled(one)) for name, one in type_.fields))
+    return struct(*((name, _settled(field_type)) for name, field_type in type_.fields))

@@ -33,7 +33,7 @@ def prove(
 ) -> Proof:
     """Read on, over all files; `repeats` says that rows of one key may stand in one file."""
     proof = Proof()
-    known = {column.name: set(seen.columns[column.name]) for column in columns}
+    values_by_column = {column.name: set(seen.columns[column.name]) for column in columns}
     share = max(MOST_ROWS // len(landing.files), 1)
     before: dict[Key, set[Any]] = {key: set() for key in keys}
     for path in landing.files:
@@ -46,7 +46,7 @@ def prove(
             for column in columns:
                 values = rows.get(column.name, [])
                 if landing.format != "parquet" or column.values:  # a file that tells its types tells them of all rows
-                    _note(column, values, known[column.name], seen, proof)
+                    _note(column, values, values_by_column[column.name], seen, proof)
             for key in keys:
                 if key not in proof.refuted:
                     _test(key, rows, sound, met[key], proof, seen.nulls, repeats=repeats)
@@ -54,22 +54,24 @@ def prove(
             if left <= 0:
                 proof.is_whole = False
                 break
-        for key, found in met.items():
-            if not before[key].isdisjoint(found):
+        for key, key_values in met.items():
+            if not before[key].isdisjoint(key_values):
                 proof.again.add(key)
-            before[key] |= found
+            before[key] |= key_values
     return proof
 
 
-def _note(column: Column, values: Sequence[str | None], known: set[str | None], seen: Sample, proof: Proof) -> None:
+def _note(
+    column: Column, values: Sequence[str | None], values_before: set[str | None], seen: Sample, proof: Proof
+) -> None:
     """Values of a column that were not seen yet and that change what it is."""
-    for value in set(values) - known:
-        known.add(value)
+    for value in set(values) - values_before:
+        values_before.add(value)
         if value is None or value in seen.nulls:
             continue
-        found = proof.news.setdefault(column.name, [])
-        if len(found) < _MOST_NEWS and (column.values or not fits(column.type, value)):
-            found.append(value)
+        news = proof.news.setdefault(column.name, [])
+        if len(news) < _MOST_NEWS and (column.values or not fits(column.type, value)):
+            news.append(value)
 
 
 def _test(
@@ -85,13 +87,13 @@ def _test(
     if not all(name in rows for name in key):
         proof.refuted.add(key)
         return
-    for is_row, one in zip(sound, zip(*(rows[name] for name in key), strict=True), strict=True):
+    for is_row, key_values in zip(sound, zip(*(rows[name] for name in key), strict=True), strict=True):
         if not is_row:
             continue
-        if any(value is None or value in nulls for value in one) or (not repeats and one in met):
+        if any(value is None or value in nulls for value in key_values) or (not repeats and key_values in met):
             proof.refuted.add(key)
             met.clear()
             return
-        if one in met:
+        if key_values in met:
             proof.again.add(key)
-        met.add(one)
+        met.add(key_values)

@@ -67,7 +67,7 @@ def reading(landing: Landing) -> Reading:
 def sample(landing: Landing, how: Reading, rows: int) -> Sample:
     """At most so many rows, from every file some."""
     share = max(rows // len(landing.files), LEAST_PER_FILE)
-    found = Sample({column.name: [] for column in how.columns}, [])
+    collected = Sample({column.name: [] for column in how.columns}, [])
     broken = 0
     for number, path in enumerate(landing.files):
         left = share
@@ -76,25 +76,27 @@ def sample(landing: Landing, how: Reading, rows: int) -> Sample:
                 if row.get(BROKEN):
                     broken += 1
                     continue
-                found.files.append(number)
-                for name, values in found.columns.items():
+                collected.files.append(number)
+                for name, values in collected.columns.items():
                     values.append(text_of(row.get(name)))
             left -= batch.num_rows
             if left <= 0:
                 break
     if landing.format == "parquet":
-        told = {column.name: (str(column.type), "its file says so") for column in how.columns}
-        return Sample(found.columns, found.files, told, broken)
-    return settled(Sample(found.columns, found.files, {}, broken), landing)
+        types = {column.name: (str(column.type), "its file says so") for column in how.columns}
+        return Sample(collected.columns, collected.files, types, broken)
+    return settled(Sample(collected.columns, collected.files, {}, broken), landing)
 
 
 def settled(seen: Sample, landing: Landing) -> Sample:
     """With the words for no value taken out, and the types of nested values told, by all values that are known."""
-    known = {name: [*values, *seen.more.get(name, ())] for name, values in seen.columns.items()}
+    values_by_column = {name: [*values, *seen.more.get(name, ())] for name, values in seen.columns.items()}
     if landing.format not in ("csv", "tsv"):
-        shapes = {name: nested.type_of([v for v in values if v is not None]) for name, values in known.items()}
+        shapes = {
+            name: nested.type_of([v for v in values if v is not None]) for name, values in values_by_column.items()
+        }
         return replace(seen, declared={name: shape for name, shape in shapes.items() if shape is not None})
-    nulls = _null_words(known)
+    nulls = _null_words(values_by_column)
     columns = {name: [None if v in nulls else v for v in values] for name, values in seen.columns.items()}
     more = {name: [v for v in values if v not in nulls] for name, values in seen.more.items()}
     return replace(seen, columns=columns, more=more, nulls=(*seen.nulls, *nulls))
@@ -119,11 +121,11 @@ def batches(landing: Landing, how: Reading, path: str) -> Iterator[Any]:
 
 def _null_words(columns: Mapping[str, Sequence[str | None]]) -> tuple[str, ...]:
     """Words for no value that stand in a column whose other values are no words: in `NA,1,2` a number is missing."""
-    found: set[str] = set()
+    words_used: set[str] = set()
     for name, values in columns.items():
         there = {value for value in values if value is not None}
         words = there & set(_NULL_WORDS)
         rest = [value for value in values if value is not None and value not in _NULL_WORDS]
         if words and rest and type_of(name, rest)[0] != "string":
-            found |= words
-    return tuple(word for word in _NULL_WORDS if word in found)
+            words_used |= words
+    return tuple(word for word in _NULL_WORDS if word in words_used)

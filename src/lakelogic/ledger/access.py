@@ -61,15 +61,15 @@ class Tokens:
         """Whom a token stands for; None for a wrong, an expired or a revoked one. Takes as long for all of these."""
         prefix, _, rest = text.partition("_")
         token_id, _, secret = rest.partition("_")
-        found: list[dict[str, Any]] = []
+        rows: list[dict[str, Any]] = []
         if prefix == _PREFIX and token_id and len(text) < 200:
             with self._database.read() as connection:
-                found = connection.rows("SELECT * FROM tokens WHERE token_id = :token_id", token_id=token_id)
-        known = found[0] if found else {"hashed": "0" * 64}
-        is_right = hmac.compare_digest(_hashed(secret), str(known["hashed"]))
-        if not found or not is_right:
+                rows = connection.rows("SELECT * FROM tokens WHERE token_id = :token_id", token_id=token_id)
+        row = rows[0] if rows else {"hashed": "0" * 64}
+        is_right = hmac.compare_digest(_hashed(secret), str(row["hashed"]))
+        if not rows or not is_right:
             return None
-        token = _token(known)
+        token = _token(row)
         return token if _is_valid(token) else None
 
     def all(self) -> list[Token]:
@@ -93,8 +93,8 @@ class Tokens:
     def revoke(self, token_id: str) -> Token:
         """Shut a token out for good."""
         with self._database.write("tokens") as connection:
-            found = connection.rows("SELECT * FROM tokens WHERE token_id = :token_id", token_id=token_id)
-            if not found:
+            rows = connection.rows("SELECT * FROM tokens WHERE token_id = :token_id", token_id=token_id)
+            if not rows:
                 raise NotFound(f"There is no token `{token_id}`.", hint="`lakelogic token list` shows them.")
             connection.run(
                 "UPDATE tokens SET revoked_at = :revoked_at WHERE token_id = :token_id AND revoked_at IS NULL",

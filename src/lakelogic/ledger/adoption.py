@@ -22,11 +22,12 @@ def adopt(
     target: str,
     written: str,
     held: Mapping[str, Sequence[InputFile]],
-    told: Callable[[Any], Iterable[InputFile]],
+    files_of_input: Callable[[Any], Iterable[InputFile]],
 ) -> int:
     """Give a progress what it is owed, once; how many batches those are.
 
-    `held` are the batches of its table, with what they read; `told` makes that of the input that an intent names.
+    `held` are the batches of its table, with what they read; `files_of_input` makes that
+    of the input that an intent names.
     """
     names = [name for name in before if name != key]
     with ledger.database.read() as connection:
@@ -36,15 +37,15 @@ def adopt(
     if not any(last):
         return 0
     with ledger.database.write(*(f"dataset:{name}" for name in sorted({key, *names}))) as connection:
-        found = 0
+        adopted = 0
         for name in names:
             for batch in _batches(connection, name):
                 batch_id = batch["batch_id"]
                 if batch_id in held or _is_owed(connection, name, batch, target, written):
                     begun = _begun(connection, name, batch_id, target)
-                    files = [*(file for one in begun for file in told(one)), *held.get(batch_id, ())]
+                    files = [*(file for intent in begun for file in files_of_input(intent)), *held.get(batch_id, ())]
                     _move(connection, name, key, batch_id, files)
-                    found += 1
+                    adopted += 1
             connection.run(
                 "UPDATE intents SET dataset = :dataset WHERE dataset = :was AND target = :target AND state = 'open'",
                 dataset=key,
@@ -55,7 +56,7 @@ def adopt(
         connection.run(
             "INSERT INTO sequences (dataset, last_n) VALUES (:dataset, :last_n)", dataset=key, last_n=max(last)
         )
-    return found
+    return adopted
 
 
 def batches_towards(ledger: Ledger, before: Sequence[str], target: str) -> frozenset[str]:
@@ -81,8 +82,8 @@ def _intents(ledger: Ledger, before: Sequence[str]) -> set[tuple[str, str]]:
 
 
 def _last_n(connection: Connection, name: str) -> int:
-    found = connection.rows("SELECT last_n FROM sequences WHERE dataset = :dataset", dataset=name)
-    return int(found[0]["last_n"]) if found else 0
+    rows = connection.rows("SELECT last_n FROM sequences WHERE dataset = :dataset", dataset=name)
+    return int(rows[0]["last_n"]) if rows else 0
 
 
 def _batches(connection: Connection, name: str) -> list[dict[str, Any]]:
@@ -100,19 +101,19 @@ def _is_owed(connection: Connection, name: str, batch: dict[str, Any], target: s
         batch_id=batch["batch_id"],
     )
     if intents:
-        return any(one["target"] == target for one in intents)
+        return any(intent["target"] == target for intent in intents)
     return bool(batch["target"] == written)
 
 
 def _begun(connection: Connection, name: str, batch_id: str, target: str) -> list[Any]:
     """The input of a batch as its intent says."""
-    found = connection.rows(
+    rows = connection.rows(
         "SELECT input FROM intents WHERE dataset = :dataset AND batch_id = :batch_id AND target = :target",
         dataset=name,
         batch_id=batch_id,
         target=target,
     )
-    return [one["input"] or {} for one in found]
+    return [row["input"] or {} for row in rows]
 
 
 def _move(connection: Connection, was: str, key: str, batch_id: str, files: Iterable[InputFile]) -> None:
@@ -122,10 +123,10 @@ def _move(connection: Connection, was: str, key: str, batch_id: str, files: Iter
         "SELECT path, size, mtime_ns, content FROM inputs WHERE dataset = :was AND batch_id = :batch_id", **values
     )
     at = connection.rows("SELECT finished_at FROM batches WHERE dataset = :was AND batch_id = :batch_id", **values)
-    every = {(one.path, one.size, one.mtime_ns): one for one in (*files, *(InputFile(**row) for row in listed))}
+    every = {(file.path, file.size, file.mtime_ns): file for file in (*files, *(InputFile(**row) for row in listed))}
     there = {
-        (one["path"], one["size"], one["mtime_ns"])
-        for one in connection.rows("SELECT path, size, mtime_ns FROM inputs WHERE dataset = :dataset", dataset=key)
+        (row["path"], row["size"], row["mtime_ns"])
+        for row in connection.rows("SELECT path, size, mtime_ns FROM inputs WHERE dataset = :dataset", dataset=key)
     }
     connection.many(
         "INSERT INTO inputs (dataset, path, size, mtime_ns, content, batch_id, recorded_at) "
@@ -133,14 +134,14 @@ def _move(connection: Connection, was: str, key: str, batch_id: str, files: Iter
         [
             {
                 "dataset": key,
-                "path": one.path,
-                "size": one.size,
-                "mtime_ns": one.mtime_ns,
-                "content": one.content,
+                "path": file.path,
+                "size": file.size,
+                "mtime_ns": file.mtime_ns,
+                "content": file.content,
                 "batch_id": batch_id,
                 "recorded_at": at[0]["finished_at"],
             }
-            for exact, one in every.items()
+            for exact, file in every.items()
             if exact not in there
         ],
     )

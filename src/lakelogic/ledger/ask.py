@@ -104,13 +104,13 @@ def counts(
     query = f"SELECT {columns}, count(*) AS rows FROM {subject.table} {where}GROUP BY {columns}"
     with database.read() as connection:
         listed = connection.rows(query, **values)
-    found: dict[str, dict[str, int]] = {}
+    totals: dict[str, dict[str, int]] = {}
     for column in by:
         counted = Counter[str]()
         for row in listed:
             counted[str(row[column])] += row["rows"]
-        found[column] = dict(counted.most_common())
-    return found
+        totals[column] = dict(counted.most_common())
+    return totals
 
 
 def _conditions(subject: Subject, question: Question) -> tuple[list[str], dict[str, Any]]:
@@ -122,8 +122,8 @@ def _conditions(subject: Subject, question: Question) -> tuple[list[str], dict[s
         wanted.append(_one_of(column, chosen, f"is_{column}", values))
     if question.among is not None:
         column, allowed = question.among
-        known = [value for value in allowed if value is not None]
-        part = _one_of(column, known, f"may_{column}", values)
+        values_given = [value for value in allowed if value is not None]
+        part = _one_of(column, values_given, f"may_{column}", values)
         wanted.append(f"({part} OR {column} IS NULL)" if None in allowed else part)
     moment = subject.sorts[0]
     # Two moments in one query: a parameter has the name of its column, so each has a kind of its own in cells.
@@ -148,7 +148,7 @@ def newest_runs(
     database: Database, datasets: Sequence[str], each: int = 1, columns: Sequence[str] = RUN_LIST
 ) -> dict[str, list[dict[str, Any]]]:
     """The newest runs of each dataset, newest first. Each costs a look into an index, however many runs there are."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    runs_by_dataset: dict[str, list[dict[str, Any]]] = {}
     listed = ", ".join(columns)
     with database.read() as connection:
         for start in range(0, len(datasets), _AT_ONCE):
@@ -160,7 +160,7 @@ def newest_runs(
                 for number in range(len(some))
             )
             for row in connection.rows(query, **values, place=each):
-                found.setdefault(row["dataset"], []).append(row)
-    for runs in found.values():
+                runs_by_dataset.setdefault(row["dataset"], []).append(row)
+    for runs in runs_by_dataset.values():
         runs.sort(key=lambda run: (run["started_at"], run["run_id"]), reverse=True)
-    return found
+    return runs_by_dataset

@@ -50,33 +50,33 @@ class ExportLog:
 
     def tell(self, record: ExportRecord) -> ExportRecord:
         """Remember an export that ended."""
-        told = replace(record, export_id=f"exp-{clock.now():%Y%m%dT%H%M%S}-{secrets.token_hex(4)}")
+        entry = replace(record, export_id=f"exp-{clock.now():%Y%m%dT%H%M%S}-{secrets.token_hex(4)}")
         names = [field.name for field in fields(ExportRecord)]
         with self._database.write(f"dataset:{record.dataset}") as connection:
             connection.run(
                 f"INSERT INTO exports ({', '.join(names)}) VALUES (:{', :'.join(names)})",
-                **{name: getattr(told, name) for name in names},
+                **{name: getattr(entry, name) for name in names},
             )
-        return told
+        return entry
 
     def last(self, dataset: str, export: str, state: ExportState | None = None) -> ExportRecord | None:
         """The newest record of one export; the newest in a state, where one is named."""
         chosen = "" if state is None else "AND state = :state "
         values = {"dataset": dataset, "export": export} | ({} if state is None else {"state": state})
         with self._database.read() as connection:
-            found = connection.rows(
+            rows = connection.rows(
                 f"SELECT * FROM exports WHERE dataset = :dataset AND export = :export {chosen}"
                 "ORDER BY finished_at DESC, export_id DESC LIMIT 1",
                 **values,
             )
-        return ExportRecord(**found[0]) if found else None
+        return ExportRecord(**rows[0]) if rows else None
 
     def newest(self, dataset: str, limit: int = 20) -> Sequence[ExportRecord]:
         """What was sent of a dataset, newest first."""
         with self._database.read() as connection:
-            found = connection.rows(
+            rows = connection.rows(
                 "SELECT * FROM exports WHERE dataset = :dataset ORDER BY finished_at DESC, export_id DESC LIMIT :limit",
                 dataset=dataset,
                 limit=limit,
             )
-        return [ExportRecord(**row) for row in found]
+        return [ExportRecord(**row) for row in rows]

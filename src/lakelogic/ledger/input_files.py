@@ -17,17 +17,17 @@ _DELETE = "DELETE FROM inputs WHERE dataset = :dataset AND path = :path"
 
 def put(connection: Connection, dataset: str, files: Sequence[InputFile], batch_id: str, at: datetime) -> None:
     """Files that a batch has read; of one that was read before, as it is now or as it was, the newest batch counts."""
-    told = [{**_values(file, dataset, at), "batch_id": batch_id} for file in dict.fromkeys(files)]
-    connection.many(_DELETE, told)
-    connection.many(_INSERT, told)
+    rows = [{**_values(file, dataset, at), "batch_id": batch_id} for file in dict.fromkeys(files)]
+    connection.many(_DELETE, rows)
+    connection.many(_INSERT, rows)
 
 
 def learn(connection: Connection, dataset: str, files: Sequence[InputFile], at: datetime) -> None:
     """Files that were read before as they are called now, or with the time at which they were written again."""
-    told = [_values(file, dataset, at) for file in files]
-    connection.many(_DELETE, told)
+    rows = [_values(file, dataset, at) for file in files]
+    connection.many(_DELETE, rows)
     _forget_names(connection, dataset, {file.same_as for file in files if file.same_as is not None})
-    connection.many(_INSERT, told)
+    connection.many(_INSERT, rows)
 
 
 def forget(connection: Connection, dataset: str, files: Sequence[InputFile], replaced: Collection[str] | None) -> None:
@@ -41,12 +41,12 @@ def forget(connection: Connection, dataset: str, files: Sequence[InputFile], rep
 
 def _forget_names(connection: Connection, dataset: str, stamps: Collection[str]) -> None:
     """Other names of files that were read under one of these."""
-    found = connection.rows(
+    rows = connection.rows(
         "SELECT path, same_as FROM inputs WHERE dataset = :dataset AND same_as IS NOT NULL", dataset=dataset
     )
-    connection.many(_DELETE, [{"dataset": dataset, "path": one["path"]} for one in found if one["same_as"] in stamps])
+    connection.many(_DELETE, [{"dataset": dataset, "path": row["path"]} for row in rows if row["same_as"] in stamps])
 
 
 def _values(file: InputFile, dataset: str, at: datetime) -> dict[str, Any]:
-    known = {field.name: getattr(file, field.name) for field in fields(InputFile)}
-    return {**known, "dataset": dataset, "recorded_at": at}
+    values = {field.name: getattr(file, field.name) for field in fields(InputFile)}
+    return {**values, "dataset": dataset, "recorded_at": at}

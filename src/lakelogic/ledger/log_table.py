@@ -16,15 +16,15 @@ _TYPES = {"DOUBLE": "DOUBLE PRECISION"}
 def check_url(url: str) -> sqlalchemy.URL:
     """The address of a database; no part of a text that is none is shown, it may hold a password."""
     try:
-        made = sqlalchemy.make_url(url)
+        parsed = sqlalchemy.make_url(url)
     except (ArgumentError, ValueError):
-        made = None
-    if made is None or made.drivername.partition("+")[0] not in ("postgresql", "postgres"):
+        parsed = None
+    if parsed is None or parsed.drivername.partition("+")[0] not in ("postgresql", "postgres"):
         raise UsageError(
             "--summary-backend postgres needs the URL of a database.",
             hint="Write --summary-database postgresql://user@host:5432/database; a password can be in PGPASSWORD.",
         ) from None
-    return made.set(drivername="postgresql+psycopg")
+    return parsed.set(drivername="postgresql+psycopg")
 
 
 def add_row(url: str, table: Sequence[str], columns: Mapping[str, str], row: Mapping[str, Any]) -> None:
@@ -48,10 +48,10 @@ def add_row(url: str, table: Sequence[str], columns: Mapping[str, str], row: Map
             connection.execute(sqlalchemy.text(f"CREATE TABLE IF NOT EXISTS {name} ({declared})"))
             connection.execute(sqlalchemy.text(f"INSERT INTO {name} ({named}) VALUES ({marks})"), dict(row))
     except SQLAlchemyError as error:
-        told = str(error.orig).strip() if isinstance(error, DBAPIError) else type(error).__name__
+        reason = str(error.orig).strip() if isinstance(error, DBAPIError) else type(error).__name__
         raise TableError(
             f"The summary cannot be written to {'.'.join(table)} in {address.render_as_string(hide_password=True)}: "
-            f"{told}",
+            f"{reason}",
             hint="Check that the server runs and that the user may create and write tables.",
         ) from error
     finally:

@@ -225,11 +225,11 @@ def version(connection: Connection) -> int:
     return last or 0
 
 
-def check(found: int, name: str) -> None:
+def check(current: int, name: str) -> None:
     """Refuse a ledger that a newer LakeLogic has changed: we would not know what its columns mean."""
-    if found > NEWEST:
+    if current > NEWEST:
         raise LedgerError(
-            f"The ledger {name} is at version {found}; this LakeLogic knows versions up to {NEWEST}.",
+            f"The ledger {name} is at version {current}; this LakeLogic knows versions up to {NEWEST}.",
             hint="A newer LakeLogic has written it: use that version here too, or name another ledger "
             "in LAKELOGIC_LEDGER.",
         )
@@ -242,10 +242,10 @@ def migrate(connection: Connection, name: str) -> None:
         "CREATE TABLE IF NOT EXISTS lakelogic_migrations (number BIGINT NOT NULL PRIMARY KEY, "
         f"title TEXT NOT NULL, applied_at {types['instant']} NOT NULL)"
     )
-    found = version(connection)
-    check(found, name)
+    current = version(connection)
+    check(current, name)
     for migration in MIGRATIONS:
-        if migration.number > found:
+        if migration.number > current:
             for statement in migration.statements:
                 connection.run(statement.format(**types))
             connection.run(

@@ -90,8 +90,8 @@ class _ServerConnection:
         self._raw = raw
 
     def rows(self, statement: str, **values: Any) -> list[dict[str, Any]]:
-        found = self._raw.execute(sqlalchemy.text(statement), to_cells(values, "postgresql"))
-        return [from_cells(row._asdict(), "postgresql") for row in found]
+        cursor = self._raw.execute(sqlalchemy.text(statement), to_cells(values, "postgresql"))
+        return [from_cells(row._asdict(), "postgresql") for row in cursor]
 
     def run(self, statement: str, **values: Any) -> int:
         return self._raw.execute(sqlalchemy.text(statement), to_cells(values, "postgresql")).rowcount

@@ -11,9 +11,9 @@ from lakelogic.ledger.store import Ledger
 def take_back(ledger: Ledger, progress: str, batches: Sequence[str], head: str | None) -> None:
     """Batches are not in the table any more, nor is what only they have read; `head` is the newest that is there."""
     with ledger.database.write(f"dataset:{progress}") as connection:
-        told = [{"dataset": progress, "batch_id": batch} for batch in batches]
-        connection.many("DELETE FROM inputs WHERE dataset = :dataset AND batch_id = :batch_id", told)
-        connection.many("DELETE FROM batches WHERE dataset = :dataset AND batch_id = :batch_id", told)
+        keys = [{"dataset": progress, "batch_id": batch} for batch in batches]
+        connection.many("DELETE FROM inputs WHERE dataset = :dataset AND batch_id = :batch_id", keys)
+        connection.many("DELETE FROM batches WHERE dataset = :dataset AND batch_id = :batch_id", keys)
         connection.run("UPDATE sequences SET head = :head WHERE dataset = :dataset", head=head, dataset=progress)
 
 

@@ -42,15 +42,15 @@ def open_ledger(place: str | os.PathLike[str]) -> Ledger:
     was_there = database.file is None or database.file.exists()
     try:
         with database.read() as connection:
-            found = migrations.version(connection)
+            current = migrations.version(connection)
     except LedgerError as error:
         # A SQLite file in a folder that is not there yet cannot be opened; `create` says why if it is worse.
         if was_there and not isinstance(error, MissingTable):
             raise
         database.create()
-        found = 0
-    migrations.check(found, database.name)
-    if found < migrations.NEWEST:
+        current = 0
+    migrations.check(current, database.name)
+    if current < migrations.NEWEST:
         with database.write("migrations") as connection:
             migrations.migrate(connection, database.name)
     return Ledger(database)
@@ -71,8 +71,8 @@ class Ledger:
     def id(self) -> str:
         """What tells this ledger from every other: the moment in which it was made. A copy of it is the same one."""
         with self._database.read() as connection:
-            made = connection.rows("SELECT min(applied_at) AS at FROM lakelogic_migrations WHERE number = 1")
-        return str(made[0]["at"])
+            rows = connection.rows("SELECT min(applied_at) AS at FROM lakelogic_migrations WHERE number = 1")
+        return str(rows[0]["at"])
 
     @property
     def database(self) -> Database:
@@ -97,25 +97,25 @@ class Ledger:
         The tables know the numbers they have seen; `at_least` carries that knowledge to a ledger that was lost.
         """
         with self._database.write(f"dataset:{dataset}") as connection:
-            found = connection.rows("SELECT last_n FROM sequences WHERE dataset = :dataset", dataset=dataset)
-            if not found:
+            rows = connection.rows("SELECT last_n FROM sequences WHERE dataset = :dataset", dataset=dataset)
+            if not rows:
                 connection.run(_insert("sequences", "dataset", "last_n"), dataset=dataset, last_n=at_least)
                 return at_least
-            n: int = max(found[0]["last_n"] + 1, at_least)
+            n: int = max(rows[0]["last_n"] + 1, at_least)
             connection.run("UPDATE sequences SET last_n = :last_n WHERE dataset = :dataset", dataset=dataset, last_n=n)
             return n
 
     def last_n(self, dataset: str) -> int:
         """The newest number of a commit that this ledger has given out, or has heard of; 0 where it knows none."""
         with self._database.read() as connection:
-            found = connection.rows("SELECT last_n FROM sequences WHERE dataset = :dataset", dataset=dataset)
-        return int(found[0]["last_n"]) if found else 0
+            rows = connection.rows("SELECT last_n FROM sequences WHERE dataset = :dataset", dataset=dataset)
+        return int(rows[0]["last_n"]) if rows else 0
 
     def head(self, progress: str) -> str | None:
         """The newest commit to the table, by its batch, up to which the ledger is known to hold all of them."""
         with self._database.read() as connection:
-            found = connection.rows("SELECT head FROM sequences WHERE dataset = :dataset", dataset=progress)
-        return found[0]["head"] if found else None
+            rows = connection.rows("SELECT head FROM sequences WHERE dataset = :dataset", dataset=progress)
+        return rows[0]["head"] if rows else None
 
     def compared(self, progress: str, batch_id: str | None) -> None:
         """The ledger holds every commit of the table up to this batch."""
@@ -141,31 +141,31 @@ class Ledger:
     def open_intent(self, dataset: str) -> Intent | None:
         """What a run of this dataset began and no run has finished: a crash, to be rolled forward."""
         with self._database.read() as connection:
-            found = connection.rows(
+            rows = connection.rows(
                 "SELECT * FROM intents WHERE dataset = :dataset AND state = 'open' ORDER BY n DESC LIMIT 1",
                 dataset=dataset,
             )
-        return Intent(**found[0]) if found else None
+        return Intent(**rows[0]) if rows else None
 
     def open_intents(self, dataset: str, target: str) -> list[Intent]:
         """What runs of this dataset began for a target and no run has finished, the oldest first."""
         with self._database.read() as connection:
-            found = connection.rows(
+            rows = connection.rows(
                 "SELECT * FROM intents WHERE dataset = :dataset AND target = :target AND state = 'open' ORDER BY n",
                 dataset=dataset,
                 target=target,
             )
-        return [Intent(**row) for row in found]
+        return [Intent(**row) for row in rows]
 
     def intent_of(self, progress: str, batch_id: str) -> Intent | None:
         """The newest intent of a batch, whatever became of it."""
         with self._database.read() as connection:
-            found = connection.rows(
+            rows = connection.rows(
                 "SELECT * FROM intents WHERE dataset = :dataset AND batch_id = :batch_id ORDER BY n DESC LIMIT 1",
                 dataset=progress,
                 batch_id=batch_id,
             )
-        return Intent(**found[0]) if found else None
+        return Intent(**rows[0]) if rows else None
 
     def intents_with_files(self) -> list[Intent]:
         """Every open intent: what it has staged, or is staging, nobody may delete."""
@@ -249,15 +249,15 @@ class Ledger:
         A run that is known to have published stays so: only the answer to that was lost.
         """
         with self._database.write(f"dataset:{run.dataset}") as connection:
-            known = connection.rows("SELECT status FROM runs WHERE run_id = :run_id", run_id=run.run_id)
-            if not known or known[0]["status"] not in PUBLISHED:
+            rows = connection.rows("SELECT status FROM runs WHERE run_id = :run_id", run_id=run.run_id)
+            if not rows or rows[0]["status"] not in PUBLISHED:
                 self._put_run(connection, run)
 
-    def keep_log(self, run_id: str, said: Sequence[LogLine]) -> None:
+    def keep_log(self, run_id: str, lines: Sequence[LogLine]) -> None:
         """What a run said, line by line; telling it twice keeps the last."""
         with self._database.write("run_log") as connection:
             connection.run("DELETE FROM run_log WHERE run_id = :run_id", run_id=run_id)
-            for seq, line in enumerate(said, 1):
+            for seq, line in enumerate(lines, 1):
                 connection.run(
                     _insert("run_log", "run_id", "seq", "at", "kind", "body"),
                     run_id=run_id,
@@ -270,10 +270,10 @@ class Ledger:
     def log_of(self, run_id: str) -> list[LogLine]:
         """What a run said, in order."""
         with self._database.read() as connection:
-            found = connection.rows(
+            rows = connection.rows(
                 "SELECT at, kind, body FROM run_log WHERE run_id = :run_id ORDER BY seq", run_id=run_id
             )
-        return [LogLine(**row) for row in found]
+        return [LogLine(**row) for row in rows]
 
     # What was done before
 
@@ -285,12 +285,12 @@ class Ledger:
     def inputs(self, dataset: str) -> dict[str, InputFile]:
         """What finished batches have read, by path: of a file that was read several times, the last one."""
         with self._database.read() as connection:
-            found = connection.rows(
+            rows = connection.rows(
                 "SELECT path, size, mtime_ns, content, batch_id, same_as FROM inputs WHERE dataset = :dataset "
                 "ORDER BY recorded_at",
                 dataset=dataset,
             )
-        return {file["path"]: InputFile(**file) for file in found}
+        return {file["path"]: InputFile(**file) for file in rows}
 
     def learn(self, progress: str, files: Sequence[InputFile]) -> None:
         """What a file that was read before is called now, or when it was written again as it was."""
@@ -300,25 +300,25 @@ class Ledger:
     def batch_inputs(self, *names: str) -> dict[str, Any]:
         """What each finished batch was about to read when it began, by batch; under any of these names."""
         with self._database.read() as connection:
-            found = [
+            rows = [
                 row
                 for name in names
                 for row in connection.rows(
                     "SELECT batch_id, input FROM intents WHERE dataset = :dataset AND state = 'done'", dataset=name
                 )
             ]
-        return {row["batch_id"]: row["input"] or {} for row in found}
+        return {row["batch_id"]: row["input"] or {} for row in rows}
 
     def files_of(self, dataset: str) -> set[str]:
         """The files that finished batches of a dataset have read, towards whichever target."""
         with self._database.read() as connection:
-            found = connection.rows(
+            rows = connection.rows(
                 "SELECT path FROM inputs WHERE dataset = :dataset OR substr(dataset, 1, :length) = :lead",
                 dataset=dataset,
                 lead=f"{dataset}@",
                 length=len(dataset) + 1,
             )
-        return {file["path"] for file in found}
+        return {file["path"] for file in rows}
 
     def forget(self, progress: str, target: str) -> int:
         """Let the next run of a dataset towards a target read everything again; how many files that are.
@@ -327,7 +327,7 @@ class Ledger:
         and so does the count of commits: a number is never given out twice.
         """
         with self._database.write(f"dataset:{progress}") as connection:
-            known = connection.rows("SELECT path FROM inputs WHERE dataset = :dataset", dataset=progress)
+            paths = connection.rows("SELECT path FROM inputs WHERE dataset = :dataset", dataset=progress)
             connection.run("DELETE FROM inputs WHERE dataset = :dataset", dataset=progress)
             connection.run("DELETE FROM batches WHERE dataset = :dataset", dataset=progress)
             connection.run("UPDATE sequences SET head = NULL WHERE dataset = :dataset", dataset=progress)
@@ -338,7 +338,7 @@ class Ledger:
                 decided_at=clock.now(),
                 target=target,
             )
-        return len(known)
+        return len(paths)
 
     def batch_done(self, batch_id: str, progress: str) -> bool:
         """Whether the good rows of this batch have been published to the target of a progress."""
@@ -354,15 +354,15 @@ class Ledger:
     def batches_done(self, progress: str) -> set[str]:
         """The batches whose good rows have been published to the target of a progress."""
         with self._database.read() as connection:
-            found = connection.rows(
+            rows = connection.rows(
                 f"SELECT batch_id FROM batches WHERE dataset = :dataset AND {_IN_TABLE}", dataset=progress
             )
-        return {row["batch_id"] for row in found}
+        return {row["batch_id"] for row in rows}
 
     def published_batches(self, progress: str) -> list[tuple[int | None, RunRecord]]:
         """The runs that published good rows to the target of a progress, newest first, with the numbers of commits."""
         with self._database.read() as connection:
-            found = connection.rows(f"SELECT runs.* {_PUBLISHED_TO} {_NEWEST_FIRST}", dataset=progress)
+            rows = connection.rows(f"SELECT runs.* {_PUBLISHED_TO} {_NEWEST_FIRST}", dataset=progress)
             numbers = {
                 row["batch_id"]: int(row["n"])
                 for row in connection.rows(
@@ -370,37 +370,37 @@ class Ledger:
                     dataset=progress,
                 )
             }
-        return [(numbers.get(row["batch_id"]), RunRecord(**row)) for row in found]
+        return [(numbers.get(row["batch_id"]), RunRecord(**row)) for row in rows]
 
     def last_published(self, dataset: str, *, with_rows: bool = False) -> RunRecord | None:
         """The newest run of the dataset that published its good rows; `with_rows`, one that had some."""
         some = "AND counts_good > 0 " if with_rows else ""
         with self._database.read() as connection:
-            found = connection.rows(
+            rows = connection.rows(
                 f"SELECT * FROM runs WHERE dataset = :dataset AND {_PUBLISHED} {some}{_NEWEST_FIRST} LIMIT 1",
                 dataset=dataset,
             )
-        return RunRecord(**found[0]) if found else None
+        return RunRecord(**rows[0]) if rows else None
 
     def published(self, progress: str, *, with_rows: bool = False) -> RunRecord | None:
         """The newest run that published good rows of a dataset to a target; `with_rows`, one that had some."""
         some = "AND counts_good > 0 " if with_rows else ""
         with self._database.read() as connection:
-            found = connection.rows(
+            rows = connection.rows(
                 f"SELECT runs.* {_PUBLISHED_TO} {some}{_NEWEST_FIRST} LIMIT 1",
                 dataset=progress,
             )
-        return RunRecord(**found[0]) if found else None
+        return RunRecord(**rows[0]) if rows else None
 
     def watermark(self, progress: str) -> str | None:
         """The highest point that published runs have reached, as the newest of them that had one says."""
         with self._database.read() as connection:
-            found = connection.rows(
+            rows = connection.rows(
                 f"SELECT runs.watermark AS watermark {_PUBLISHED_TO} AND runs.watermark IS NOT NULL "
                 f"{_NEWEST_FIRST} LIMIT 1",
                 dataset=progress,
             )
-        return found[0]["watermark"] if found else None
+        return rows[0]["watermark"] if rows else None
 
     def runs(
         self,
@@ -426,19 +426,19 @@ class Ledger:
         with self._database.read() as connection:
             exact = connection.rows("SELECT * FROM runs WHERE run_id = :run_id", run_id=run_id)
             # Not LIKE: it has signs of its own, and SQLite's does not mind case.
-            found = exact or connection.rows(
+            rows = exact or connection.rows(
                 "SELECT * FROM runs WHERE substr(run_id, 1, :length) = :run_id ORDER BY run_id LIMIT 6",
                 run_id=run_id,
                 length=len(run_id),
             )
-        if not run_id or not found:
+        if not run_id or not rows:
             raise NotFound(
                 f"There is no run `{run_id}` in the ledger {self.name}.", hint="`lakelogic runs` lists the newest."
             )
-        if len(found) > 1:
-            names = ", ".join(row["run_id"] for row in found[:5]) + (", …" if len(found) > 5 else "")
+        if len(rows) > 1:
+            names = ", ".join(row["run_id"] for row in rows[:5]) + (", …" if len(rows) > 5 else "")
             raise UsageError(f"Several runs begin with `{run_id}`: {names}.", hint="Type more of the id.")
-        return RunRecord(**found[0])
+        return RunRecord(**rows[0])
 
     # What people decide
 
@@ -475,8 +475,8 @@ class Ledger:
     def held(self, run_id: str) -> Held | None:
         """The batch that a run left behind a closed gate; None where it left none."""
         with self._database.read() as connection:
-            found = connection.rows("SELECT * FROM held WHERE run_id = :run_id", run_id=run_id)
-        return Held(**found[0]) if found else None
+            rows = connection.rows("SELECT * FROM held WHERE run_id = :run_id", run_id=run_id)
+        return Held(**rows[0]) if rows else None
 
     def waiting(self) -> list[Held]:
         """The batches that wait for a decision, newest first."""
@@ -569,8 +569,8 @@ class Ledger:
 
     @staticmethod
     def _lease(connection: Connection, target: str) -> Lease | None:
-        found = connection.rows("SELECT * FROM leases WHERE target = :target", target=target)
-        return Lease(**found[0]) if found else None
+        rows = connection.rows("SELECT * FROM leases WHERE target = :target", target=target)
+        return Lease(**rows[0]) if rows else None
 
 
 def _insert(table: str, *columns: str) -> str:

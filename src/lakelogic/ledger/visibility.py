@@ -34,17 +34,17 @@ class ColumnMemory:
         """All that is known, by dataset."""
         names = [field.name for field in fields(KnownColumns)]
         with self._database.read() as connection:
-            found = connection.rows(f"SELECT {', '.join(names)} FROM known_columns ORDER BY dataset")
-        return {row["dataset"]: KnownColumns(**row) for row in found}
+            rows = connection.rows(f"SELECT {', '.join(names)} FROM known_columns ORDER BY dataset")
+        return {row["dataset"]: KnownColumns(**row) for row in rows}
 
-    def remember(self, known: Iterable[KnownColumns]) -> None:
+    def remember(self, datasets: Iterable[KnownColumns]) -> None:
         """Put these in place of what was known of the same datasets."""
         names = [field.name for field in fields(KnownColumns)]
         with self._database.write("known_columns") as connection:
-            for one in known:
-                connection.run("DELETE FROM known_columns WHERE dataset = :dataset", dataset=one.dataset)
+            for dataset in datasets:
+                connection.run("DELETE FROM known_columns WHERE dataset = :dataset", dataset=dataset.dataset)
                 connection.run(
                     f"INSERT INTO known_columns ({', '.join(names)}, seen_at) VALUES (:{', :'.join(names)}, :seen_at)",
-                    **{name: getattr(one, name) for name in names},
+                    **{name: getattr(dataset, name) for name in names},
                     seen_at=clock.now(),
                 )

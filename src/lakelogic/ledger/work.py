@@ -69,34 +69,34 @@ class WorkQueue:
     def ask(self, work: Work) -> Work:
         """Put a piece of work into the queue; with the `once` of an earlier piece, that piece comes back instead."""
         now = clock.now()
-        made = replace(
+        job = replace(
             work, work_id=f"job-{now:%Y%m%dT%H%M%S}-{secrets.token_hex(4)}", state="waiting", created_at=now, attempts=0
         )
         with self._database.write("happenings", "work") as connection:
             if work.once is not None:
-                known = connection.rows("SELECT * FROM work WHERE once = :once", once=work.once)
-                if known:
-                    return _same(Work(**known[0]), work)
+                rows = connection.rows("SELECT * FROM work WHERE once = :once", once=work.once)
+                if rows:
+                    return _same(Work(**rows[0]), work)
             names = [field.name for field in fields(Work)]
             connection.run(
                 f"INSERT INTO work ({', '.join(names)}) VALUES (:{', :'.join(names)})",
-                **{name: getattr(made, name) for name in names},
+                **{name: getattr(job, name) for name in names},
             )
-            _tell(connection, "work", "waiting", made)
-        return made
+            _tell(connection, "work", "waiting", job)
+        return job
 
     def take(self, owner: str, lasts: timedelta) -> Work | None:
         """The oldest piece that waits, or that a worker left behind; it is this worker's until it expires."""
         with self._database.write("happenings", "work") as connection:
             now = clock.now()
-            found = connection.rows(
+            rows = connection.rows(
                 "SELECT * FROM work WHERE state = 'waiting' OR (state = 'running' AND expires_at < :expires_at) "
                 "ORDER BY created_at, work_id LIMIT 1",
                 expires_at=now,
             )
-            if not found:
+            if not rows:
                 return None
-            work = Work(**found[0])
+            work = Work(**rows[0])
             if work.cancel_asked or work.attempts >= MOST_ATTEMPTS:
                 state: WorkState = "cancelled" if work.cancel_asked else "failed"
                 why = None if work.cancel_asked else {"error": {"message": "Its worker ended every time."}}
@@ -142,7 +142,7 @@ class WorkQueue:
     def cancel(self, work_id: str) -> Work:
         """Ask for a piece to stop: one that waits never begins, one that runs is told at its next sign of life."""
         with self._database.write("happenings", "work") as connection:
-            work = self._one(connection, work_id)
+            work = self._row(connection, work_id)
             if work.state in ENDED:
                 raise CommitConflict(f"`{work_id}` has ended already ({work.state}).", hint="There is nothing to stop.")
             if work.state == "waiting":
@@ -150,7 +150,7 @@ class WorkQueue:
             else:
                 connection.run("UPDATE work SET cancel_asked = 1 WHERE work_id = :work_id", work_id=work_id)
                 _tell(connection, "work", "cancel_asked", work)
-            return self._one(connection, work_id)
+            return self._row(connection, work_id)
 
     def drop(self, person: str) -> tuple[list[Work], list[Work]]:
         """Cancel what somebody asked for and has not begun; these, and what of theirs is running."""
@@ -166,10 +166,10 @@ class WorkQueue:
                 self._end(connection, work, "cancelled", None)
         return waiting, [work for work in asked if work.state == "running"]
 
-    def one(self, work_id: str) -> Work:
+    def get(self, work_id: str) -> Work:
         """One piece of work."""
         with self._database.read() as connection:
-            return self._one(connection, work_id)
+            return self._row(connection, work_id)
 
     def happened(self, work: Work | None, topic: str, kind: str, body: str, facts: Json = None) -> None:
         """Remember something that happened."""
@@ -190,11 +190,11 @@ class WorkQueue:
             return int(connection.rows("SELECT max(seq) AS seq FROM happenings")[0]["seq"] or 0)
 
     @staticmethod
-    def _one(connection: Connection, work_id: str) -> Work:
-        found = connection.rows("SELECT * FROM work WHERE work_id = :work_id", work_id=work_id)
-        if not found:
+    def _row(connection: Connection, work_id: str) -> Work:
+        rows = connection.rows("SELECT * FROM work WHERE work_id = :work_id", work_id=work_id)
+        if not rows:
             raise NotFound(f"There is no job `{work_id}`.", hint="GET /api/v1/jobs lists them.")
-        return Work(**found[0])
+        return Work(**rows[0])
 
     @staticmethod
     def _end(connection: Connection, work: Work, state: WorkState, outcome: Json) -> None:
@@ -209,17 +209,17 @@ class WorkQueue:
         _tell(connection, "work", state, work)
 
 
-def _same(known: Work, asked: Work) -> Work:
+def _same(first: Work, asked: Work) -> Work:
     """The earlier piece, where it was asked by the same person for the same; anything else is a mistake."""
     ours, theirs = (
-        (one.kind, one.dataset, one.person, json.dumps(one.facts, sort_keys=True, default=str))
-        for one in (known, asked)
+        (work.kind, work.dataset, work.person, json.dumps(work.facts, sort_keys=True, default=str))
+        for work in (first, asked)
     )  # fmt: skip
     if ours != theirs:
         raise CommitConflict(
             "This idempotency key belongs to another request.", hint="Make a new key for every request."
         )
-    return known
+    return first
 
 
 def _tell(

@@ -73,17 +73,17 @@ def row_at(state: TableState, number: int) -> dict[str, Any]:
 
 def rows_with(state: TableState, wanted: Mapping[str, str], limit: int = 2) -> list[tuple[int, dict[str, Any]]]:
     """Rows that have these values, written as text, and their numbers; the newest files come last."""
-    known = {name.lower(): name for name in state.schema.names}
+    spelling = {name.lower(): name for name in state.schema.names}
     columns: dict[str, Any] = {}
     for column, value in wanted.items():
-        name = known.get(column.lower())
+        name = spelling.get(column.lower())
         if name is None:
             raise NotFound(f"The table {state.location} has no column `{column}`.", hint="Run the contract again.")
         try:
             columns[name] = pa.scalar(value, pa.string()).cast(state.schema.field(name).type)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return []  # a text that is no value of the column is in no row
-    found: list[int] = []
+    hits: list[int] = []
     before = 0
     for path in sorted(state.files):
         for batch in parquet.batches([path], list(columns)):
@@ -92,11 +92,11 @@ def rows_with(state: TableState, wanted: Mapping[str, str], limit: int = 2) -> l
             for name, value in columns.items():
                 same = pc.fill_null(pc.equal(table.column(name), value), False)
                 hit = same if hit is None else pc.and_(hit, same)
-            found += [before + at for at in pc.indices_nonzero(hit).to_pylist()]
+            hits += [before + at for at in pc.indices_nonzero(hit).to_pylist()]
             before += batch.num_rows
-            if len(found) >= limit:
+            if len(hits) >= limit:
                 break
-    return [(number, row_at(state, number)) for number in found[:limit]]
+    return [(number, row_at(state, number)) for number in hits[:limit]]
 
 
 def whole(state: TableState, most: int = MOST_ROWS) -> pa.Table:

@@ -75,7 +75,7 @@ def tell(
         Assignment(f"c{at}", convert(Column(name, type_), STRING)) for at, (name, type_) in enumerate(types.items())
     ]
     account = Account(None, nodes, Publish(tuple(values), Literal(0, INT), text(names.GOOD_SIDE)))
-    found = engine.collect(engine.lower(frame, (account,), links))
+    answers = engine.collect(engine.lower(frame, (account,), links))
     hidden = _hidden(contract, plan, first.nodes)
     notes = []
     if any(isinstance(node, _TOGETHER) for node in first.nodes):
@@ -83,9 +83,9 @@ def tell(
     if len(plan.accounts) > 1:
         notes.append("after these steps rows are paired, stacked or grouped; what follows is not told")
     stories = []
-    for row in found.to_pylist():
-        known = {name: row[f"c{at}"] for at, name in enumerate(types)}
-        stories.append(Story(tuple(_chapters(plan, first.nodes, known, hidden)), tuple(notes)))
+    for row in answers.to_pylist():
+        row_values = {name: row[f"c{at}"] for at, name in enumerate(types)}
+        stories.append(Story(tuple(_chapters(plan, first.nodes, row_values, hidden)), tuple(notes)))
     return stories
 
 
@@ -121,16 +121,16 @@ def _base(physical: str) -> str:
 
 
 def _chapters(
-    plan: Plan, nodes: Sequence[Node], known: Mapping[str, str | None], hidden: set[str]
+    plan: Plan, nodes: Sequence[Node], values: Mapping[str, str | None], hidden: set[str]
 ) -> Iterator[Chapter]:
     def shown(columns: Sequence[str]) -> dict[str, str | None]:
-        found: dict[str, str | None] = {}
+        texts: dict[str, str | None] = {}
         for name in columns:
             if not name.startswith(names.INTERNAL):
                 # Of several values of one column, the one before a step changed it.
-                value = known.get(name)
-                found.setdefault(_base(name), HIDDEN if name in hidden and value is not None else value)
-        return found
+                value = values.get(name)
+                texts.setdefault(_base(name), HIDDEN if name in hidden and value is not None else value)
+        return texts
 
     yield Chapter("landed", "as it landed", shown([column.name for column in plan.read.columns]))
     alive, causes = True, set[Expression]()
@@ -139,36 +139,36 @@ def _chapters(
             continue  # what a number among rows decides is told next; what bad rows show is moved, not made
         if isinstance(node, RowWise) and node.label == "judge":
             judged = alive
-            for chapter in _rules(plan, node, known, shown, causes, alive=judged):
+            for chapter in _rules(plan, node, values, shown, causes, alive=judged):
                 alive = alive and chapter.outcome != "failed"
                 if chapter.what != UNREADABLE or chapter.outcome == "failed":
                     yield chapter
         elif not alive:
             yield Chapter(node.label, "; ".join(node.detail), outcome="not reached")
         elif isinstance(node, RowWise) and any(a.name.startswith(names.FATE) for a in node.columns):
-            lost = any(known.get(a.name) not in (None, "0") for a in node.columns)
+            lost = any(values.get(a.name) not in (None, "0") for a in node.columns)
             alive = not lost
             yield Chapter(node.label, "; ".join(node.detail), outcome="lost" if lost else "kept")
         elif isinstance(node, RowWise):
-            made = shown([assignment.name for assignment in node.columns])
-            if made:
-                yield Chapter(node.label, "; ".join(node.detail), made)
+            texts = shown([assignment.name for assignment in node.columns])
+            if texts:
+                yield Chapter(node.label, "; ".join(node.detail), texts)
         else:
             yield Chapter(node.label, "; ".join(node.detail))
 
 
 def _rules(
-    plan: Plan, node: RowWise, known: Mapping[str, str | None], shown: Any, causes: set[Expression], *, alive: bool
+    plan: Plan, node: RowWise, values: Mapping[str, str | None], shown: Any, causes: set[Expression], *, alive: bool
 ) -> Iterator[Chapter]:
     """Each rule of a verdict; `causes`, what earlier ones found to be so, grows."""
     flags = {assignment.name: _flags(assignment.value) for assignment in node.columns}
-    told = [
-        (reason, flags[reason.column][reason.bit], bool(int(known.get(reason.column) or 0) >> reason.bit & 1))
+    tested_reasons = [
+        (reason, flags[reason.column][reason.bit], bool(int(values.get(reason.column) or 0) >> reason.bit & 1))
         for reason in plan.reasons
         if reason.bit < len(flags.get(reason.column, ()))
     ]
-    causes |= {part for _, tested, failed in told if failed for part in _all_of(tested)}
-    for reason, tested, failed in told:
+    causes |= {part for _, tested, failed in tested_reasons if failed for part in _all_of(tested)}
+    for reason, tested, failed in tested_reasons:
         operands = sorted(columns_of(tested))
         judged = alive and not any(_denies(part, causes) for part in _all_of(tested))
         outcome = "failed" if failed else "passed" if judged else "not judged"

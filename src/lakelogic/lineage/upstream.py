@@ -93,7 +93,7 @@ def rows_before(
         name: engine.link(link, links[link.reference].pinned) for name, link in plan.links.items()
     }
     met = meetings(plan, traced.accounts)
-    seen = _evaluate(engine, landed, traced, frames, [one for meeting in met for one in meeting.ours])
+    seen = _evaluate(engine, landed, traced, frames, [value for meeting in met for value in meeting.ours])
     numbers = sorted(set(seen.column("c0").to_pylist()))
     kept = landed.take(pa.array([number - 1 for number in numbers], pa.int64()))
     why = [*notes, *traced.why]
@@ -136,18 +136,18 @@ def _pin(
     if facts.get("table") is not None:
         # By its name: a warehouse that was moved has other locations than its commits remember.
         name, version = window.source_path(contract), facts.get("version")
-        found = window.pin_table(name, catalog)
-        location = str(found.pinned.table)
+        table = window.pin_table(name, catalog)
+        location = str(table.pinned.table)
         if look(load_tables(kind_of(location) or "delta"), location, version) is not None:
             return window.pin_table(name, catalog, version), []
-        return found, [f"version {version} of {name} is not there any more; this is version {found.pinned.version}"]
+        return table, [f"version {version} of {name} is not there any more; this is version {table.pinned.version}"]
     if "files" in facts:
-        return _pin_files(loaded, [FileInfo(*one) for one in facts["files"]])
+        return _pin_files(loaded, [FileInfo(*file) for file in facts["files"]])
     # A replay, or rows that were handed in: what is left is where the row says it came from.
     sources = {str(row.get(contract.lineage.source_path_column_name) or "") for row in rows}
-    files = [Path(one) for one in sorted(sources) if one and Path(one).is_file()]
+    files = [Path(source) for source in sorted(sources) if source and Path(source).is_file()]
     if files and window.source_format(contract) not in ("delta", "iceberg"):
-        infos = tuple(FileInfo(str(one), one.stat().st_size, one.stat().st_mtime_ns) for one in files)
+        infos = tuple(FileInfo(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files)
         return _sized(window.pin_files(infos, window.source_format(contract), window.source_path(contract))), []
     return _sized(window.pin_source(contract, catalog)), ["this is the source as it is now"]
 
@@ -238,18 +238,20 @@ def _trace(
     columns = list(contract.key) if contract.key and not history else every
     wanted, why = [], list[str]()
     for row in rows:
-        found, silent = equations(plan, _typed(row), columns)
+        pairs, silent = equations(plan, _typed(row), columns)
         if contract.key and not history and silent:
             more, _ = equations(plan, _typed(row), every)
-            found = more
+            pairs = more
             why = [f"`{', '.join(silent)}` of its key cannot be compared with the rows before it (masked or made up)"]
-        wanted.append(found)
+        wanted.append(pairs)
     traced = trace(plan, wanted)
     if why:
         traced = replace(traced, why=(*why, *traced.why))
     if len(rows) > 1 or not contract.key:
         return traced, ()
-    return traced, tuple((one.column, readable(written(one.value)), one.wanted) for one in wanted[0])
+    return traced, tuple(
+        (equation.column, readable(written(equation.value)), equation.wanted) for equation in wanted[0]
+    )
 
 
 def _typed(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -268,7 +270,7 @@ def _evaluate(
         Assignment(f"c{at}", value) for at, value in enumerate([Column(PLACE, BIGINT), *beside])
     )  # fmt: skip
     silent = Publish(
-        tuple(Assignment(one.name, Literal(None, one.value.type)) for one in values), _NO_FATE, _NOBODY
+        tuple(Assignment(value.name, Literal(None, value.value.type)) for value in values), _NO_FATE, _NOBODY
     )  # fmt: skip
     accounts = []
     for at, account in enumerate(traced.accounts):
@@ -279,8 +281,8 @@ def _evaluate(
             accounts.append(replace(account, nodes=nodes, publish=Publish(values, _NO_FATE, text(names.GOOD_SIDE))))
     shown = landed.drop_columns([names.FILE, names.NUMBER])
     frame, _ = engine.adopt(shown, Read("source", "parquet", ()))
-    found = engine.collect(engine.lower(frame, accounts, links))
-    return found.filter(pc.fill_null(pc.equal(found.column(names.SIDE), names.GOOD_SIDE), False))
+    answers = engine.collect(engine.lower(frame, accounts, links))
+    return answers.filter(pc.fill_null(pc.equal(answers.column(names.SIDE), names.GOOD_SIDE), False))
 
 
 def _linked(
@@ -289,17 +291,17 @@ def _linked(
 ) -> list[Found]:  # fmt: skip
     """The rows of links that the rows of the source met."""
     looked = window.look_at_links(slices, engine)
-    found: dict[str, Found] = {}
+    origins: dict[str, Found] = {}
     at = 1
     for meeting in met:
         keys = [seen.column(f"c{at + place}").to_pylist() for place in range(len(meeting.ours))]
         at += len(meeting.ours)
         link = plan.links[meeting.link]
         source, slice_ = looked[link.reference], slices[link.reference]
-        values = [one for one in dict.fromkeys(zip(*keys, strict=True)) if None not in one]
+        values = [key for key in dict.fromkeys(zip(*keys, strict=True)) if None not in key]
         parts = [_over_landed(part, link, source) for part in meeting.theirs]
         usable = bool(keys) and all(part is not None and part.type.kind in COMPARABLE for part in parts)
-        if link.reference in found or (usable and not values):
+        if link.reference in origins or (usable and not values):
             continue  # told already, or no row of it had a part in this
         why = [*notes, *([] if usable else ["every row of it may have had a part"])]
         if len(values) > _MOST_KEYS:
@@ -311,23 +313,23 @@ def _linked(
         except UsageError as error:  # it is too large
             landed, why = pa.table({name: pa.array([], pa.string()) for name in shown}), [*why, error.message]
         if usable and PLACE in landed.column_names:
-            known = [part for part in parts if part is not None]
-            keep = Trace((Account(None, (), _SILENT),), any_of(known, values[:_MOST_KEYS]), (), gathers=False)
+            conditions = [part for part in parts if part is not None]
+            keep = Trace((Account(None, (), _SILENT),), any_of(conditions, values[:_MOST_KEYS]), (), gathers=False)
             numbers = sorted(set(_evaluate(engine, landed, keep, {}, ()).column("c0").to_pylist()))
             landed = landed.take(pa.array([number - 1 for number in numbers], pa.int64()))
-        said = readable(", ".join(written(part) for part in parts if part is not None)) if usable else None
-        found[link.reference] = Found(
+        condition = readable(", ".join(written(part) for part in parts if part is not None)) if usable else None
+        origins[link.reference] = Found(
             "link", slice_.described, link.reference, slice_.pinned.table, slice_.pinned.version, landed, shown, why,
-            by=said,
+            by=condition,
         )  # fmt: skip
-    return list(found.values())
+    return list(origins.values())
 
 
 def _over_landed(part: Expression, link: Link, source: SourceColumns) -> Expression | None:
     """An expression over a link's frame as one over what landed of it; None where there is none."""
     for node in reversed(link.nodes):
         if isinstance(node, RowWise):
-            part = replace_columns(part, {one.name: one.value for one in node.columns})
+            part = replace_columns(part, {assignment.name: assignment.value for assignment in node.columns})
     return part if columns_of(part) <= {column.name for column in source.columns} else None
 
 
@@ -335,15 +337,15 @@ def lines_of(loaded: Loaded, where: Places, file: str, catalog: Catalog, engine:
     """The rows of one file that runs of a dataset have read; and whether it has changed since."""
     contract = loaded.contract
     tables = load_tables(contract.materialization.format)
-    known: FileInfo | None = None
+    info: FileInfo | None = None
     for commit in good_commits(tables, progress_of(contract.dataset_name, where)):
         read = facts_of(commit).get("input", {}).get("files", [])
-        known = next((FileInfo(*one) for one in read if one[0] == file), None)
-        if known is not None:
+        info = next((FileInfo(*pinned_file) for pinned_file in read if pinned_file[0] == file), None)
+        if info is not None:
             break
-    if known is None:
+    if info is None:
         raise NotFound(f"No run of `{contract.dataset_name}` has read `{file}`.", hint="Take `file` of a row.")
-    slice_, notes = _pin_files(loaded, [known])
+    slice_, notes = _pin_files(loaded, [info])
     links = window.pin_links(contract, catalog, engine) if contract.links else {}
     source = window.look(contract, slice_, engine)
     plan = compile_contract(loaded, source, window.look_at_links(links, engine)).plan

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from lakelogic.parity.campaign import ENGINES, Figure, Found, run, start
+from lakelogic.parity.campaign import ENGINES, FailingCase, Figure, run, start
 from lakelogic.parity.canonical import canonical
 from lakelogic.parity.folder import write
 
@@ -26,13 +26,13 @@ def main() -> int:
     engines = start(wanted.engines.split(","))
     began = time.monotonic()
 
-    told = 0
+    shown = 0
 
     def tell(figure: Figure) -> None:
-        nonlocal told
-        for found in figure.found[told:]:
-            _show(found)
-        told = len(figure.found)
+        nonlocal shown
+        for example in figure.failures[shown:]:
+            _show(example)
+        shown = len(figure.failures)
         if figure.contracts % 50 == 0:
             spent = time.monotonic() - began
             left = spent / figure.contracts * (wanted.contracts - figure.contracts)
@@ -47,24 +47,24 @@ def main() -> int:
             engine.close()
     _report(figure, wanted.engines, wanted.seed, time.monotonic() - began)
     if wanted.folder:
-        for found in figure.found:
-            write(found.case, Path(wanted.folder) / f"seed-{found.seed}", str(found.difference))
+        for example in figure.failures:
+            write(example.case, Path(wanted.folder) / f"seed-{example.seed}", str(example.difference))
     return 1 if figure.differed else 0
 
 
-def _show(found: Found) -> None:
+def _show(example: FailingCase) -> None:
     out = sys.stdout.write
-    out(f"\n== seed {found.seed}\n{found.difference}\n")
+    out(f"\n== seed {example.seed}\n{example.difference}\n")
     for part in ("transformations", "quality", "model", "schema_policy"):
-        if found.case.contract.get(part):
-            out(f"  {part}: {found.case.contract[part]}\n")
-    rows = [{name: canonical(column)[row] for name, column in _columns(found)} for row in range(found.rows)]
+        if example.case.contract.get(part):
+            out(f"  {part}: {example.case.contract[part]}\n")
+    rows = [{name: canonical(column)[row] for name, column in _columns(example)} for row in range(example.rows)]
     out(f"  rows: {rows}\n")
     sys.stdout.flush()
 
 
-def _columns(found: Found) -> list[tuple[str, Any]]:
-    return list(zip(found.case.rows.column_names, found.case.rows.columns, strict=True))
+def _columns(example: FailingCase) -> list[tuple[str, Any]]:
+    return list(zip(example.case.rows.column_names, example.case.rows.columns, strict=True))
 
 
 def _report(figure: Figure, engines: str, seed: int, seconds: float) -> None:

@@ -35,7 +35,7 @@ _SPARK = {
 
 
 @dataclass(slots=True)
-class Found:
+class FailingCase:
     """A difference, with the seed that shows it again and the smallest case that does."""
 
     seed: int
@@ -59,7 +59,7 @@ class Figure:
     reasons: Counter[str] = field(default_factory=Counter)
     forms: Counter[str] = field(default_factory=Counter)
     seconds: Counter[str] = field(default_factory=Counter)
-    found: list[Found] = field(default_factory=list)
+    failures: list[FailingCase] = field(default_factory=list)
 
     def __str__(self) -> str:
         share = f"{100 * self.refused / self.contracts:.1f} %" if self.contracts else "-"
@@ -79,8 +79,8 @@ def start(names: Sequence[str] = ENGINES) -> list[Engine]:
 def judge(case: Case, engines: Sequence[Engine], seconds: Counter[str] | None = None) -> list[Outcome] | str:
     """What the engines make of a case; or why the contract is refused before any of them hears of it."""
     try:
-        known = {name: landed(table) for name, table in case.links.items()}
-        plan = compiled(load(case.contract), case.rows, known).plan
+        link_schemas = {name: landed(table) for name, table in case.links.items()}
+        plan = compiled(load(case.contract), case.rows, link_schemas).plan
     except ContractError as error:
         return refusal(error)
     pinned = {name: Pinned((_kept(name, table),)) for name, table in case.links.items()}
@@ -124,7 +124,7 @@ def run(
         if isinstance(outcomes, str):
             figure.refused += 1
             figure.reasons[outcomes.split(";")[0]] += 1
-        elif (found := difference(outcomes, KEY)) is None:
+        elif (gap := difference(outcomes, KEY)) is None:
             if outcomes[0].refused:
                 figure.refused += 1
                 figure.reasons[outcomes[0].refused] += 1
@@ -132,19 +132,19 @@ def run(
                 figure.agreed += 1
         else:
             figure.differed += 1
-            if len(figure.found) < most_found:
-                figure.found.append(_shrunk(seed, case, outcomes, found, engines, shrinking))
+            if len(figure.failures) < most_found:
+                figure.failures.append(_shrunk(seed, case, outcomes, gap, engines, shrinking))
         if tell is not None:
             tell(figure)
     return figure
 
 
 def _shrunk(
-    seed: int, case: Case, outcomes: Sequence[Outcome], found: Difference, engines: Sequence[Engine], most: int
-) -> Found:
+    seed: int, case: Case, outcomes: Sequence[Outcome], gap: Difference, engines: Sequence[Engine], most: int
+) -> FailingCase:
     """The difference made small, by the two engines that show it."""
     if not most:
-        return Found(seed, found, case)
+        return FailingCase(seed, gap, case)
     pair = _pair(outcomes, engines)
     until = time.monotonic() + _LONGEST_SHRINK
 
@@ -155,12 +155,12 @@ def _shrunk(
         if isinstance(again, str):
             return False
         shown = difference(again, KEY)
-        return shown is not None and (shown.what == found.what or found.what != "failed")
+        return shown is not None and (shown.what == gap.what or gap.what != "failed")
 
     small = shrink(case, differs, most)
     again = judge(small, engines)
     shown = difference(again, KEY) if not isinstance(again, str) else None
-    return Found(seed, shown or found, small)
+    return FailingCase(seed, shown or gap, small)
 
 
 def _pair(outcomes: Sequence[Outcome], engines: Sequence[Engine]) -> list[Engine]:

@@ -62,9 +62,9 @@ def _between(one: Outcome, two: Outcome, key: str | None) -> Difference:
                 texts = {o.engine: t.get(name, "absent") for o, t in ((one, left), (two, right))}
                 return Difference("types", texts, name)
     for side in ("bad", "good"):
-        found = _in_rows(side, one, two, key)
-        if found is not None:
-            return found
+        difference = _in_rows(side, one, two, key)
+        if difference is not None:
+            return difference
     what = "lost" if one.lost != two.lost else "copies"
     return Difference(what, {o.engine: str(dict(sorted(getattr(o, what).items()))) for o in (one, two)})
 

@@ -39,7 +39,7 @@ class Case:
 
 def make(seed: int) -> Case:
     """The contract and rows of a seed: the same today and tomorrow, on every machine."""
-    return _Maker(random.Random(seed), seed).made()
+    return _Maker(random.Random(seed), seed).case()
 
 
 class _Maker:
@@ -56,7 +56,7 @@ class _Maker:
         self.made_names = 0
         self.queries = Queries(self.author, self._new_name, KEY)
 
-    def made(self) -> Case:
+    def case(self) -> Case:
         rows = self._rows()
         pre = self.chance.random() < 0.35
         if pre:
@@ -109,27 +109,27 @@ class _Maker:
 
     def _field(self, name: str, type_: Type) -> dict[str, Any]:
         chance = self.chance
-        made: dict[str, Any] = {"name": name, "type": str(type_)}
+        field: dict[str, Any] = {"name": name, "type": str(type_)}
         if chance.random() < 0.2:
-            made["required"] = True
+            field["required"] = True
         draw = chance.random()
         if type_.is_number and draw < 0.2:
-            made[chance.choice(("min", "max"))] = chance.choice((0, 1, -5, 100, 0.5))
+            field[chance.choice(("min", "max"))] = chance.choice((0, 1, -5, 100, 0.5))
         elif type_.kind == "string" and draw < 0.25:
-            made |= chance.choice(
+            field |= chance.choice(
                 ({"max_length": 3}, {"min_length": 2}, {"pattern": "^[a-zA-Z]+$"}, {"accepted_values": ["a", "A", "b"]})
             )
         elif type_.kind == "date" and draw < 0.2:
-            made["min"] = "2000-01-01"
-        return made
+            field["min"] = "2000-01-01"
+        return field
 
     def _new_name(self) -> str:
         self.made_names += 1
         return f"m{self.made_names}"
 
     def _some(self, kinds: Callable[[Type], bool]) -> str | None:
-        found = [name for name, type_ in self.scope.items() if kinds(type_) and name != KEY]
-        return self.chance.choice(found) if found else None
+        names = [name for name, type_ in self.scope.items() if kinds(type_) and name != KEY]
+        return self.chance.choice(names) if names else None
 
     # steps
 
@@ -137,44 +137,44 @@ class _Maker:
         for _ in range(count):
             kinds = _STEPS if phase == "post" else _PRE_STEPS
             name = self.chance.choice(kinds)
-            made = self._query() if name == "query" else getattr(self, f"_{name}")()
-            if made is None:
-                made = self._derive()
-            if made is None:
+            step = self._query() if name == "query" else getattr(self, f"_{name}")()
+            if step is None:
+                step = self._derive()
+            if step is None:
                 continue
             if phase == "pre":
-                made["phase"] = "pre"
-            self.steps.append(made)
+                step["phase"] = "pre"
+            self.steps.append(step)
             self.author.used.append(f"step:{name}")
 
     def _query(self) -> dict[str, Any] | None:
         kind = self.chance.choice(KINDS)
-        found = getattr(self.queries, kind)(self.scope)
-        if found is None:
+        query = getattr(self.queries, kind)(self.scope)
+        if query is None:
             return None
-        step, self.scope = found[0], dict(found[1])
+        step, self.scope = query[0], dict(query[1])
         self.author.used.append(f"query:{kind}")
         return dict(step)
 
     def _derive(self) -> dict[str, Any] | None:
-        found = self.author.bound(None, self.scope, 3)
-        if found is None:
+        bound = self.author.bound(None, self.scope, 3)
+        if bound is None:
             return None
         over = self._some(lambda _: True) if self.chance.random() < 0.15 else None
         if over is not None and any(f["name"] == over for f in self.fields):
             over = None
         name = over or self._new_name()
-        self.scope[name] = found[1]
-        return {"derive": {"field": name, "sql": found[0]}}
+        self.scope[name] = bound[1]
+        return {"derive": {"field": name, "sql": bound[0]}}
 
     def _items(self) -> dict[str, Any] | None:
         items, types = [], {}
         for _ in range(self.chance.randint(2, 5)):
-            found = self.author.bound(None, self.scope, 3)
-            if found is not None:
+            bound = self.author.bound(None, self.scope, 3)
+            if bound is not None:
                 name = self._new_name()
-                items.append(f"{found[0]} AS {name}")
-                types[name] = found[1]
+                items.append(f"{bound[0]} AS {name}")
+                types[name] = bound[1]
         if not items:
             return None
         self.scope |= types
@@ -183,11 +183,11 @@ class _Maker:
     def _select(self) -> dict[str, Any] | None:
         items, types = ["*"], {}
         for _ in range(self.chance.randint(1, 3)):
-            found = self.author.bound(None, self.scope, 2)
-            if found is not None:
+            bound = self.author.bound(None, self.scope, 2)
+            if bound is not None:
                 name = self._new_name()
-                items.append(f"{found[0]} AS {name}")
-                types[name] = found[1]
+                items.append(f"{bound[0]} AS {name}")
+                types[name] = bound[1]
         where = f" WHERE {self.author.condition(self.scope, 2)}" if self.chance.random() < 0.6 else ""
         self.scope |= types
         return {"sql": f"SELECT {', '.join(items)} FROM source{where}"}
@@ -222,16 +222,16 @@ class _Maker:
         if name is None:
             return None
         type_ = self.scope[name]
-        others = [other for other, found in self.scope.items() if found == type_ and other not in (name, KEY)]
-        made: dict[str, Any] = {"field": name, "sources": others[:2], "output": self._new_name()}
+        others = [other for other, other_type in self.scope.items() if other_type == type_ and other not in (name, KEY)]
+        options: dict[str, Any] = {"field": name, "sources": others[:2], "output": self._new_name()}
         if type_.is_number and self.chance.random() < 0.5:
-            made["default"] = 0
+            options["default"] = 0
         elif type_.kind == "string":
-            made["default"] = "none"
+            options["default"] = "none"
         elif not others:
             return None
-        self.scope[made["output"]] = (column_type(type_, INT) or type_) if made.get("default") == 0 else type_
-        return {"coalesce": made}
+        self.scope[options["output"]] = (column_type(type_, INT) or type_) if options.get("default") == 0 else type_
+        return {"coalesce": options}
 
     def _map_values(self) -> dict[str, Any] | None:
         name = self._some(lambda t: t.kind in ("string", "int", "smallint", "bigint"))
@@ -240,11 +240,11 @@ class _Maker:
         output = self._new_name()
         text = self.scope[name].kind == "string"
         mapping = {"a": "one", "": "empty", "O'Brien": "it's"} if text else {"0": "zero", "1": "one", "-1": "minus"}
-        made: dict[str, Any] = {"field": name, "mapping": mapping, "output": output}
+        options: dict[str, Any] = {"field": name, "mapping": mapping, "output": output}
         if not text or self.chance.random() < 0.5:
-            made["default"] = "other"
+            options["default"] = "other"
         self.scope[output] = STRING
-        return {"map_values": made}
+        return {"map_values": options}
 
     def _rename(self) -> dict[str, Any] | None:
         declared = {f["name"] for f in self.fields}
@@ -252,9 +252,9 @@ class _Maker:
         if not free:
             return None
         if len(free) > 1 and self.chance.random() < 0.5:
-            one, two = self.chance.sample(free, 2)
-            self.scope[one], self.scope[two] = self.scope[two], self.scope[one]
-            return {"rename": {"mappings": {one: two, two: one}}}
+            left, two = self.chance.sample(free, 2)
+            self.scope[left], self.scope[two] = self.scope[two], self.scope[left]
+            return {"rename": {"mappings": {left: two, two: left}}}
         old, new = self.chance.choice(free), self._new_name()
         self.scope[new] = self.scope.pop(old)
         return {"rename": {"from": old, "to": new}}
@@ -272,13 +272,13 @@ class _Maker:
         keys = [name for name, t in self.scope.items() if not t.is_nested and name != KEY]
         if not keys:
             return None
-        made: dict[str, Any] = {"on": self.chance.sample(keys, min(len(keys), self.chance.randint(1, 2)))}
+        options: dict[str, Any] = {"on": self.chance.sample(keys, min(len(keys), self.chance.randint(1, 2)))}
         if self.chance.random() < 0.8:
-            made["sort_by"] = [self.chance.choice(keys)]
-            made["order"] = self.chance.choice(("asc", "desc"))
+            options["sort_by"] = [self.chance.choice(keys)]
+            options["order"] = self.chance.choice(("asc", "desc"))
         if self.chance.random() < 0.3:
-            made |= {"losers": "quarantine", "label": "stale"}
-        return {"deduplicate": made}
+            options |= {"losers": "quarantine", "label": "stale"}
+        return {"deduplicate": options}
 
     def _rollup(self) -> dict[str, Any] | None:
         keys = [name for name, t in self.scope.items() if not t.is_nested and name != KEY]
@@ -286,10 +286,10 @@ class _Maker:
         aggregations: dict[str, str] = {}
         types: dict[str, Type] = {name: self.scope[name] for name in group}
         for _ in range(self.chance.randint(1, 5)):
-            found = self.author.aggregate(self.scope, 1)
-            if found is not None:
+            aggregate = self.author.aggregate(self.scope, 1)
+            if aggregate is not None:
                 name = self._new_name()
-                aggregations[name], types[name] = found
+                aggregations[name], types[name] = aggregate
         if not aggregations:
             return None
         self.scope = types
@@ -299,19 +299,19 @@ class _Maker:
 
     def _rules(self, count: int, phase: str) -> None:
         for _ in range(count):
-            made = self._rule()
-            if made is None:
+            rule = self._rule()
+            if rule is None:
                 continue
             chance = self.chance
             if phase == "post" or chance.random() < 0.3:
-                made["phase"] = phase
+                rule["phase"] = phase
             if chance.random() < 0.2:
-                made["severity"] = chance.choice(("warning", "info"))
+                rule["severity"] = chance.choice(("warning", "info"))
             if chance.random() < 0.2:
-                made["nulls"] = "pass"
+                rule["nulls"] = "pass"
             if chance.random() < 0.3:
-                made["name"] = f"r{len(self.rules)}"
-            self.rules.append(made)
+                rule["name"] = f"r{len(self.rules)}"
+            self.rules.append(rule)
 
     def _rule(self) -> dict[str, Any] | None:
         chance, draw = self.chance, self.chance.random()
@@ -336,10 +336,10 @@ class _Maker:
                 )
             )
         if type_.is_number:
-            made: dict[str, Any] = {"field": name, "min": chance.choice((0, -5, 0.5)), "inclusive": inclusive}
+            options: dict[str, Any] = {"field": name, "min": chance.choice((0, -5, 0.5)), "inclusive": inclusive}
             if chance.random() < 0.5:
-                made["max"] = chance.choice((10, 100, 1e6))
-            return {"range": made}
+                options["max"] = chance.choice((10, 100, 1e6))
+            return {"range": options}
         if type_.kind in ("date", "timestamp", "timestamp_ntz"):
             if chance.random() < 0.4:
                 return {"not_future": name}

@@ -29,16 +29,16 @@ def quoted(name: str) -> str:
 
 def literal(type_: Type, chance: random.Random) -> str:
     """A constant of a type, as people write it."""
-    made = value(type_, chance, nulls=0.08)
-    if made is None:
+    item = value(type_, chance, nulls=0.08)
+    if item is None:
         return f"CAST(NULL AS {type_})"
     if type_.is_nested or type_.kind == "binary":
         return f"CAST(NULL AS {type_})" if type_.kind != "binary" else "CAST('a' AS BINARY)"
-    shown = plain(made)
+    shown = plain(item)
     if type_.kind == "boolean":
-        return str(made).upper()
+        return str(item).upper()
     if type_.kind == "string":
-        return "'" + str(made).replace("\\", "\\\\").replace("'", "''") + "'"
+        return "'" + str(item).replace("\\", "\\\\").replace("'", "''") + "'"
     if type_.kind in ("int", "bigint") or (type_.kind == "decimal" and type_.scale and chance.random() < 0.5):
         return str(shown)
     return f"CAST('{shown}' AS {type_})"
@@ -109,8 +109,8 @@ class Author:
 
     def condition(self, scope: Scope, depth: int) -> str:
         """A predicate."""
-        found = self.bound(BOOLEAN, scope, depth)
-        return found[0] if found else f"{quoted(next(iter(scope)))} IS NOT NULL"
+        bound = self.bound(BOOLEAN, scope, depth)
+        return bound[0] if bound else f"{quoted(next(iter(scope)))} IS NOT NULL"
 
     def aggregate(self, scope: Scope, depth: int) -> tuple[str, Type] | None:
         """An aggregate that binds, with its type."""

@@ -87,7 +87,7 @@ def evaluate(engine: Engine, plan: Plan, table: pa.Table, links: Mapping[str, Pi
         require(plan, engine)
         frames = {name: engine.link(link, (links or {})[link.reference]) for name, link in plan.links.items()}
         frame, _ = engine.adopt(table, Read("source", "parquet", ()))
-        found = engine.collect(engine.lower(frame, plan.accounts, frames))
+        answer = engine.collect(engine.lower(frame, plan.accounts, frames))
     except LakeLogicError as error:
         return Outcome(engine.name, refused=refusal(error).replace(f"`{engine.name}`", "`engine`"))
     except (KeyboardInterrupt, SystemExit):
@@ -95,7 +95,7 @@ def evaluate(engine: Engine, plan: Plan, table: pa.Table, links: Mapping[str, Pi
     except BaseException as error:  # noqa: BLE001 - any failure of an engine, a panic too, is a difference to report
         return Outcome(engine.name, failed=f"{type(error).__name__}: {_first_line(error)}")
     try:
-        return _outcome(engine.name, plan, found, table.num_rows)
+        return _outcome(engine.name, plan, answer, table.num_rows)
     except ReconcileError as error:
         return Outcome(engine.name, failed=error.message)
 
@@ -105,13 +105,13 @@ def _first_line(error: BaseException) -> str:
     return text.splitlines()[0][:400] if text else ""
 
 
-def _outcome(engine: str, plan: Plan, found: pa.Table, read: int) -> Outcome:
+def _outcome(engine: str, plan: Plan, table: pa.Table, read: int) -> Outcome:
     own = (names.FATE, names.COPY, names.SIDE)
-    types = tuple((f.name, str(from_arrow(f.type))) for f in found.schema if f.name not in own)
-    texts = {name: canonical(found.column(name)) for name in found.column_names if name not in (names.FATE, names.SIDE)}
-    sides = found.column(names.SIDE).to_pylist()
-    fates = found.column(names.FATE).to_pylist()
-    reasons = _reasons(plan, found)
+    types = tuple((f.name, str(from_arrow(f.type))) for f in table.schema if f.name not in own)
+    texts = {name: canonical(table.column(name)) for name in table.column_names if name not in (names.FATE, names.SIDE)}
+    sides = table.column(names.SIDE).to_pylist()
+    fates = table.column(names.FATE).to_pylist()
+    reasons = _reasons(plan, table)
     good_columns = [c.name for c in plan.columns if c.on_good and c.name not in _NOT_COMPARED]
     bad_columns = [c.name for c in plan.columns if c.on_bad and c.name not in _NOT_COMPARED]
     good: list[Row] = []
@@ -121,13 +121,13 @@ def _outcome(engine: str, plan: Plan, found: pa.Table, read: int) -> Outcome:
         if side == names.GOOD_SIDE:
             good.append(tuple((name, texts[name][row]) for name in good_columns))
         elif side == names.BAD_SIDE:
-            told = tuple((name, texts[name][row]) for name in bad_columns)
-            bad.append((*told, (names.ERRORS, repr(reasons[row]))))
+            values = tuple((name, texts[name][row]) for name in bad_columns)
+            bad.append((*values, (names.ERRORS, repr(reasons[row]))))
         else:
             lost[int(fates[row] or 0)] += 1
-    copies = Counter(int(number) for number in found.column(names.COPY).to_pylist() if number)
+    copies = Counter(int(number) for number in table.column(names.COPY).to_pylist() if number)
     staged = Staged(_rows(len(good)), _rows(len(bad)), read, lost, copies)
-    reconcile(plan, staged, _by_verdict(plan, found, sides), lambda: read)
+    reconcile(plan, staged, _by_verdict(plan, table, sides), lambda: read)
     return Outcome(engine, types, tuple(sorted(good)), tuple(sorted(bad)), dict(lost), dict(copies))
 
 
@@ -135,17 +135,17 @@ def _rows(count: int) -> tuple[DataFile, ...]:
     return (DataFile("memory", count, 0),)
 
 
-def _by_verdict(plan: Plan, found: pa.Table, sides: Sequence[str | None]) -> Counter[str]:
+def _by_verdict(plan: Plan, table: pa.Table, sides: Sequence[str | None]) -> Counter[str]:
     """Bad rows by the verdict that made them bad."""
     verdicts = {reason.column for reason in plan.reasons if reason.severity == "error"}
-    columns = {name: found.column(name).to_pylist() for name in verdicts}
+    columns = {name: table.column(name).to_pylist() for name in verdicts}
     return Counter(
         name for row, side in enumerate(sides) if side == names.BAD_SIDE for name, bits in columns.items() if bits[row]
     )
 
 
-def _reasons(plan: Plan, found: pa.Table) -> list[list[str]]:
+def _reasons(plan: Plan, table: pa.Table) -> list[list[str]]:
     decoder = Decoder(plan.reasons)
-    columns = [[value or 0 for value in found.column(name).to_pylist()] for name in decoder.columns]
-    rows: Sequence[tuple[Any, ...]] = list(zip(*columns, strict=True)) if columns else [()] * found.num_rows
-    return [[reason.text for reason in decoder.of(bits).found] for bits in rows]
+    columns = [[value or 0 for value in table.column(name).to_pylist()] for name in decoder.columns]
+    rows: Sequence[tuple[Any, ...]] = list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
+    return [[reason.text for reason in decoder.of(bits).reasons] for bits in rows]

@@ -57,11 +57,11 @@ class Queries:
         chosen = self._chance.sample(keys, min(len(keys), self._chance.choice((1, 1, 2))))
         items, after = [quoted(key) for key in chosen], {key: scope[key] for key in chosen}
         for _ in range(self._chance.randint(1, 3)):
-            found = self.author.aggregate(scope, 1)
-            if found is not None:
+            aggregate = self.author.aggregate(scope, 1)
+            if aggregate is not None:
                 name = self.name()
-                items.append(f"{found[0]} AS {name}")
-                after[name] = found[1]
+                items.append(f"{aggregate[0]} AS {name}")
+                after[name] = aggregate[1]
         listed = ", ".join(quoted(key) for key in chosen)
         by = self._chance.choice((listed, listed, f"ROLLUP ({listed})", f"CUBE ({listed})"))
         having = " HAVING count(*) > 1" if self._chance.random() < 0.3 else ""
@@ -106,21 +106,21 @@ class Queries:
         name = self.name()
         draw = self._chance.random()
         if draw < 0.3:
-            made: dict[str, Any] = {"field": name, "reference": LINK, "on": on, "key": key, "value": "name"}
+            options: dict[str, Any] = {"field": name, "reference": LINK, "on": on, "key": key, "value": "name"}
             if self._chance.random() < 0.5:
-                made["default_value"] = "nobody"
-            return {"lookup": made}, {**scope, name: STRING}
+                options["default_value"] = "nobody"
+            return {"lookup": options}, {**scope, name: STRING}
         if draw < 0.5:
             kind = self._chance.choice(("left", "inner"))
-            made = {"reference": LINK, "on": on, "key": key, "fields": ["price"], "type": kind, "prefix": f"{name}_"}
-            return {"join": made}, {**scope, f"{name}_price": LINK_COLUMNS["price"]}
+            options = {"reference": LINK, "on": on, "key": key, "fields": ["price"], "type": kind, "prefix": f"{name}_"}
+            return {"join": options}, {**scope, f"{name}_price": LINK_COLUMNS["price"]}
         if draw < 0.65:
             kind = self._chance.choice(("SEMI", "ANTI"))
             return {"sql": f"SELECT s.* FROM source s LEFT {kind} JOIN {LINK} r ON r.{key} = s.{quoted(on)}"}, scope
         if draw < 0.75:
             word = self._chance.choice(("IN", "NOT IN"))
-            known = f"SELECT {key} FROM {LINK} WHERE {key} IS NOT NULL"
-            return {"sql": f"SELECT * FROM source WHERE {quoted(on)} {word} ({known})"}, scope
+            keys_query = f"SELECT {key} FROM {LINK} WHERE {key} IS NOT NULL"
+            return {"sql": f"SELECT * FROM source WHERE {quoted(on)} {word} ({keys_query})"}, scope
         kind = self._chance.choice(("JOIN", "LEFT JOIN", "LEFT JOIN", "FULL JOIN", "RIGHT JOIN"))
         text = f"SELECT s.*, r.name AS {name} FROM source s {kind} {LINK} r ON r.{key} = s.{quoted(on)}"
         return {"sql": text}, {**scope, name: STRING}
@@ -143,8 +143,8 @@ class Queries:
             field = self._chance.choice(arrays)
             element = scope[field].element
             assert element is not None
-            made: dict[str, Any] = {"field": field, "output": name, "keep_empty": self._chance.random() < 0.6}
-            return {"explode": made}, {**scope, name: element}
+            options: dict[str, Any] = {"field": field, "output": name, "keep_empty": self._chance.random() < 0.6}
+            return {"explode": options}, {**scope, name: element}
         if dates:
             field = quoted(self._chance.choice(dates))
             items = f"explode(array({field}, date_add({field}, 2))) AS {name}"
@@ -157,8 +157,8 @@ class Queries:
         if not texts:
             return None
         name, delimiter = self.name(), self._chance.choice((",", " ", ".", "a", "ab"))
-        made = {"field": self._chance.choice(texts), "delimiter": delimiter, "output": name}
-        return {"split": made}, {**scope, name: array(STRING)}
+        options = {"field": self._chance.choice(texts), "delimiter": delimiter, "output": name}
+        return {"split": options}, {**scope, name: array(STRING)}
 
     def bucket(self, scope: Scope) -> Made | None:
         """Numbers into labelled buckets."""
@@ -167,8 +167,8 @@ class Queries:
             return None
         name = self.name()
         bins = [{"label": "zero", "eq": 0}, {"label": "low", "gt": 0, "lte": 10}, {"label": "high", "gt": 10}]
-        made = {"field": name, "source": self._chance.choice(numbers), "bins": bins, "default": "other"}
-        return {"bucket": made}, {**scope, name: STRING}
+        options = {"field": name, "source": self._chance.choice(numbers), "bins": bins, "default": "other"}
+        return {"bucket": options}, {**scope, name: STRING}
 
     def date_diff(self, scope: Scope) -> Made | None:
         """Whole units between two times."""
@@ -176,13 +176,13 @@ class Queries:
         if not times:
             return None
         name, unit = self.name(), self._chance.choice(("days", "hours", "seconds", "weeks", "months", "years"))
-        made = {
+        options = {
             "field": name,
             "from_col": self._chance.choice(times),
             "to_col": self._chance.choice(times),
             "unit": unit,
         }
-        return {"date_diff": made}, {**scope, name: BIGINT}
+        return {"date_diff": options}, {**scope, name: BIGINT}
 
     def pivot(self, scope: Scope) -> Made | None:
         """Values into columns."""
@@ -192,7 +192,7 @@ class Queries:
         if not texts or not numbers or not keys:
             return None
         agg = self._chance.choice(("sum", "min", "max", "count"))
-        made = {
+        options = {
             "id_vars": [self._chance.choice(keys)],
             "pivot_col": self._chance.choice(texts),
             "value_col": self._chance.choice(numbers),
@@ -200,8 +200,8 @@ class Queries:
             "agg": agg,
             "name_template": self.name() + "_{value}_" + str(self._chance.randint(0, 9)),
         }
-        key = str(made["id_vars"][0])
-        return {"pivot": made}, {key: scope[key]}
+        key = str(options["id_vars"][0])
+        return {"pivot": options}, {key: scope[key]}
 
     def unpivot(self, scope: Scope) -> Made | None:
         """Columns into rows."""
@@ -209,11 +209,11 @@ class Queries:
         if len(texts) < 2 or self.key not in scope:
             return None
         key, item = self.name(), self.name()
-        made = {
+        options = {
             "id_vars": [self.key], "value_vars": texts[:3], "key_field": key, "value_field": item,
             "include_nulls": self._chance.random() < 0.5,
         }  # fmt: skip
-        return {"unpivot": made}, {self.key: scope[self.key], key: STRING, item: STRING}
+        return {"unpivot": options}, {self.key: scope[self.key], key: STRING, item: STRING}
 
 
 KINDS = ("grouped", "windowed", "windowed", "distinct", "limited", "joined", "joined", "stacked", "exploded", "split",

@@ -166,15 +166,15 @@ def _column_names(places: Sequence[Type]) -> dict[str, Type]:
 
 
 def _of_template(template: str, kind: str) -> Iterator[Shape]:
-    found = _PLACE.findall(template)
+    letters = _PLACE.findall(template)
     choices: Sequence[Type | None] = (None,)
-    if "t" in found:
+    if "t" in letters:
         choices = (*SCALARS, *NESTED) if template.count("{t}") == 1 else SCALARS
-    elif "n" in found:
+    elif "n" in letters:
         choices = [type_ for type_ in SCALARS if type_.is_number]
     pieces = tuple(_PLACE.split(template)[0::2])
     for chosen in choices:
-        places = tuple(_PLACES.get(place) or chosen or STRING for place in found)
+        places = tuple(_PLACES.get(place) or chosen or STRING for place in letters)
         shape = Shape(template, pieces, places, STRING)
         returns = _returned(shape, kind)
         if returns is not None:
@@ -208,21 +208,21 @@ def _accepted(name: str, count: int, build: Builder, chance: random.Random) -> I
             yield Shape(name, shape.pieces, (), returns)
         return
     options: list[Type | str] = [*SCALARS, *NESTED, *_CONSTANTS]
-    found: dict[tuple[Type | str, ...], Type] = {}
+    accepted: dict[tuple[Type | str, ...], Type] = {}
 
     def tried(chosen: tuple[Type | str, ...]) -> bool:
-        if chosen in found:
+        if chosen in accepted:
             return True
-        if all(isinstance(one, str) for one in chosen):
+        if all(isinstance(part, str) for part in chosen):
             return False
         returns = _built(build, chosen)
         if returns is not None:
-            found[chosen] = returns
+            accepted[chosen] = returns
         return returns is not None
 
     seeds: list[tuple[Type | str, ...]] = []
     for attempt in range(len(options) if count == 1 else _MOST_TRIES):
-        if len(found) > 2 * _MOST_SHAPES:
+        if len(accepted) > 2 * _MOST_SHAPES:
             break
         chosen = (options[attempt],) if count == 1 else tuple(chance.choice(options) for _ in range(count))
         if tried(chosen):
@@ -231,10 +231,10 @@ def _accepted(name: str, count: int, build: Builder, chance: random.Random) -> I
         for position in range(count):
             for option in chance.sample(options, 12):
                 tried((*seed[:position], option, *seed[position + 1 :]))
-    picked = list(found.items())
+    picked = list(accepted.items())
     chance.shuffle(picked)
     # Calls whose columns all have one type are what people write: they come first.
-    picked.sort(key=lambda item: len({str(one) for one in item[0] if isinstance(one, Type)}) > 1)
+    picked.sort(key=lambda item: len({str(part) for part in item[0] if isinstance(part, Type)}) > 1)
     for kept, (chosen, returns) in enumerate(picked[:_MOST_SHAPES]):
         shape = _call_shape(name, chosen, returns)
         if kept == 0 and _returned(shape, "scalar") is None:
@@ -244,24 +244,24 @@ def _accepted(name: str, count: int, build: Builder, chance: random.Random) -> I
 
 def _built(build: Builder, chosen: Sequence[Type | str]) -> Type | None:
     args: list[Expression] = [
-        _CONSTANTS[one] if isinstance(one, str) else Column(f"c{i}", one) for i, one in enumerate(chosen)
+        _CONSTANTS[part] if isinstance(part, str) else Column(f"c{i}", part) for i, part in enumerate(chosen)
     ]
     try:
-        made = build(args)
+        expression = build(args)
     except (SqlProblems, AssertionError, ValueError, TypeError, IndexError, KeyError):
         return None
-    return made.type if made.type.kind != "null" else None
+    return expression.type if expression.type.kind != "null" else None
 
 
 def _call_shape(name: str, chosen: Sequence[Type | str], returns: Type) -> Shape:
     pieces, places, text = [], [], f"{name}("
-    for position, one in enumerate(chosen):
+    for position, part in enumerate(chosen):
         text += ", " if position else ""
-        if isinstance(one, str):
-            text += one.replace("\\", "\\\\")
+        if isinstance(part, str):
+            text += part.replace("\\", "\\\\")
         else:
             pieces.append(text)
-            places.append(one)
+            places.append(part)
             text = ""
     return Shape(name, (*pieces, text + ")"), tuple(places), returns)
 
@@ -273,7 +273,7 @@ def nested_types() -> tuple[Type, ...]:
     from lakelogic.errors import ContractError
     from lakelogic.plan.compile import compile_contract
 
-    found = []
+    types = []
     for type_ in NESTED:
         model = {"fields": [{"name": "x", "type": str(type_)}]}
         written = {"source": {"path": "x.parquet"}, "model": model, "materialization": {"target_path": "a.b.c"}}
@@ -281,8 +281,8 @@ def nested_types() -> tuple[Type, ...]:
             compile_contract(load(written))
         except ContractError:
             continue
-        found.append(type_)
-    return tuple(found) or SCALARS
+        types.append(type_)
+    return tuple(types) or SCALARS
 
 
 @lru_cache(maxsize=1)
@@ -293,11 +293,11 @@ def scalar_shapes() -> Mapping[str, tuple[Shape, ...]]:
     found = [shape for template in (*TEMPLATES, *casts) for shape in _of_template(template, "scalar")]
     for name, (least, most, build) in sorted(SIGNATURES.items()):
         found += _of_function(name, least, most, build)
-    known = {*SCALARS, *nested_types()}
+    types = {*SCALARS, *nested_types()}
     for shape in found:
-        if all(not place.is_nested or place in known for place in shape.places):
+        if all(not place.is_nested or place in types for place in shape.places):
             shapes.setdefault(str(shape.returns), []).append(shape)
-    return {kind: tuple(found) for kind, found in shapes.items()}
+    return {kind: tuple(group) for kind, group in shapes.items()}
 
 
 @lru_cache(maxsize=1)
@@ -316,7 +316,7 @@ def _named(shapes: Sequence[Shape]) -> dict[str, tuple[Shape, ...]]:
     named: dict[str, list[Shape]] = {}
     for shape in shapes:
         named.setdefault(shape.name, []).append(shape)
-    return {name: tuple(found) for name, found in named.items()}
+    return {name: tuple(group) for name, group in named.items()}
 
 
 @lru_cache(maxsize=1)

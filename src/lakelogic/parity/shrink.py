@@ -46,10 +46,10 @@ def _smaller(case: Case) -> Iterator[Case]:
 
 
 def _at(contract: dict[str, Any], path: tuple[str, ...]) -> list[Any]:
-    found: Any = contract
+    node: Any = contract
     for part in path:
-        found = found.get(part) or {}
-    return list(found or [])
+        node = node.get(part) or {}
+    return list(node or [])
 
 
 def _changed(case: Case, path: tuple[str, ...], entries: list[Any]) -> Case:

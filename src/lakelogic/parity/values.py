@@ -76,17 +76,17 @@ def value(type_: Type, chance: random.Random, *, nulls: float = 0.12) -> Any:
 def column(type_: Type, count: int, chance: random.Random, *, mixed_in: Sequence[Any] = ()) -> list[Any]:
     """So many values; some of `mixed_in`, and some that occur more than once."""
     nulls = chance.choice((0.0, 0.1, 0.1, 0.3))
-    made: list[Any] = []
+    values: list[Any] = []
     few = chance.random() < 0.35
     for _ in range(count):
         draw = chance.random()
         if mixed_in and draw < 0.3:
-            made.append(chance.choice(mixed_in))
-        elif made and draw < (0.75 if few else 0.4):
-            made.append(chance.choice(made))
+            values.append(chance.choice(mixed_in))
+        elif values and draw < (0.75 if few else 0.4):
+            values.append(chance.choice(values))
         else:
-            made.append(value(type_, chance, nulls=nulls))
-    return made
+            values.append(value(type_, chance, nulls=nulls))
+    return values
 
 
 def _integer(type_: Type, chance: random.Random) -> int:
@@ -110,11 +110,11 @@ def _double(_: Type, chance: random.Random) -> float:
 
 
 def _float(type_: Type, chance: random.Random) -> float:
-    made = _double(type_, chance)
+    number = _double(type_, chance)
     try:
-        return float(struct.unpack("f", struct.pack("f", made))[0])
+        return float(struct.unpack("f", struct.pack("f", number))[0])
     except OverflowError:
-        return 3.4028234663852886e38 if made > 0 else -3.4028234663852886e38
+        return 3.4028234663852886e38 if number > 0 else -3.4028234663852886e38
 
 
 def _decimal(type_: Type, chance: random.Random) -> Decimal:
@@ -147,9 +147,9 @@ def almost(type_: Type, chance: random.Random) -> str | None:
         return None
     draw = chance.random()
     if draw < 0.35 and not type_.is_nested:
-        made = value(type_, chance, nulls=0.0)
-        shown = plain(made)
-        text = shown if isinstance(shown, str) else str(shown).lower() if isinstance(made, bool) else str(shown)
+        sample = value(type_, chance, nulls=0.0)
+        shown = plain(sample)
+        text = shown if isinstance(shown, str) else str(shown).lower() if isinstance(sample, bool) else str(shown)
         return chance.choice(("", "", " ", "\t")) + text + chance.choice(("", "", " ", "\n"))
     if type_.is_nested or type_.kind == "json":
         return document(type_, chance) if draw < 0.8 else _almost_document(type_, chance)
@@ -188,8 +188,8 @@ def _wall_clock(_: Type, chance: random.Random) -> datetime:
     draw = chance.random()
     if draw < 0.5:
         return chance.choice(_EDGE_TIMES)
-    made = datetime(1970, 1, 1) + timedelta(days=chance.randint(-30000, 40000), seconds=chance.randint(0, 86399))  # noqa: DTZ001
-    return made.replace(microsecond=chance.choice((0, 0, 1, 500000, 999999, chance.randint(0, 999999))))
+    instant = datetime(1970, 1, 1) + timedelta(days=chance.randint(-30000, 40000), seconds=chance.randint(0, 86399))  # noqa: DTZ001
+    return instant.replace(microsecond=chance.choice((0, 0, 1, 500000, 999999, chance.randint(0, 999999))))
 
 
 def _instant(type_: Type, chance: random.Random) -> datetime:

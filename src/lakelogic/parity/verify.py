@@ -86,7 +86,7 @@ def verify(
     plan = compile_contract(
         loaded, source, window.look_at_links(links, engines[0]), stamps=STAMPS, can_encrypt=False
     ).plan
-    pinned = {name: found.pinned for name, found in links.items()}
+    pinned = {name: link.pinned for name, link in links.items()}
     table = made_rows(contract, source, plan, _key_values(plan, pinned, engines[0]), rows, seed)
     outcomes = []
     for engine in engines:
@@ -142,13 +142,13 @@ def _source(contract: Contract, catalog: Catalog, engine: Engine) -> SourceColum
 
 def _key_values(plan: Plan, pinned: Mapping[str, Pinned], engine: Engine) -> list[Any]:
     """Some keys that the links have, so that made-up rows find something there."""
-    found: list[Any] = []
+    values: list[Any] = []
     for link in plan.links.values():
         table = engine.collect(engine.link(link, pinned[link.reference]), 50)
         for name in link.key or table.column_names:
             if name in table.column_names:
-                found += [item for item in table.column(name).to_pylist() if item is not None][:20]
-    return found
+                values += [item for item in table.column(name).to_pylist() if item is not None][:20]
+    return values
 
 
 def made_rows(
@@ -168,15 +168,15 @@ def made_rows(
         near = _of_type([*accepted, *constants], column.type)
         ordinary = accepted or _ordinary(meant, chance)
         if column.type.is_text and meant.is_nested:
-            ordinary = [json.dumps(plain(one, to_arrow(meant)), ensure_ascii=False) for one in ordinary]
+            ordinary = [json.dumps(plain(item, to_arrow(meant)), ensure_ascii=False) for item in ordinary]
         usual = _of_type(ordinary, column.type) or [None]
-        usual = [one for one in usual if _within(one, field)] or usual
-        made = [
+        usual = [item for item in usual if _within(item, field)] or usual
+        values = [
             chance.choice(usual if quiet else near or usual) if quiet or (near and chance.random() < 0.4)
             else _hostile(column.type, meant, chance)
             for quiet in tame
         ]  # fmt: skip
-        arrays[column.name] = pa.array(made, to_arrow(column.type))
+        arrays[column.name] = pa.array(values, to_arrow(column.type))
     return pa.table(arrays)
 
 
@@ -204,12 +204,12 @@ def _ordinary(type_: Type, chance: random.Random) -> list[Any]:
     return list(_ORDINARY.get(type_.kind, ())) or [value(type_, chance, nulls=0.0) for _ in range(4)]
 
 
-def _within(one: Any, field: Field | None) -> bool:
+def _within(item: Any, field: Field | None) -> bool:
     """Whether an ordinary value keeps the bounds of its field, where these are numbers."""
     if field is None:
         return True
     try:
-        number = Decimal(str(one))
+        number = Decimal(str(item))
         low = field.min is None or number >= Decimal(str(field.min))
         return low and (field.max is None or number <= Decimal(str(field.max)))
     except ArithmeticError:
@@ -222,13 +222,13 @@ def _hostile(landed: Type, meant: Type, chance: random.Random) -> Any:
 
 def _constants(plan: Plan) -> list[Any]:
     """Every constant of the plan's expressions, and what stands just beside it."""
-    found: dict[str, Any] = {}
+    constants: dict[str, Any] = {}
     for expression in expressions(plan):
         for part in walk(expression):
             if isinstance(part, Literal) and part.value is not None and not isinstance(part.value, bool):
                 for near in _neighbours(part.value):
-                    found[repr(near)] = near
-    return list(found.values())[:400]
+                    constants[repr(near)] = near
+    return list(constants.values())[:400]
 
 
 def _neighbours(constant: Any) -> list[Any]:
@@ -254,15 +254,15 @@ def _neighbours(constant: Any) -> list[Any]:
 def _of_type(values: Sequence[Any], type_: Type) -> list[Any]:
     """Those of the values that a column of the type can hold; everything as text where it holds text."""
     kept = []
-    for one in values:
-        made = plain(one) if type_.is_text and not isinstance(one, str) else one
+    for item in values:
+        converted = plain(item) if type_.is_text and not isinstance(item, str) else item
         if type_.is_text:
-            made = str(made).lower() if isinstance(made, bool) else str(made)
+            converted = str(converted).lower() if isinstance(converted, bool) else str(converted)
         try:
-            pa.scalar(made, to_arrow(type_))
+            pa.scalar(converted, to_arrow(type_))
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError, ValueError, OverflowError):
             continue
-        kept.append(made)
+        kept.append(converted)
     return kept
 
 
@@ -270,12 +270,12 @@ def installed(names: Sequence[str] | None = None) -> list[Engine]:
     """The engines asked for; without a wish, all that can start here, the quick ones first."""
     if names:
         return [registry.load(name) for name in names]
-    found = []
+    engines = []
     for name in sorted(registry.names()):
         if name == "spark" and not (shutil.which("java") or os.environ.get("JAVA_HOME")):
             continue
         try:
-            found.append(registry.load(name))
+            engines.append(registry.load(name))
         except MissingExtra:
             continue  # the certificate names the engines that are
-    return found
+    return engines

@@ -17,9 +17,9 @@ _CHECK_BYTES = 8
 def declared(contract: Contract) -> dict[str, Mask]:
     """The masks that the model declares, by column in small letters."""
     return {
-        one.name.lower(): Mask(one.name, one.masking, one.masking_format)
-        for one in contract.model.fields
-        if one.masking
+        field.name.lower(): Mask(field.name, field.masking, field.masking_format)
+        for field in contract.model.fields
+        if field.masking
     }
 
 
@@ -46,31 +46,31 @@ def _check(mask: Mask, keys: Keys) -> str | None:
 def changed(before: Mapping[str, Any], now: Mapping[str, Any], columns: Iterable[str]) -> list[str]:
     """What differs, in words, for the columns that the table has."""
     there = {name.lower(): name for name in columns}
-    said = []
+    changes = []
     for name in sorted(there.keys() & now.keys()):
         was, is_ = before.get(name), now[name]
         if was is None:
-            said.append(f"`{there[name]}` was written in clear and is masked with `{is_['mask']}` now")
+            changes.append(f"`{there[name]}` was written in clear and is masked with `{is_['mask']}` now")
         elif (was["mask"], was["format"]) != (is_["mask"], is_["format"]):
             kind = f"`{was['mask']}`" if was["mask"] != is_["mask"] else "another masking_format"
-            said.append(f"`{there[name]}` was masked with {kind} and is masked with `{is_['mask']}` now")
+            changes.append(f"`{there[name]}` was masked with {kind} and is masked with `{is_['mask']}` now")
         elif was["check"] != is_["check"]:
             secret = "salt" if is_["mask"] == "hash" else "key"
-            said.append(f"`{there[name]}` was masked with another {secret}")
-    return said
+            changes.append(f"`{there[name]}` was masked with another {secret}")
+    return changes
 
 
 def unmasked(rows: Iterable[Mapping[str, Any]], masks: Mapping[str, Mask], keys: Keys) -> list[str]:
     """What rows themselves show, where no commit tells: values that their mask did not make."""
     first = keys.encryption[0][0] if keys.encryption else None
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for row in rows:
         for name, value in row.items():
             mask = masks.get(name.lower())
             if mask is None or value is None:
                 continue
             if not is_masked(value, mask):
-                found[name] = f"`{name}` holds values that `{mask.strategy}` did not make"
+                reasons[name] = f"`{name}` holds values that `{mask.strategy}` did not make"
             elif mask.strategy == "encrypt_deterministic" and sealed_with(str(value)) != first:
-                found.setdefault(name, f"`{name}` was masked with another key")
-    return list(found.values())
+                reasons.setdefault(name, f"`{name}` was masked with another key")
+    return list(reasons.values())

@@ -53,10 +53,10 @@ class Shapes:
         """All texts in the canonical form; `others` are the rows that are not recognised, where that is known."""
         if len(texts) <= FEW:
             return [canonical(text) for text in texts]
-        found = list(texts)
+        answers = list(texts)
         for row in self.others(strings(texts)) if others is None else others:
-            found[row] = canonical(found[row])
-        return found
+            answers[row] = canonical(answers[row])
+        return answers
 
     def others(self, texts: pa.Array) -> Sequence[int]:
         """The rows that no pattern recognises; new patterns are made of what is met."""
@@ -70,7 +70,7 @@ class Shapes:
             fits = compute.match_substring_regex(values, list(self._patterns.values())[number])
             if fits.false_count == 0:
                 return ()
-            left = [row for row, one in zip(left, fits.to_pylist(), strict=True) if not one]
+            left = [row for row, fit in zip(left, fits.to_pylist(), strict=True) if not fit]
             values = values.filter(compute.invert(fits))
         raise AssertionError
 
@@ -96,7 +96,7 @@ def _keys(text: str) -> tuple[str, ...] | None:
         return None
     if not isinstance(value, dict) or sum(len(key.encode()) + _STATES for key in value) > MOST_STATES:
         return None
-    return None if any(isinstance(one, dict | list) for one in value.values()) else tuple(value)
+    return None if any(isinstance(item, dict | list) for item in value.values()) else tuple(value)
 
 
 def _pattern(keys: Sequence[str]) -> str:

@@ -33,18 +33,18 @@ def folded(rows: Iterable[Mapping[str, Any]], at: str) -> list[dict[str, Any]]:
     best: dict[tuple[Any, Any], dict[str, Any]] = {}
     for row in rows:
         first = row.get(names.FIRST_SEEN) or row.get(at)
-        told = {**row, "first_seen": first, "last_seen": row.get(at), "runs": row.get(names.SEEN_RUNS) or 1}
+        entry = {**row, "first_seen": first, "last_seen": row.get(at), "runs": row.get(names.SEEN_RUNS) or 1}
         key = key_of(row)
-        known = best.get(key)
-        if known is None:
-            best[key] = told
+        best_entry = best.get(key)
+        if best_entry is None:
+            best[key] = entry
             continue
-        kept = told if _rank(told, at) > _rank(known, at) else known
-        runs = known["runs"] + told["runs"]
-        moments = [one["first_seen"] for one in (known, told) if one["first_seen"] is not None]
-        later = [one["last_seen"] for one in (known, told) if one["last_seen"] is not None]
-        found = {"first_seen": min(moments, default=None), "last_seen": max(later, default=None), "runs": runs}
-        best[key] = {**kept, **found}
+        kept = entry if _rank(entry, at) > _rank(best_entry, at) else best_entry
+        runs = best_entry["runs"] + entry["runs"]
+        moments = [each["first_seen"] for each in (best_entry, entry) if each["first_seen"] is not None]
+        later = [each["last_seen"] for each in (best_entry, entry) if each["last_seen"] is not None]
+        span = {"first_seen": min(moments, default=None), "last_seen": max(later, default=None), "runs": runs}
+        best[key] = {**kept, **span}
     return list(best.values())
 
 
@@ -74,12 +74,14 @@ class Seen:
     def drop(self, table: pa.Table, chosen: list[bool]) -> pa.Table:
         """Without the rows that are meant: their new version comes beside them."""
         self.note(table, chosen)
-        return table.filter(flags([not one for one in chosen]))
+        return table.filter(flags([not is_chosen for is_chosen in chosen]))
 
     def note(self, table: pa.Table, chosen: list[bool]) -> None:
         """Remember since when the rows that are meant wait."""
-        names_ = (names.ROW_ID, names.BATCH_ID, names.FIRST_SEEN, self.at, names.SEEN_RUNS)
-        lists = [table.column(one).to_pylist() if one in table.column_names else [None] * len(chosen) for one in names_]
+        columns = (names.ROW_ID, names.BATCH_ID, names.FIRST_SEEN, self.at, names.SEEN_RUNS)
+        lists = [
+            table.column(name).to_pylist() if name in table.column_names else [None] * len(chosen) for name in columns
+        ]
         for is_meant, row_id, batch, first, at, runs in zip(chosen, *lists, strict=True):
             if is_meant:
                 self._known.setdefault(row_id, {})[batch] = (first or at, (runs or 1) - (batch == self.batch))
@@ -91,10 +93,10 @@ class Seen:
         firsts: list[datetime | None] = []
         runs: list[int | None] = []
         for row_id, at in zip(ids, now, strict=True):
-            known = self._known.get(row_id, {}).values()
-            moments = [first for first, _ in known if first is not None]
-            firsts.append(min([*moments, *([at] if at is not None else [])], default=None) if known else None)
-            runs.append(sum(count for _, count in known) + 1 if known else None)
+            spans = self._known.get(row_id, {}).values()
+            moments = [first for first, _ in spans if first is not None]
+            firsts.append(min([*moments, *([at] if at is not None else [])], default=None) if spans else None)
+            runs.append(sum(count for _, count in spans) + 1 if spans else None)
         for name, values in (
             (names.FIRST_SEEN, pa.array(firsts, _INSTANT)),
             (names.SEEN_RUNS, pa.array(runs, pa.int64())),

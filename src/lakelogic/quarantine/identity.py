@@ -110,12 +110,12 @@ def _material(file: str, text: str, number: int) -> bytes:
     return f"{file}\0{text}\0{number}".encode()
 
 
-def _plain(made: bytes) -> bytes:
-    return hashlib.sha256(made).digest()
+def _plain(material: bytes) -> bytes:
+    return hashlib.sha256(material).digest()
 
 
-def _keyed(key: bytes, made: bytes) -> bytes:
-    return hmac.digest(key, made, "sha256")
+def _keyed(key: bytes, material: bytes) -> bytes:
+    return hmac.digest(key, material, "sha256")
 
 
 class Landed:
@@ -145,8 +145,8 @@ class Landed:
             assert self._numbers is not None
             files, clear = _files(batch), self._clear(batch)
             for at in later:
-                made = _material(files[at - start], clear[at - start], self._numbers[at])
-                self.packed[at * BYTES : (at + 1) * BYTES] = self._digest(made)[:BYTES]
+                material = _material(files[at - start], clear[at - start], self._numbers[at])
+                self.packed[at * BYTES : (at + 1) * BYTES] = self._digest(material)[:BYTES]
         if self._earlier:
             self._keep_earlier(batch, start)
         return self.packed[start * BYTES : end * BYTES]
@@ -159,14 +159,16 @@ class Landed:
             if self.packed[place].hex() in self._earlier:
                 continue
             number = (self._numbers[at] if self._numbers is not None else 0) or 1
-            made = _material(file, text, number)
-            known = (digest(made)[:BYTES] for digest in self._others)
-            self.packed[place] = next((one for one in known if one.hex() in self._earlier), self.packed[place])
+            material = _material(file, text, number)
+            candidates = (digest(material)[:BYTES] for digest in self._others)
+            self.packed[place] = next(
+                (candidate for candidate in candidates if candidate.hex() in self._earlier), self.packed[place]
+            )
 
     def _as_first(self, batch: pa.RecordBatch) -> bytes:
         """The identities that rows have as the first of their kind: `row_id` of many."""
         digest = self._digest
-        digests = array("Q", b"".join([digest(made) for made in self._made_of(batch)]))
+        digests = array("Q", b"".join([digest(material) for material in self._made_of(batch)]))
         packed = array("Q", bytes(BYTES * batch.num_rows))
         packed[::2], packed[1::2] = digests[::4], digests[1::4]
         return packed.tobytes()
@@ -180,10 +182,10 @@ class Landed:
             if not others and not files.null_count:
                 from pyarrow import compute
 
-                made: list[bytes] = (
+                materials: list[bytes] = (
                     compute.binary_join_element_wise(files, landed, *_AS_FIRST).cast(pa.binary()).to_pylist()
                 )
-                return made
+                return materials
         clear = self._clear(batch, others)
         return [f"{file}\0{text}\0001".encode() for file, text in zip(_files(batch), clear, strict=True)]
 
@@ -194,15 +196,15 @@ class Landed:
     def _clear(self, batch: pa.RecordBatch, others: Sequence[int] | None = None) -> list[str]:
         """The rows as they landed, or what is published of them, in their canonical form."""
         landed = batch.column(names.RAW_ROW)
-        found: list[str] = landed.to_pylist()
+        texts: list[str] = landed.to_pylist()
         if not self._is_open(landed):
             published = self._shown if landed.null_count else ()
             shown = list(zip(*(batch.column(name).to_pylist() for name in published), strict=True))
-            found = [
+            texts = [
                 "\x1f".join(map(str, shown[row] if shown else ())) if text is None else text
-                for row, text in enumerate(reveal_texts(found, self._keys))
+                for row, text in enumerate(reveal_texts(texts, self._keys))
             ]
-        return self._shapes.canonical(found, others)
+        return self._shapes.canonical(texts, others)
 
 
 def _files(batch: pa.RecordBatch) -> list[str]:
@@ -213,15 +215,15 @@ def _numbers(packed: bytearray) -> array[int] | None:
     """Of each row its number among equal ones, where that is not 1; None where all rows differ."""
     firsts, rest = _halves(packed)
     seconds = memoryview(rest).cast("Q")
-    found: array[int] | None = None
+    numbers: array[int] | None = None
     for alike in _alike(firsts):
-        known: Counter[int] = Counter()
+        counts: Counter[int] = Counter()
         for at in alike:
-            known[seconds[at]] += 1
-            if known[seconds[at]] > 1:
-                found = array("I", bytes(4 * len(seconds))) if found is None else found
-                found[at] = known[seconds[at]]
-    return found
+            counts[seconds[at]] += 1
+            if counts[seconds[at]] > 1:
+                numbers = array("I", bytes(4 * len(seconds))) if numbers is None else numbers
+                numbers[at] = counts[seconds[at]]
+    return numbers
 
 
 def _alike(keys: bytes) -> Iterator[list[int]]:
@@ -230,7 +232,7 @@ def _alike(keys: bytes) -> Iterator[list[int]]:
         places: defaultdict[int, list[int]] = defaultdict(list)
         for at, number in enumerate(memoryview(keys).cast("Q")):
             places[number].append(at)
-        yield from (found for found in places.values() if len(found) > 1)
+        yield from (rows for rows in places.values() if len(rows) > 1)
         return
     from pyarrow import compute
 

@@ -80,8 +80,8 @@ def landed_rows(
 ) -> LandedRows:
     """Make rows of the source from rows of the quarantine; `app_ids` are whose commits tell how they landed."""
     left_out: Counter[str] = Counter()
-    chosen = [made for row in rows if (made := _row(contract, queue, row, keys, left_out)) is not None]
-    known = {str(commit.get("batch_id")): facts_of(commit).get("landed") for commit in queue.commits(app_ids)}
+    chosen = [landed for row in rows if (landed := _row(contract, queue, row, keys, left_out)) is not None]
+    facts_by_batch = {str(commit.get("batch_id")): facts_of(commit).get("landed") for commit in queue.commits(app_ids)}
     columns: dict[str, Landed] = {}
     file_format: str = (
         contract.source.resolved_format or (contract.server.format if contract.server else None) or "parquet"
@@ -91,7 +91,7 @@ def landed_rows(
     for row in chosen:
         batch = row.origin.batch_id or ""
         if batch not in types:
-            types[batch] = _types(known.get(batch), file_format)
+            types[batch] = _types(facts_by_batch.get(batch), file_format)
             for name, type_ in types[batch].items():
                 columns.setdefault(name.lower(), Landed(name, type_))
         if not types[batch] and file_format not in TEXT_FORMATS:
@@ -100,7 +100,7 @@ def landed_rows(
             left_out[BYTES] += 1
         else:
             usable.append(row)
-    told = next((facts for batch in types if (facts := known.get(batch))), None)
+    told = next((facts for batch in types if (facts := facts_by_batch.get(batch))), None)
     file_format = str(told["format"]) if told else file_format
     if not columns:
         columns = _by_keys(usable)
@@ -109,11 +109,11 @@ def landed_rows(
         shapes = {column.name.lower(): column.shape for column in looked}
         columns = {name: replace(column, shape=shapes.get(name)) for name, column in columns.items()}
     source = SourceColumns(file_format, tuple(columns.values()))
-    lacking = [_lacking(row, known.get(row.origin.batch_id or ""), columns) for row in usable]
+    lacking = [_lacking(row, facts_by_batch.get(row.origin.batch_id or ""), columns) for row in usable]
     labels = {lacked: f"{at}" for at, lacked in enumerate(dict.fromkeys(lacking))}
     if any(lacking) and file_format not in WITHOUT_HEADER:
         source = replace(source, lacks=Lacks({label: lacked for lacked, label in labels.items()}, LACKS))
-    table = _table(contract, source, usable, engine, [labels[one] for one in lacking])
+    table = _table(contract, source, usable, engine, [labels[name] for name in lacking])
     return LandedRows(table, source, [row.origin for row in usable], left_out)
 
 
@@ -135,18 +135,18 @@ def _preserved(contract: Contract) -> Sequence[str]:
     return contract.lineage.preserve_upstream
 
 
-def _types(told: Mapping[str, Any] | None, file_format: str) -> dict[str, Type]:
-    if told is None:
+def _types(landed: Mapping[str, Any] | None, file_format: str) -> dict[str, Type]:
+    if landed is None:
         return {}
-    types = {name: parse_type(written) for name, written in told["columns"]}
+    types = {name: parse_type(written) for name, written in landed["columns"]}
     return dict.fromkeys(types, STRING) if file_format in TEXT_FORMATS else types
 
 
-def _lacking(row: _Row, told: Mapping[str, Any] | None, columns: Mapping[str, Landed]) -> frozenset[str]:
+def _lacking(row: _Row, landed: Mapping[str, Any] | None, columns: Mapping[str, Landed]) -> frozenset[str]:
     """The columns of the other rows that the input of a row did not have."""
-    if not told:
+    if not landed:
         return frozenset()
-    had = {name.lower() for name, _ in told["columns"]} - set(told.get("lacks", {}).get(row.source or "", ()))
+    had = {name.lower() for name, _ in landed["columns"]} - set(landed.get("lacks", {}).get(row.source or "", ()))
     return frozenset(columns.keys() - had)
 
 
@@ -154,11 +154,11 @@ def _by_keys(rows: Sequence[_Row]) -> dict[str, Landed]:
     """Where no commit tells the columns any more, the rows themselves do: text has keys."""
     import json
 
-    found: dict[str, Landed] = {}
+    columns: dict[str, Landed] = {}
     for row in rows:
         for name in json.loads(row.clear):
-            found.setdefault(name.lower(), Landed(name, STRING))
-    return found
+            columns.setdefault(name.lower(), Landed(name, STRING))
+    return columns
 
 
 def _table(
@@ -198,8 +198,8 @@ def _typed(table: pa.Table, source: SourceColumns, engine: Engine) -> pa.Table:
     values += [Assignment(name, Column(name, STRING)) for name in (ORIGIN, LACKS)]
     values.append(Assignment(PLACE, Column(PLACE, BIGINT)))
     account = Account(None, (), Publish(tuple(values), Literal(0, INT), text(names.GOOD_SIDE)))
-    made = engine.collect(engine.lower(frame, (account,), {}))
-    return made.select(table.column_names).sort_by(PLACE)
+    answer = engine.collect(engine.lower(frame, (account,), {}))
+    return answer.select(table.column_names).sort_by(PLACE)
 
 
 def lead_back(plan: Plan, source_column: str) -> Plan:
@@ -207,7 +207,7 @@ def lead_back(plan: Plan, source_column: str) -> Plan:
     accounts = []
     for account in plan.accounts:
         values = tuple(
-            Assignment(assignment.name, found) if (found := _led(assignment, source_column)) else assignment
+            Assignment(assignment.name, source) if (source := _led(assignment, source_column)) else assignment
             for assignment in account.publish.values
         )
         accounts.append(replace(account, publish=replace(account.publish, values=values)))

@@ -73,22 +73,22 @@ def quarantine_schema(plan: Plan, stored: pa.Schema | None = None) -> pa.Schema:
     kept = {field.name.lower(): field for field in stored}
     fitting: list[pa.Field] = []
     for field_ in schema:
-        known = kept.get(field_.name.lower(), field_)
-        together = growth.union(from_arrow(known.type), from_arrow(field_.type))
+        column = kept.get(field_.name.lower(), field_)
+        together = growth.union(from_arrow(column.type), from_arrow(field_.type))
         if together is None:
             beside = field_.name + AS_TEXT
-            known = kept.get(beside.lower(), pa.field(beside, pa.string()))
+            column = kept.get(beside.lower(), pa.field(beside, pa.string()))
             together = STRING
-        fitting.append(pa.field(known.name, to_arrow(together)))
+        fitting.append(pa.field(column.name, to_arrow(together)))
     return pa.schema(fitting)
 
 
 def _schema(plan: Plan) -> pa.Schema:
     row = [_row_field(column) for column in plan.columns if column.on_bad and not _is_internal(column, plan)]
-    stamps = [found for found in row if found.name.startswith("_lakelogic_")]
+    stamps = [column for column in row if column.name.startswith("_lakelogic_")]
     return pa.schema(
         [
-            *(found for found in row if found not in stamps),
+            *(column for column in row if column not in stamps),
             pa.field(names.ERRORS, _TEXTS),
             pa.field(names.CATEGORIES, _TEXTS),
             pa.field(names.RULES, _TEXTS),
@@ -116,7 +116,7 @@ def _is_internal(column: Published, plan: Plan) -> bool:
 class Verdict:
     """What one combination of bits says; many rows share one."""
 
-    found: tuple[Reason, ...]  # in order
+    reasons: tuple[Reason, ...]  # in order
     hard: tuple[Reason, ...]  # those that make a row bad
     categories: tuple[str, ...]
     rules: tuple[str, ...]
@@ -138,31 +138,31 @@ class Decoder:
 
     def of(self, bits: tuple[int, ...]) -> Verdict:
         """The verdict that the bits mean."""
-        known = self._known.get(bits)
-        if known is None:
+        verdict = self._known.get(bits)
+        if verdict is None:
             place = {column: position for position, column in enumerate(self.columns)}
-            found = tuple(r for r in self._reasons if bits[place[r.column]] >> r.bit & 1)
-            hard = tuple(reason for reason in found if reason.severity == "error")
-            known = self._known[bits] = Verdict(
-                found,
+            reasons = tuple(r for r in self._reasons if bits[place[r.column]] >> r.bit & 1)
+            hard = tuple(reason for reason in reasons if reason.severity == "error")
+            verdict = self._known[bits] = Verdict(
+                reasons,
                 hard,
                 tuple(dict.fromkeys(reason.category for reason in hard)),
                 tuple(reason.label or reason.rule for reason in hard),
                 bool(hard) and all(reason.column in self._of_parts for reason in hard),
             )
-        return known
+        return verdict
 
 
 def _of_parts(plan: Plan) -> frozenset[str]:
     """The verdicts over rows that are no longer one landed row each: copies of it, pairs, groups."""
-    found: set[str] = set()
+    parted: set[str] = set()
     for number, account in enumerate(plan.accounts):
         whole = number == 0
         for node in account.nodes:
             if isinstance(node, RowWise):
                 whole = whole and node.label != "copy"
-                found |= set() if whole else {assignment.name for assignment in node.columns}
-    return frozenset(found)
+                parted |= set() if whole else {assignment.name for assignment in node.columns}
+    return frozenset(parted)
 
 
 def build(
@@ -201,7 +201,7 @@ def build(
             continue
         ids = table.column(names.ROW_ID).to_pylist()
         if origins is not None:  # rows of different batches can look alike
-            ids = [one for one in dict.fromkeys(ids) if one not in seen]
+            ids = [row_id for row_id in dict.fromkeys(ids) if row_id not in seen]
             seen.update(ids)
         side.ids.add(ids)
         if writer is None:
@@ -244,8 +244,8 @@ class _Rows:
             are_parts = [parts[at] for at in which.to_pylist()]
             ids, raws, places, batches = source.of(given[names.NUMBER].to_pylist(), are_parts)
         if any(parts):
-            told = zip(which.to_pylist(), raws.to_pylist(), strict=True)
-            raws = strings([None if parts[at] else raw for at, raw in told])
+            pairs = zip(which.to_pylist(), raws.to_pylist(), strict=True)
+            raws = strings([None if parts[at] else raw for at, raw in pairs])
         columns: dict[str, Any] = {
             names.ERRORS: _spread([verdict.errors(why) for verdict, why in verdicts], which),
             names.CATEGORIES: _spread([verdict.categories for verdict, _ in verdicts], which),
@@ -262,26 +262,26 @@ class _Rows:
 
     def _verdicts(self, given: Mapping[str, pa.Array]) -> tuple[list[tuple[Verdict, str | None]], pa.Array]:
         """The verdicts that occur, with why a line could not be read, and which of them each row has."""
-        said, which = _combinations([given[name] for name in (*self._decoder.columns, names.BROKEN)])
-        found = [(self._decoder.of(tuple(value or 0 for value in bits)), why) for *bits, why in said]
+        combinations, which = _combinations([given[name] for name in (*self._decoder.columns, names.BROKEN)])
+        verdicts = [(self._decoder.of(tuple(value or 0 for value in bits)), why) for *bits, why in combinations]
         for at, many in Counter(which.to_pylist()).items():
-            verdict, _ = found[at]
-            self._side.failures.update(dict.fromkeys((reason.rule for reason in verdict.found), many))
+            verdict, _ = verdicts[at]
+            self._side.failures.update(dict.fromkeys((reason.rule for reason in verdict.reasons), many))
             self._side.by_verdict.update(dict.fromkeys((reason.column for reason in verdict.hard), many))
-        return found, which
+        return verdicts, which
 
     def _examples(
         self, given: Mapping[str, pa.Array], verdicts: Sequence[tuple[Verdict, str | None]], which: pa.Array
     ) -> None:
         """For every rule the first place of a row that failed it: file and line, never a value."""
-        known = self._side.examples
+        examples = self._side.examples
         for at, file, number in _firsts(which, given[names.FILE], given[names.NUMBER]):
             if file is None:
                 continue
             for reason in verdicts[at][0].hard:
-                before = known.get(reason.rule)
+                before = examples.get(reason.rule)
                 if before is None or (file, number or 0) < (before[0], before[1] or 0):
-                    known[reason.rule] = file, number
+                    examples[reason.rule] = file, number
 
     def _fitting(self, given: Mapping[str, pa.Array], columns: Mapping[str, pa.Array]) -> list[pa.Array]:
         """The columns in the order and the types of the table, which may spell them in another case."""
@@ -326,17 +326,17 @@ def _combinations(columns: Sequence[pa.Array]) -> tuple[list[tuple[Any, ...]], p
         return list(places), integers(places[row] for row in rows)
     from pyarrow import compute
 
-    found: list[tuple[Any, ...]] = [()]
+    combinations: list[tuple[Any, ...]] = [()]
     which = integers([0] * len(columns[0]))
     for column in columns:
-        told = column.dictionary_encode("encode")
-        values = told.dictionary.to_pylist()
-        codes = compute.add(compute.multiply(which, integers([len(values)])[0]), told.indices.cast(pa.int64()))
+        encoded = column.dictionary_encode("encode")
+        values = encoded.dictionary.to_pylist()
+        codes = compute.add(compute.multiply(which, integers([len(values)])[0]), encoded.indices.cast(pa.int64()))
         both = codes.dictionary_encode()
         pairs = [divmod(code, len(values)) for code in both.dictionary.to_pylist()]
-        found = [(*found[before], values[at]) for before, at in pairs]
+        combinations = [(*combinations[before], values[at]) for before, at in pairs]
         which = both.indices.cast(pa.int64())
-    return found, which
+    return combinations, which
 
 
 def _firsts(which: pa.Array, files: pa.Array, numbers: pa.Array) -> Iterable[tuple[int, str | None, int | None]]:
@@ -344,8 +344,8 @@ def _firsts(which: pa.Array, files: pa.Array, numbers: pa.Array) -> Iterable[tup
     if len(which) <= FEW:
         return zip(which.to_pylist(), files.to_pylist(), numbers.to_pylist(), strict=True)
     table = pa.Table.from_arrays([which, files, numbers], names=["at", "file", "number"])
-    found = table.group_by(["at", "file"]).aggregate([("number", "min")])
-    return zip(*(found.column(name).to_pylist() for name in ("at", "file", "number_min")), strict=True)
+    firsts = table.group_by(["at", "file"]).aggregate([("number", "min")])
+    return zip(*(firsts.column(name).to_pylist() for name in ("at", "file", "number_min")), strict=True)
 
 
 def _spread(values: Sequence[Sequence[str]], which: pa.Array) -> pa.Array:

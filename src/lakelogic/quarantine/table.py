@@ -136,11 +136,11 @@ class Queue:
         from pyarrow import compute
 
         state, wanted = self.state(), pa.array(sorted(set(row_ids)), pa.string())
-        found: list[dict[str, Any]] = []
+        rows: list[dict[str, Any]] = []
         for batch in parquet.batches(state.files if state else (), self.stamped.light):
             meant = compute.is_in(batch.column(batch.schema.get_field_index(names.ROW_ID)), value_set=wanted)
-            found += batch.filter(meant).to_pylist()
-        entries = folding.folded(found, self.stamped.at)
+            rows += batch.filter(meant).to_pylist()
+        entries = folding.folded(rows, self.stamped.at)
         return {folding.key_of(row): {name: row[name] for name in folding.TOLD} for row in entries}
 
     def commits(self, app_ids: Sequence[str]) -> list[Mapping[str, str]]:
@@ -159,20 +159,20 @@ class Queue:
         """The batches that other datasets or targets have put here: a quarantine may be shared."""
         state = self.state()
         others = [other for other in (state.transactions if state else ()) if other.endswith(":bad")]
-        found = {
+        locations = {
             str(commit.get("batch_id"))
             for other in others
             if other not in app_ids
             for commit in self.tables.commits(self.location, other)
         }
-        return frozenset(found)
+        return frozenset(locations)
 
     def rows(self, keeps: Callable[[Mapping[str, Any]], bool], limit: int | None = None) -> pa.Table:
         """The rows that are kept, each once, with all columns of the table."""
         state = self.state()
         if state is None:
             return pa.schema([(names.ROW_ID, pa.string())]).empty_table()
-        found: list[pa.Table] = []
+        tables: list[pa.Table] = []
         count = start = 0
         first = folding.winners(self.light(state.files), self.stamped.at) if self._has_twins(state.files) else None
         for path in state.files:
@@ -184,9 +184,9 @@ class Queue:
             start += len(chosen)
             if any(chosen):
                 whole = parquet.reader([path], state.schema).read_all()
-                found.append(whole.filter(flags(chosen)))
-                count += found[-1].num_rows
-        table = pa.concat_tables(found) if found else state.schema.empty_table()
+                tables.append(whole.filter(flags(chosen)))
+                count += tables[-1].num_rows
+        table = pa.concat_tables(tables) if tables else state.schema.empty_table()
         return table if limit is None else table.slice(0, limit)
 
     @staticmethod
@@ -263,19 +263,19 @@ class Queue:
         """The table with types that hold the values of new rows too; a commit that it has seen changes nothing."""
         if schema is None or state.transactions.get(info.app_id, 0) >= info.n:
             return state
-        there = {one.name: from_arrow(one.type) for one in state.schema}
+        there = {field.name: from_arrow(field.type) for field in state.schema}
         wider = {
-            one.name: to_arrow(held)
-            for one in schema
-            if (kind := there.get(one.name)) is not None
-            and (held := growth.union(kind, from_arrow(one.type))) not in (None, kind)
+            field.name: to_arrow(held)
+            for field in schema
+            if (kind := there.get(field.name)) is not None
+            and (held := growth.union(kind, from_arrow(field.type))) not in (None, kind)
         }
         if not wider:
             return state
         self.tables.widen(self.location, wider, {"lakelogic": f"wider types for batch {info.metadata.get('batch_id')}"})
-        found = self.state()
-        assert found is not None
-        return found
+        widened = self.state()
+        assert widened is not None
+        return widened
 
     def _rewritten(
         self,
@@ -288,7 +288,7 @@ class Queue:
         only: Iterable[str] | None,
         besides: str | None,
     ) -> _Rewritten:
-        found = _Rewritten()
+        rewritten = _Rewritten()
         for number, path in enumerate(state.files):
             if only is not None and not may_hold(path, self.stamped.source, only):
                 continue
@@ -297,11 +297,11 @@ class Queue:
             chosen = [meant(row) for row in self.light([path], looks_at)]
             if not any(chosen):
                 continue
-            found.rows += chosen.count(True)
-            found.removed.append(path)
+            rewritten.rows += chosen.count(True)
+            rewritten.removed.append(path)
             edited = edit(parquet.reader([path], schema).read_all(), chosen)
-            found.put(edited, Path(place) / f"part-{number:05}.parquet")
-        return found
+            rewritten.put(edited, Path(place) / f"part-{number:05}.parquet")
+        return rewritten
 
 
 @dataclass(slots=True)
@@ -326,29 +326,31 @@ def may_hold(path: str, column: str, values: Iterable[str]) -> bool:
 def holds_only(path: str, column: str, value: str) -> bool:
     """Whether all rows of a file have this value or none at all, as far as its footer tells."""
     bounds = _bounds(path, column)
-    return bool(bounds) and all(one == (value, value) for one in bounds)
+    return bool(bounds) and all(bound == (value, value) for bound in bounds)
 
 
 @lru_cache(maxsize=4096)  # a data file never changes
 def _bounds(path: str, column: str) -> tuple[tuple[str, str] | None, ...]:
     """The smallest and the largest value of a column in each row group; None where the footer does not tell."""
     metadata = pq.read_metadata(path)
-    found: list[tuple[str, str] | None] = []
+    bounds: list[tuple[str, str] | None] = []
     for group in range(metadata.num_row_groups):
         leaves = metadata.row_group(group)
         for leaf in map(leaves.column, range(leaves.num_columns)):
             if leaf.path_in_schema == column:
-                known = leaf.statistics
-                found.append((known.min, known.max) if known is not None and known.has_min_max else None)
-    return tuple(found)
+                statistics = leaf.statistics
+                bounds.append(
+                    (statistics.min, statistics.max) if statistics is not None and statistics.has_min_max else None
+                )
+    return tuple(bounds)
 
 
 def _fitting(
     added: Sequence[StagedFile], schema: pa.Schema, whole: pa.Schema, folder: str
 ) -> tuple[Sequence[StagedFile], pa.Schema]:
     """Staged files in the types of the table, which somebody may have given wider ones since they were staged."""
-    kinds = {one.name: one.type for one in whole}
-    fitting = pa.schema([pa.field(one.name, kinds[one.name]) for one in schema])
+    kinds = {field.name: field.type for field in whole}
+    fitting = pa.schema([pa.field(field.name, kinds[field.name]) for field in schema])
     if fitting == schema or not added:
         return added, schema
     again = _Rewritten()
@@ -363,7 +365,7 @@ def _united(kept: pa.Schema, new: pa.Schema) -> pa.Schema:
 
 def drop(table: pa.Table, chosen: list[bool]) -> pa.Table:
     """Without the rows that are meant: their new version comes beside them."""
-    return table.filter(flags([not one for one in chosen]))
+    return table.filter(flags([not is_chosen for is_chosen in chosen]))
 
 
 def settle(state: str, by: str, at: datetime, why: str | None) -> Callable[[pa.Table, list[bool]], pa.Table]:
@@ -384,7 +386,7 @@ def put(values: Mapping[str, Any]) -> Callable[[pa.Table, list[bool]], pa.Table]
             at = table.schema.get_field_index(name)
             kind = table.schema.field(at).type
             old = table.column(at).to_pylist()
-            new = pa.array([value if one else kept for one, kept in zip(chosen, old, strict=True)], kind)
+            new = pa.array([value if is_chosen else kept for is_chosen, kept in zip(chosen, old, strict=True)], kind)
             table = table.set_column(at, table.schema.field(at), new)
         return table
 
@@ -393,8 +395,8 @@ def put(values: Mapping[str, Any]) -> Callable[[pa.Table, list[bool]], pa.Table]
 
 def facts_of(metadata: Mapping[str, str] | None) -> dict[str, Any]:
     """What a commit of ours says about itself."""
-    found: dict[str, Any] = json.loads((metadata or {}).get("facts", "{}"))
-    return found
+    facts: dict[str, Any] = json.loads((metadata or {}).get("facts", "{}"))
+    return facts
 
 
 PART = "part of "

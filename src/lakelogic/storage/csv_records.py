@@ -138,19 +138,19 @@ def records(dialect: Dialect, lines: Lines, width: int | None) -> Iterator[Recor
             except UnicodeDecodeError:
                 return None
 
-        found = cut(text, dialect, nulls, more)
-        if found is not None and (width is None or len(found[0]) == width):
-            yield Record(here, found[0], found[1] if width is None else None)
+        record = cut(text, dialect, nulls, more)
+        if record is not None and (width is None or len(record[0]) == width):
+            yield Record(here, record[0], record[1] if width is None else None)
             continue
         # The first line alone is given up; what follows it may well be sound.
         lines.give_back(taken)
-        broken = OPEN_QUOTE if found is None or taken else ragged(width or 0, len(found[0]))
+        broken = OPEN_QUOTE if record is None or taken else ragged(width or 0, len(record[0]))
         yield Record(here, None, without_end(text), broken)
 
 
-def ragged(expected: int, found: int) -> str:
+def ragged(expected: int, actual: int) -> str:
     """Why a line with the wrong number of values could not be parsed."""
-    return f"expected {expected} values, found {found}"
+    return f"expected {expected} values, found {actual}"
 
 
 def _decoded(raw: bytes) -> str:

@@ -43,8 +43,8 @@ def _week(name: str) -> tuple[date, date] | None:
     return None
 
 
-def _month(found: Iterable[tuple[str, ...]]) -> tuple[date, date] | None:
-    for year, month in reversed(list(found)):
+def _month(matches: Iterable[tuple[str, ...]]) -> tuple[date, date] | None:
+    for year, month in reversed(list(matches)):
         if (first := _day(year, month, "1")) and 1900 <= first.year < 2200:
             return first, (first.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1)
     return None
@@ -57,16 +57,16 @@ def day_of_file(path: str) -> date | None:
     """
     parts = PurePosixPath(path.replace("\\", "/"))
     for name in (parts.name, *(folder.name for folder in parts.parents)):
-        if found := _last(_DATED.findall(name)):
-            return found
+        if day := _last(_DATED.findall(name)):
+            return day
     for folder in parts.parents:
-        if (match := _PARTS.search(str(folder))) and (found := _day(*match.groups())):
-            return found
+        if (match := _PARTS.search(str(folder))) and (day := _day(*match.groups())):
+            return day
     return None
 
 
-def _last(found: Iterable[tuple[str, ...]]) -> date | None:
-    days = [_day(year, month, day) for year, _, month, day in found]
+def _last(matches: Iterable[tuple[str, ...]]) -> date | None:
+    days = [_day(year, month, day) for year, _, month, day in matches]
     return next((day for day in reversed(days) if day is not None), None)
 
 

@@ -79,10 +79,10 @@ def list_files(
         if pattern is not None:
             if Path(pattern).is_absolute() or ".." in Path(pattern).parts:
                 raise UsageError(f"The pattern `{pattern}` leaves the folder {path}.", hint="Write it as source.path.")
-            found = _matches(path, pattern)
+            paths = _matches(path, pattern)
         else:
-            found = (entry for entry in _inside(path) if _has_suffix(entry, file_format))
-        return _listed(path, found)
+            paths = (entry for entry in _inside(path) if _has_suffix(entry, file_format))
+        return _listed(path, paths)
     if path.exists():
         return (_info(path),)
     if not glob.has_magic(str(path)):
@@ -90,10 +90,10 @@ def list_files(
     root, rest = _split(path)
     if not root.is_dir():
         raise _missing(written, root, beside)
-    found = _matches(root, rest)
+    paths = _matches(root, rest)
     if "." not in Path(rest).name:  # `landing/*` means what belongs to the format, not everything that lies there
-        found = (entry for entry in found if _has_suffix(entry, file_format))
-    return _listed(root, found)
+        paths = (entry for entry in paths if _has_suffix(entry, file_format))
+    return _listed(root, paths)
 
 
 def source_root(written: str, base: str | Path | None = None) -> Path:
@@ -114,28 +114,28 @@ def fingerprint(files: Sequence[FileInfo]) -> str:
 
 def changes(files: Sequence[FileInfo]) -> tuple[str, ...]:
     """What happened to the files since they were listed, one sentence each; nothing when they are the same."""
-    said = []
+    differences = []
     for file in files:
         try:
             now = _info(Path(file.path))
         except SourceError:
-            said.append(f"{file.path} is gone")
+            differences.append(f"{file.path} is gone")
             continue
         if now.size != file.size:
-            said.append(f"{file.path} had {file.size} bytes and has {now.size}")
+            differences.append(f"{file.path} had {file.size} bytes and has {now.size}")
         elif now.mtime_ns != file.mtime_ns:
-            said.append(f"{file.path} was written again")
-    return tuple(said)
+            differences.append(f"{file.path} was written again")
+    return tuple(differences)
 
 
 def digest(path: str, halted: Callable[[], bool] = lambda: False) -> str:
     """What a file holds, in short; nothing where it was `halted` on the way."""
-    found, piece = hashlib.sha256(), memoryview(bytearray(_PIECE))
+    hasher, piece = hashlib.sha256(), memoryview(bytearray(_PIECE))
     with open(path, "rb", buffering=0) as file:  # noqa: PTH123
         while not halted():
             if not (size := file.readinto(piece)):
-                return found.hexdigest()
-            found.update(piece[:size])
+                return hasher.hexdigest()
+            hasher.update(piece[:size])
     return ""
 
 
@@ -169,10 +169,10 @@ def _has_suffix(path: Path, file_format: str) -> bool:
     return path.name.lower().endswith(SUFFIXES.get(file_format, (f".{file_format}",)))
 
 
-def _listed(root: Path, found: Iterator[Path]) -> tuple[FileInfo, ...]:
+def _listed(root: Path, paths: Iterator[Path]) -> tuple[FileInfo, ...]:
     """Measure what was found, without what is never data."""
     infos: dict[tuple[int, int], FileInfo] = {}
-    for path in sorted(set(found), key=lambda one: (_is_linked(root, one), str(one))):
+    for path in sorted(set(paths), key=lambda each: (_is_linked(root, each), str(each))):
         parts = path.relative_to(root).parts
         if any(part.startswith((".", "_")) for part in parts) or path.stem.lower() == "readme":
             continue

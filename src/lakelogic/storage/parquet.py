@@ -33,8 +33,10 @@ def may_hold_nulls(paths: Sequence[str], column: str) -> bool:
         metadata = pq.read_metadata(path)
         for group in map(metadata.row_group, range(metadata.num_row_groups)):
             leaves = [leaf for leaf in map(group.column, range(group.num_columns)) if leaf.path_in_schema == column]
-            known = [leaf.statistics for leaf in leaves]
-            if not known or any(one is None or not one.has_null_count or one.null_count for one in known):
+            statistics = [leaf.statistics for leaf in leaves]
+            if not statistics or any(
+                statistic is None or not statistic.has_null_count or statistic.null_count for statistic in statistics
+            ):
                 return True
     return False
 
@@ -66,20 +68,20 @@ def repeating(batch: pa.RecordBatch | pa.Table) -> bool | list[str]:
         return True
     from pyarrow import compute
 
-    found: list[str] = []
+    paths: list[str] = []
     for name, values in zip(batch.schema.names, batch.columns, strict=True):
         some = values.slice(0, SAMPLE)
         if pa.types.is_nested(values.type):
-            found += _leaves(name, values.type)
+            paths += _leaves(name, values.type)
         elif compute.count_distinct(some).as_py() <= len(some) // 2:
-            found.append(name)
-    return found
+            paths.append(name)
+    return paths
 
 
 def _leaves(path: str, kind: pa.DataType) -> list[str]:
     """What Parquet calls the columns below a nested one."""
     if pa.types.is_struct(kind):
-        return [leaf for one in kind for leaf in _leaves(f"{path}.{one.name}", one.type)]
+        return [leaf for field in kind for leaf in _leaves(f"{path}.{field.name}", field.type)]
     if pa.types.is_map(kind):
         key, value = _leaves(f"{path}.key_value.key", kind.key_type), _leaves(f"{path}.key_value.value", kind.item_type)
         return key + value
@@ -95,14 +97,16 @@ def schema_of(path: str) -> pa.Schema:
     more than 38 digits, UUIDs) lands as text.
     """
     with pq.ParquetFile(path) as file:
-        found = file.schema_arrow
+        schema = file.schema_arrow
         leaves = file.schema
         has_old = any(leaves.column(at).physical_type == "INT96" for at in range(len(leaves)))
-        finer = _finer(file.metadata, found)
+        finer = _finer(file.metadata, schema)
     if has_old:
-        found = _instants(found, _coarse(path))
-    told = {name: {FINER: b"true"} for name in finer}
-    return pa.schema([field.with_type(known(field.type)).with_metadata(told.get(field.name)) for field in found])
+        schema = _instants(schema, _coarse(path))
+    metadata = {name: {FINER: b"true"} for name in finer}
+    return pa.schema(
+        [field.with_type(known_type(field.type)).with_metadata(metadata.get(field.name)) for field in schema]
+    )
 
 
 FINER = b"lakelogic.finer"  # a column that holds instants finer than microseconds, as far as its footer tells
@@ -117,18 +121,18 @@ def finer_columns(schema: pa.Schema) -> tuple[str, ...]:
 def _finer(footer: pq.FileMetaData, schema: pa.Schema) -> set[str]:
     """Columns of nanoseconds of which a bound is no whole microsecond, or whose bounds are not told."""
     fine = {field.name for field in schema if "timestamp[ns" in str(field.type)}
-    found: set[str] = set()
+    finer: set[str] = set()
     for group in map(footer.row_group, range(footer.num_row_groups)) if fine else ():
         for leaf in map(group.column, range(group.num_columns)):
             name = leaf.path_in_schema.partition(".")[0]
             if name not in fine or leaf.physical_type != "INT64":
                 continue
-            known = leaf.statistics
-            if known is None or not known.has_min_max:
-                found |= {name} if known is None or known.num_values else set()
-            elif known.min_raw % _NANOSECONDS or known.max_raw % _NANOSECONDS:
-                found.add(name)
-    return found
+            statistics = leaf.statistics
+            if statistics is None or not statistics.has_min_max:
+                finer |= {name} if statistics is None or statistics.num_values else set()
+            elif statistics.min_raw % _NANOSECONDS or statistics.max_raw % _NANOSECONDS:
+                finer.add(name)
+    return finer
 
 
 def _coarse(path: str) -> pa.Schema:
@@ -155,19 +159,19 @@ def _instant(fine: pa.DataType, coarse: pa.DataType) -> pa.DataType:
     return pa.list_(_instant(fine.value_type, coarse.value_type))
 
 
-def known(kind: pa.DataType) -> pa.DataType:
+def known_type(kind: pa.DataType) -> pa.DataType:
     """The Arrow type in which a column is handed on; one that contracts do not know becomes text."""
     types = pa.types
     if isinstance(kind, pa.BaseExtensionType):
-        return pa.string() if kind.extension_name == "arrow.uuid" else known(kind.storage_type)
+        return pa.string() if kind.extension_name == "arrow.uuid" else known_type(kind.storage_type)
     if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
-        return known(kind.value_type)
+        return known_type(kind.value_type)
     if types.is_struct(kind):
-        return pa.struct([pa.field(f.name, known(f.type)) for f in kind])
+        return pa.struct([pa.field(f.name, known_type(f.type)) for f in kind])
     if types.is_map(kind):
-        return pa.map_(known(kind.key_type), known(kind.item_type))
+        return pa.map_(known_type(kind.key_type), known_type(kind.item_type))
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind) or types.is_list_view(kind):
-        return pa.list_(known(kind.value_type))
+        return pa.list_(known_type(kind.value_type))
     if types.is_fixed_size_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind):
         return pa.binary()
     if types.is_float16(kind):

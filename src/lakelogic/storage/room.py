@@ -34,38 +34,38 @@ def disk_told() -> Iterator[None]:
     except LakeLogicError:
         raise
     except Exception as error:
-        if (told := world_error(error)) is not None:
-            raise told from error
+        if (trouble := world_error(error)) is not None:
+            raise trouble from error
         raise
 
 
 def world_error(error: BaseException) -> LakeLogicError | None:
     """The error in our words, where the machine is the trouble; None where it is not, or nobody can tell."""
     seen: set[int] = set()
-    found: BaseException | None = error
-    while found is not None and id(found) not in seen:
-        seen.add(id(found))
-        if isinstance(found, MemoryError):
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        if isinstance(cause, MemoryError):
             return EngineError(
                 "There is not enough memory.",
                 hint="Nothing half-written is visible. Give it more, or read less at once.",
             )
-        if (number := _number(found)) is not None:
-            return _told(number, getattr(found, "filename", None))
-        found = found.__cause__ or (None if found.__suppress_context__ else found.__context__)
+        if (number := _number(cause)) is not None:
+            return _told(number, getattr(cause, "filename", None))
+        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
     return None
 
 
 def _number(error: BaseException) -> int | None:
     """The machine's own number of an error, where one of those is behind it."""
-    known = _FULL | _CLOSED | _ELSE
-    if isinstance(error, OSError) and error.errno in known:
+    numbers = _FULL | _CLOSED | _ELSE
+    if isinstance(error, OSError) and error.errno in numbers:
         return error.errno
     if type(error).__module__.startswith("lakelogic"):
         return None
     text = str(error)
-    for told in _NUMBER.finditer(text):
-        if (number := int(told[1] or told[2])) in known:
+    for match in _NUMBER.finditer(text):
+        if (number := int(match[1] or match[2])) in numbers:
             return number
     return next((number for words, number in _WORDS.items() if words in text), None)
 

@@ -67,27 +67,27 @@ def remove_all() -> None:
 def sweep(base: str | os.PathLike[str] | None = None) -> list[str]:
     """Remove what dead processes of this user have left; the folders that were removed."""
     gone = []
-    for found in sorted(Path(base or tempfile.gettempdir()).glob(f"{PREFIX}*")):
+    for folder in sorted(Path(base or tempfile.gettempdir()).glob(f"{PREFIX}*")):
         try:
-            if _is_left(found):
-                gone.append(str(found))
+            if _is_left(folder):
+                gone.append(str(folder))
         except OSError:
             continue  # somebody else's, or another process removes it right now
     return gone
 
 
-def _is_left(found: Path) -> bool:
+def _is_left(folder: Path) -> bool:
     """Whether a folder is one of ours whose process is gone; it is removed then."""
-    known = found.lstat()
-    if not stat.S_ISDIR(known.st_mode) or known.st_uid != os.getuid():
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
         return False
-    alive = os.open(found / ALIVE, os.O_RDWR | os.O_NOFOLLOW)
+    alive = os.open(folder / ALIVE, os.O_RDWR | os.O_NOFOLLOW)
     try:
         fcntl.flock(alive, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        shutil.rmtree(found, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
     finally:
         os.close(alive)
-    return not found.exists()
+    return not folder.exists()
 
 
 def _root(base: str) -> str:

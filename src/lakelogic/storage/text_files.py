@@ -50,12 +50,12 @@ def encoding_of(options: Mapping[str, object]) -> str:
     """The encoding of a source as people write it; `UTF-8` where nothing is said."""
     written = str(options.get("encoding") or "utf-8")
     try:
-        known = codecs.lookup(written)
+        codec = codecs.lookup(written)
     except LookupError as error:
         raise UsageError(f"There is no encoding `{written}`.", hint="Say utf-8, latin-1, utf-16, cp1252, …") from error
-    if not known._is_text_encoding or known.incrementaldecoder is None or not _goes_on(written):
+    if not codec._is_text_encoding or codec.incrementaldecoder is None or not _goes_on(written):
         raise UsageError(f"`{written}` is not an encoding of text.", hint="Say utf-8, latin-1, utf-16, cp1252, …")
-    return "UTF-8" if known.name in ("utf-8", "utf-8-sig") else written
+    return "UTF-8" if codec.name in ("utf-8", "utf-8-sig") else written
 
 
 def _goes_on(encoding: str) -> bool:
@@ -72,12 +72,12 @@ def packing_of(path: str, options: Mapping[str, object]) -> str:
     written = options.get("compression")
     if not written:
         return next((kind for ending, kind in ENDINGS.items() if path.lower().endswith(ending)), "none")
-    found = PACKED.get(str(written).lower())
-    if found is None:
+    packing = PACKED.get(str(written).lower())
+    if packing is None:
         raise UsageError(
             f"There is no compression `{written}`.", hint="Say gzip, zip, bz2, zstd, lz4 or none, or leave it out."
         )
-    return found
+    return packing
 
 
 def is_plain(path: str, options: Mapping[str, object]) -> bool:
@@ -151,8 +151,8 @@ def _only_member(path: str) -> BinaryIO:
 
 
 def _said(error: BaseException) -> str:
-    told = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
-    return told.rstrip(".")
+    reason = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+    return reason.rstrip(".")
 
 
 class _Raw(io.RawIOBase):

@@ -69,7 +69,7 @@ class Entry:
             "later": self.later,
         }
         if self.earlier is not None:
-            kept["earlier"] = [_opened(one) for one in self.earlier]
+            kept["earlier"] = [_opened(entry) for entry in self.earlier]
         return json.dumps(kept, sort_keys=True, default=str).encode()
 
 
@@ -128,7 +128,7 @@ def read(location: str, app_id: str, name: str) -> Entry:
         kept["n"],
         _closed(kept["commit"]),
         kept["previous"],
-        None if earlier is None else tuple(_closed(one) for one in earlier),
+        None if earlier is None else tuple(_closed(entry) for entry in earlier),
         kept["complete"],
         kept["table_id"],
         kept["later"],
@@ -158,17 +158,17 @@ def walk(location: str, app_id: str, name: str) -> Past:
     return Past(tuple(commits), entry.complete, tuple(names))
 
 
-def named(location: str, app_id: str, n: int, said: Said | None = None) -> str | None:
+def named(location: str, app_id: str, n: int, facts: Said | None = None) -> str | None:
     """The entry of a commit by its number, and by what it said where that is known.
 
     Two writers may have tried the same number, and one of them lost. One that was written later belongs to the commit,
     and needs no other. None where there is no entry that is as it was, or nobody can tell which is the right one.
     """
-    found = sorted(path.stem for path in _folder(location, app_id).glob(f"{n:020d}-*.json"))
-    sound = [name for name in found if is_sound(location, app_id, name)]
+    names = sorted(path.stem for path in _folder(location, app_id).glob(f"{n:020d}-*.json"))
+    sound = [name for name in names if is_sound(location, app_id, name)]
     if len(sound) > 1:
         later = [name for name in sound if read(location, app_id, name).later]
-        sound = later[-1:] or [name for name in sound if name == (said or {}).get(NAMED)]
+        sound = later[-1:] or [name for name in sound if name == (facts or {}).get(NAMED)]
     return sound[0] if sound else None
 
 
@@ -222,18 +222,18 @@ def unneeded(location: str, app_id: str, head: str, before: float, unborn: float
         wholes += entry.is_whole
         name = entry.previous
     folder, last, oldest = _folder(location, app_id), number_of(head), min(kept)
-    found = []
+    garbage = []
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         age = path.stat().st_mtime
         if _HALF.fullmatch(path.name) and age < unborn:
-            found.append(str(path))
+            garbage.append(str(path))
         elif not _ENTRY.fullmatch(path.stem) or path.stem in kept:
             continue
         elif number_of(path.stem) > last:
-            found += [str(path)] if age < unborn else []
+            garbage += [str(path)] if age < unborn else []
         elif path.stem > oldest or age < before:
-            found.append(str(path))
-    return found
+            garbage.append(str(path))
+    return garbage
 
 
 def entry_files(location: str, app_id: str) -> list[Path]:
@@ -262,9 +262,9 @@ def _path(location: str, app_id: str, name: str) -> Path:
     return _folder(location, app_id) / f"{name}.json"
 
 
-def _opened(said: Said) -> dict[str, Any]:
+def _opened(facts: Said) -> dict[str, Any]:
     """What a commit says, with its facts as they are and not as a text in a text."""
-    return {key: json.loads(value) if key == "facts" else value for key, value in said.items()}
+    return {key: json.loads(value) if key == "facts" else value for key, value in facts.items()}
 
 
 def _closed(kept: Mapping[str, Any]) -> Said:

@@ -91,7 +91,7 @@ def _remove(root: Path, paths: Iterable[str]) -> None:
         if path.is_symlink() or path.is_file():
             _unlink(path)
         folders.update(folder for folder in path.parents if folder != root and folder.is_relative_to(root))
-    for folder in sorted(folders, key=lambda one: len(one.parts), reverse=True):
+    for folder in sorted(folders, key=lambda path: len(path.parts), reverse=True):
         if folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
 
@@ -102,7 +102,7 @@ def _remove_empty(root: Path) -> None:
         return
     for folder in root.iterdir():
         if folder.is_dir() and _STAGED.fullmatch(folder.name):
-            for inner in sorted((one for one in folder.rglob("*") if one.is_dir()), reverse=True):
+            for inner in sorted((path for path in folder.rglob("*") if path.is_dir()), reverse=True):
                 if not any(inner.iterdir()):
                     inner.rmdir()
             if not any(folder.iterdir()):

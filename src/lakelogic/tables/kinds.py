@@ -22,12 +22,12 @@ def kind_of(location: str) -> str | None:
 
 def refuse_other_kinds(root: str, name: str) -> None:
     """A folder that holds another kind of table is not written to."""
-    found = kind_of(root)
-    if found is not None and found != name:
+    kind = kind_of(root)
+    if kind is not None and kind != name:
         raise TableError(
-            f"There is a table of the format `{found}` here, the contract says `{name}`.",
+            f"There is a table of the format `{kind}` here, the contract says `{name}`.",
             where=root,
-            hint=f"Say format: {found}, or write to a new target_path.",
+            hint=f"Say format: {kind}, or write to a new target_path.",
         )
 
 
@@ -48,7 +48,9 @@ def commit_mark(location: str) -> str | None:
     """
     try:
         with os.scandir(Path(location.removeprefix("file://")) / "_delta_log") as entries:
-            newest = max((one for one in entries if one.name.endswith(".json")), key=lambda one: one.name, default=None)
+            newest = max(
+                (entry for entry in entries if entry.name.endswith(".json")), key=lambda entry: entry.name, default=None
+            )
             if newest is None:
                 return None
             stat = newest.stat()

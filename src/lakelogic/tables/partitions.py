@@ -51,10 +51,10 @@ def refuse_files(root: str, partition_by: Sequence[str], files: Sequence[StagedF
     """Every staged file must say its one value of each partition column."""
     for file in files:
         if set(file.partition) != set(partition_by):
-            said = ", ".join(sorted(file.partition)) or "no partition"
+            layout = ", ".join(sorted(file.partition)) or "no partition"
             wants = ", ".join(partition_by) or "none"
             raise TableError(
-                f"The staged file {file.path} was staged by {said}; the table is partitioned by {wants}.",
+                f"The staged file {file.path} was staged by {layout}; the table is partitioned by {wants}.",
                 where=root,
                 hint="partition_by of a table that is there cannot change; write to a new target_path.",
             )

@@ -28,5 +28,5 @@ def load(name: str) -> TableFormat:
         raise UnsupportedError(
             f"The table format `{name}` is not available yet.", hint=f"Available: {', '.join(names()) or 'none'}."
         )
-    found: TableFormat = point.load()()
-    return found
+    table_format: TableFormat = point.load()()
+    return table_format

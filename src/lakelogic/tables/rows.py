@@ -16,14 +16,14 @@ def batches(state: TableState, schema: pa.Schema | None = None) -> Iterator[pa.R
     """All rows, file by file, with the table's columns (or those of `schema`, in its types)."""
     wanted = schema or state.schema
     for path in state.files:
-        known = {name: value for name, value in state.parts.get(path, {}).items() if name in wanted.names}
+        values = {name: value for name, value in state.parts.get(path, {}).items() if name in wanted.names}
         for batch in parquet.reader([path], wanted):
-            yield _filled(batch, known) if known else batch
+            yield _filled(batch, values) if values else batch
 
 
-def _filled(batch: pa.RecordBatch, known: dict[str, object]) -> pa.RecordBatch:
+def _filled(batch: pa.RecordBatch, values: dict[str, object]) -> pa.RecordBatch:
     arrays = [
-        pa.array([known[field.name]] * batch.num_rows, field.type) if field.name in known else batch.column(at)
+        pa.array([values[field.name]] * batch.num_rows, field.type) if field.name in values else batch.column(at)
         for at, field in enumerate(batch.schema)
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=batch.schema)
@@ -45,10 +45,10 @@ def rewritten(state: TableState, schema: pa.Schema) -> list[StagedFile]:
 
 def preview(state: TableState, limit: int) -> pa.Table:
     """Some rows."""
-    found: list[pa.RecordBatch] = []
+    collected: list[pa.RecordBatch] = []
     if limit > 0:
         for batch in batches(state):
-            found.append(batch)
-            if sum(one.num_rows for one in found) >= limit:
+            collected.append(batch)
+            if sum(each.num_rows for each in collected) >= limit:
                 break
-    return pa.Table.from_batches(found, state.schema).slice(0, max(limit, 0))
+    return pa.Table.from_batches(collected, state.schema).slice(0, max(limit, 0))

@@ -71,8 +71,8 @@ def null_counts(footer: Any, schema: pa.Schema) -> dict[str, int | None]:
         if schema.get_field_index(name) < 0:
             continue
         groups = [footer.row_group(group).column(index).statistics for group in range(footer.num_row_groups)]
-        known = all(group is not None and group.has_null_count for group in groups)
-        counts[name] = sum(int(group.null_count) for group in groups) if known else None
+        is_counted = all(group is not None and group.has_null_count for group in groups)
+        counts[name] = sum(int(group.null_count) for group in groups) if is_counted else None
     return counts
 
 
@@ -111,14 +111,15 @@ def _refuse_other_types(root: str, path: str, landed: pa.Schema, schema: pa.Sche
         index = landed.get_field_index(field.name)
         if index < 0:
             raise TableError(f"The staged file {path} has no column `{field.name}`.", where=root)
-        found = landed.field(index).type
-        if from_arrow(found) != from_arrow(field.type):
+        column_type = landed.field(index).type
+        if from_arrow(column_type) != from_arrow(field.type):
             raise TableError(
-                f"Column `{field.name}` of {path} is {from_arrow(found)}, the table gets {from_arrow(field.type)}.",
+                f"Column `{field.name}` of {path} is {from_arrow(column_type)}, "
+                f"the table gets {from_arrow(field.type)}.",
                 where=root,
             )
-        if pa.types.is_timestamp(found) and found.unit != "us":
+        if pa.types.is_timestamp(column_type) and column_type.unit != "us":
             raise TableError(
-                f"Column `{field.name}` of {path} is a timestamp in {found.unit}; a table keeps microseconds.",
+                f"Column `{field.name}` of {path} is a timestamp in {column_type.unit}; a table keeps microseconds.",
                 where=root,
             )

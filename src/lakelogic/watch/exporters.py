@@ -110,8 +110,8 @@ def _base(host: str, port: int) -> str:
 def _send(url: str, method: str, body: bytes, kind: str) -> None:
     if not url.startswith(("http://", "https://")):
         raise UsageError("Metrics are sent by http or https.", hint="Write --metrics-host https://host:port.")
-    plain, said = _parted(url)
-    request = Request(plain, data=body, method=method, headers={"Content-Type": kind, **said})
+    plain, headers = _parted(url)
+    request = Request(plain, data=body, method=method, headers={"Content-Type": kind, **headers})
     try:
         with urlopen(request, timeout=_PATIENCE) as answer:
             answer.read()
@@ -122,7 +122,7 @@ def _send(url: str, method: str, body: bytes, kind: str) -> None:
 def _parted(url: str) -> tuple[str, dict[str, str]]:
     """The URL without user and password, which nobody else shall see, and the header that says them."""
     scheme, _, rest = url.partition("://")
-    secret, found, place = rest.rpartition("@")
-    if not found:
+    secret, at_sign, place = rest.rpartition("@")
+    if not at_sign:
         return url, {}
     return f"{scheme}://{place}", {"Authorization": f"Basic {b64encode(unquote(secret).encode()).decode()}"}

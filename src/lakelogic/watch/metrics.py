@@ -34,14 +34,14 @@ class Metric:
 
 def tags(given: Iterable[str]) -> dict[str, str]:
     """Labels for every metric, from texts such as `env=prod,team=claims`."""
-    found: dict[str, str] = {}
-    for one in (part.strip() for text in given for part in text.split(",")):
-        name, equals, value = one.partition("=")
-        if one and not (equals and NAME.fullmatch(name)):
-            raise UsageError(f"`{one}` is not a tag for metrics.", hint="Write --metrics-tags env=prod,team=claims.")
-        if one:
-            found[name] = value
-    return found
+    labels: dict[str, str] = {}
+    for part in (part.strip() for text in given for part in text.split(",")):
+        name, equals, value = part.partition("=")
+        if part and not (equals and NAME.fullmatch(name)):
+            raise UsageError(f"`{part}` is not a tag for metrics.", hint="Write --metrics-tags env=prod,team=claims.")
+        if part:
+            labels[name] = value
+    return labels
 
 
 def exposition(metrics: Iterable[Metric]) -> str:
@@ -49,18 +49,18 @@ def exposition(metrics: Iterable[Metric]) -> str:
     lines: list[str] = []
     for name, group in _by_name(metrics):
         lines += [f"# HELP {name} {_escaped(group[0].help, quotes=False)}", f"# TYPE {name} gauge"]
-        for one in group:
-            labels = ",".join(f'{label}="{_escaped(value)}"' for label, value in one.labels.items())
-            lines.append(f"{name}{{{labels}}} {_number(one.value)}" if labels else f"{name} {_number(one.value)}")
+        for metric in group:
+            labels = ",".join(f'{label}="{_escaped(value)}"' for label, value in metric.labels.items())
+            lines.append(f"{name}{{{labels}}} {_number(metric.value)}" if labels else f"{name} {_number(metric.value)}")
     return "".join(f"{line}\n" for line in lines)
 
 
 def datagrams(metrics: Iterable[Metric]) -> Iterator[bytes]:
     """Gauges for StatsD, labels as the tags that Datadog, Telegraf and the exporter of Prometheus read."""
     packet = b""
-    for one in metrics:
-        labels = ",".join(f"{label}:{_plain(value)}" for label, value in one.labels.items())
-        line = f"{one.name}:{_number(one.value)}|g{'|#' if labels else ''}{labels}".encode()
+    for metric in metrics:
+        labels = ",".join(f"{label}:{_plain(value)}" for label, value in metric.labels.items())
+        line = f"{metric.name}:{_number(metric.value)}|g{'|#' if labels else ''}{labels}".encode()
         if packet and len(packet) + 1 + len(line) > DATAGRAM:
             yield packet
             packet = b""
@@ -78,8 +78,12 @@ def otlp(metrics: Iterable[Metric], at: datetime) -> dict[str, Any]:
             "description": group[0].help,
             "gauge": {
                 "dataPoints": [
-                    {"timeUnixNano": nanoseconds, "asDouble": float(one.value), "attributes": _attributes(one.labels)}
-                    for one in group
+                    {
+                        "timeUnixNano": nanoseconds,
+                        "asDouble": float(metric.value),
+                        "attributes": _attributes(metric.labels),
+                    }
+                    for metric in group
                 ]
             },
         }
@@ -97,7 +101,7 @@ def otlp(metrics: Iterable[Metric], at: datetime) -> dict[str, Any]:
 
 def _by_name(metrics: Iterable[Metric]) -> Iterator[tuple[str, list[Metric]]]:
     # A stable sort: within a name the order stays, and a name never comes twice.
-    for name, group in groupby(sorted(metrics, key=lambda one: one.name), key=lambda one: one.name):
+    for name, group in groupby(sorted(metrics, key=lambda metric: metric.name), key=lambda metric: metric.name):
         yield name, list(group)
 
 

@@ -87,7 +87,7 @@ def job_of_run(run_id: str, dataset: str) -> Work | None:
         question = Question("created_at", filters={"dataset": [dataset]}, limit=200)
         for row in page(ledger.database, SUBJECTS["work"], question):
             if (row["outcome"] or {}).get("run_id") == run_id:
-                return queue.one(row["work_id"])
+                return queue.get(row["work_id"])
     return None
 
 

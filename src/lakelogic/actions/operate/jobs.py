@@ -69,7 +69,7 @@ def cancel(work_id: str, person: str, why: str | None) -> Work:
 def job(work_id: str) -> Work:
     """One piece of work."""
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        return WorkQueue(ledger.database).one(work_id)
+        return WorkQueue(ledger.database).get(work_id)
 
 
 def perform(work: Work, sinks: tuple[Sink, ...] = ()) -> dict[str, Any]:
@@ -212,8 +212,8 @@ def _attend(queue: WorkQueue, work: Work) -> None:
     finally:
         if child.is_alive():
             _stop(child)
-    if queue.one(work.work_id).state == "running":
-        cancelled = bool(queue.one(work.work_id).cancel_asked)
+    if queue.get(work.work_id).state == "running":
+        cancelled = bool(queue.get(work.work_id).cancel_asked)
         told = {"error": {"message": f"Its process ended with {child.exitcode}.", "code": Defect.code}}
         queue.end(work, "cancelled" if cancelled else "failed", None if cancelled else told)
 

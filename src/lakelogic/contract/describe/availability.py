@@ -164,8 +164,8 @@ def unavailable_keys() -> list[tuple[str, str]]:
 
 def available_words(path: str) -> tuple[str, ...] | None:
     """The values of a closed set that have their effect; None when all have."""
-    found = _AVAILABLE_VALUES.get(_INDEX.sub("[]", path))
-    return found[0] if found else None
+    words = _AVAILABLE_VALUES.get(_INDEX.sub("[]", path))
+    return words[0] if words else None
 
 
 def closed_words(path: str) -> tuple[str, ...]:
@@ -181,20 +181,20 @@ def check(loaded: Loaded) -> list[Diagnostic]:
 
 def not_available(contract: Contract, loaded: Loaded) -> list[Diagnostic]:
     """Every use of a key or value that has no effect yet; a key set to its default asks for nothing."""
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for path, spot, node in walk(loaded.tree):
         if path.startswith("environments"):
             continue
         pattern = _INDEX.sub("[]", path)
         if pattern in _NOT_YET and not _is_default(node, _defaults().get(pattern)):
             message = f"`{path}` is not available yet."
-            found.append(Diagnostic(codes.KEY_NOT_YET, message, spot.at(path), _NOT_YET[pattern]))
+            diagnostics.append(Diagnostic(codes.KEY_NOT_YET, message, spot.at(path), _NOT_YET[pattern]))
         elif pattern in _AVAILABLE_VALUES and isinstance(node, Leaf) and isinstance(node.value, str):
             words, hint = _AVAILABLE_VALUES[pattern]
             if node.value not in words:
                 message = f"`{path}: {node.value}` is not available yet."
-                found.append(Diagnostic(codes.VALUE_NOT_YET, message, node.spot.at(path), hint))
-    return found + _told_by_suffix(contract, loaded)
+                diagnostics.append(Diagnostic(codes.VALUE_NOT_YET, message, node.spot.at(path), hint))
+    return diagnostics + _told_by_suffix(contract, loaded)
 
 
 @cache
@@ -205,17 +205,17 @@ def _defaults() -> dict[str, object]:
 def _told_by_suffix(contract: Contract, loaded: Loaded) -> list[Diagnostic]:
     """Formats that nobody wrote down and a file's suffix tells."""
     hint = _AVAILABLE_VALUES["source.format"][1]
-    told: list[tuple[str, str | None]] = []
+    formats: list[tuple[str, str | None]] = []
     if contract.source.path and contract.source.format is None and contract.source.type is None:
-        told.append(("source.path", contract.source.resolved_format))
+        formats.append(("source.path", contract.source.resolved_format))
     for index, link in enumerate(contract.links):
         if link.path and link.format is None and link.type is None:
-            told.append((f"links[{index}].path", link.resolved_format))
+            formats.append((f"links[{index}].path", link.resolved_format))
     return [
         Diagnostic(
             codes.VALUE_NOT_YET, f"The format `{form}` of `{path}` is not available yet.", loaded.where(path), hint
         )
-        for path, form in told
+        for path, form in formats
         if form is not None and form not in _FORMATS
     ]
 

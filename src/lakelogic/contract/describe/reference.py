@@ -78,8 +78,8 @@ class _Page:
             self.table(_HEAD, (_row(key, at) for key in common_keys(shape.kinds).values()))
             for kind in shape.kinds:
                 here = _path(at, kind.KIND)
-                known = "" if here is None or status(here) == "available" else " (not available yet)"
-                self.line(f"#### `{kind.KIND}`{known}")
+                suffix = "" if here is None or status(here) == "available" else " (not available yet)"
+                self.line(f"#### `{kind.KIND}`{suffix}")
                 text = (kind.__doc__ or "").strip()
                 parameters = parameter_keys(kind)
                 if kind.MAIN and not kind.BARE:
@@ -112,13 +112,13 @@ def _available(path: str | None, key: KeyShape) -> str:
     if path.startswith(_DOCUMENT):
         return _of_document(path)
     try:
-        known = status(path)
+        state = status(path)
     except KeyError:
         return "see below"
     words = available_words(path)
-    if known == "available" and words is not None and key.shape.kind == "closed":
+    if state == "available" and words is not None and key.shape.kind == "closed":
         return "only " + ", ".join(f"`{word}`" for word in words)
-    return {"available": "yes", "documentation": "for readers", "not yet": "not yet"}[known]
+    return {"available": "yes", "documentation": "for readers", "not yet": "not yet"}[state]
 
 
 def _of_document(path: str) -> str:

@@ -76,8 +76,8 @@ def shape_of(annotation: Any, metadata: tuple[Any, ...] = ()) -> Shape:
     if origin is Literal:
         return Shape("closed", words=_literal_words(annotation))
     if origin is tuple:
-        one = mark is not None and mark.treatment == "one_or_many"
-        return Shape("list", item=shape_of(get_args(annotation)[0]), by_name=by_name, one_or_many=one)
+        is_one_or_many = mark is not None and mark.treatment == "one_or_many"
+        return Shape("list", item=shape_of(get_args(annotation)[0]), by_name=by_name, one_or_many=is_one_or_many)
     if origin is dict:
         return Shape("map", item=shape_of(get_args(annotation)[1]))
     if isinstance(annotation, type):
@@ -102,8 +102,8 @@ def _key(name: str, info: FieldInfo) -> KeyShape:
 @cache
 def keys_of(model: type[Section]) -> dict[str, KeyShape]:
     """Every key of a section by its YAML name, in written order; a tagged item's `kind` is no key."""
-    found = (_key(name, info) for name, info in model.model_fields.items() if name != "kind")
-    return {key.name: key for key in found}
+    keys = (_key(name, info) for name, info in model.model_fields.items() if name != "kind")
+    return {key.name: key for key in keys}
 
 
 @cache
@@ -129,11 +129,11 @@ def short_shape(model: type[Section]) -> Shape | None:
 @cache
 def places(root: type[Section]) -> dict[str, tuple[str, ...]]:
     """Key → the places where it is known (`model.fields[]`, `` for the root), nearest to the root first."""
-    found: dict[str, list[str]] = {}
+    spots: dict[str, list[str]] = {}
 
     def visit_keys(keys: Mapping[str, KeyShape], at: str, seen: tuple[type[Section], ...]) -> None:
         for key in keys.values():
-            found.setdefault(key.name, []).append(at)
+            spots.setdefault(key.name, []).append(at)
             visit(key.shape, f"{at}.{key.name}" if at else key.name, seen)
 
     def visit(shape: Shape, at: str, seen: tuple[type[Section], ...]) -> None:
@@ -146,12 +146,12 @@ def places(root: type[Section]) -> dict[str, tuple[str, ...]]:
         elif shape.kind == "tagged":
             visit_keys(common_keys(shape.kinds), at, seen)
             for kind in shape.kinds:
-                found.setdefault(kind.KIND, []).append(at)
+                spots.setdefault(kind.KIND, []).append(at)
                 if not kind.BARE:
                     visit_keys(parameter_keys(kind), f"{at}.{kind.KIND}", seen)
 
     visit_keys(keys_of(root), "", (root,))
-    return {key: tuple(sorted(dict.fromkeys(at), key=_depth)) for key, at in found.items()}
+    return {key: tuple(sorted(dict.fromkeys(at), key=_depth)) for key, at in spots.items()}
 
 
 def _depth(place: str) -> int:

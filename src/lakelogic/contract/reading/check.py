@@ -98,15 +98,15 @@ _OTHER_VALUES = {
 }
 
 
-def nearest(word: str, known: Iterable[str], cutoff: float = 0.66) -> str | None:
+def nearest(word: str, known_words: Iterable[str], cutoff: float = 0.66) -> str | None:
     """The known word that was most likely meant."""
-    words = list(known)
+    words = list(known_words)
     for candidate in words:
         if candidate.lower() == word.lower():
             return candidate
     folded = {candidate.lower().replace("-", "_"): candidate for candidate in words}
-    found = difflib.get_close_matches(word.lower().replace("-", "_"), folded, n=1, cutoff=cutoff)
-    return folded[found[0]] if found else None
+    close = difflib.get_close_matches(word.lower().replace("-", "_"), folded, n=1, cutoff=cutoff)
+    return folded[close[0]] if close else None
 
 
 def describe(node: Node) -> str:
@@ -127,7 +127,7 @@ def check(tree: Branch, root: type[Section] = Contract) -> list[Diagnostic]:
     """Everything that is wrong with a document, in the order in which it was written."""
     walker = _Walker(root)
     walker.section(tree, root, "", Entry(tree, tree.spot))
-    return in_order(walker.found)
+    return in_order(walker.problems)
 
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
@@ -139,11 +139,11 @@ def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
 @dataclass
 class _Walker:
     root: type[Section]
-    found: list[Diagnostic] = field(default_factory=list)
+    problems: list[Diagnostic] = field(default_factory=list)
     is_part: bool = False
 
     def say(self, code: str, message: str, spot: Spot, path: str, hint: str | None = None) -> None:
-        self.found.append(Diagnostic(code, message, spot.at(path), hint))
+        self.problems.append(Diagnostic(code, message, spot.at(path), hint))
 
     # — one value —
 
@@ -223,8 +223,8 @@ class _Walker:
         if text not in words:
             other = _OTHER_VALUES.get(text.lower())
             meant = other if other in words else nearest(text, words)
-            known = f"Known values: {_listed(words)}."
-            hint = f"Did you mean `{meant}`? {known}" if meant else known
+            hint_words = f"Known values: {_listed(words)}."
+            hint = f"Did you mean `{meant}`? {hint_words}" if meant else hint_words
             self.say(codes.UNKNOWN_VALUE, f"`{text}` is not a value of `{name}`.", node.spot, path, hint)
 
     def items(self, node: Node, shape: Shape, path: str, name: str, key: Spot) -> None:
@@ -271,39 +271,39 @@ class _Walker:
                 return
             self.wrong(node, Shape("section"), path, name, _section_hint(node, model, name))
             return
-        known: Mapping[str, KeyShape] = keys_of(model)
+        shapes: Mapping[str, KeyShape] = keys_of(model)
         if issubclass(model, Part):
             # A part may hold any key of a contract but the environments.
             whole = {key: shape for key, shape in keys_of(Contract).items() if key != "environments"}
-            known = whole | dict(known)
+            shapes = whole | dict(shapes)
         outer = self.is_part
         self.is_part = outer or (issubclass(model, Part) and model is not Environment)
-        self.keys(node, known, path, entry)
+        self.keys(node, shapes, path, entry)
         if not self.is_part:  # what keys of a part demand of one another shows when the document is whole
             for relation in relations_of(model):
-                self.found.extend(relation(node, path))
+                self.problems.extend(relation(node, path))
         self.is_part = outer
 
-    def keys(self, node: Branch, known: Mapping[str, KeyShape], path: str, entry: Entry) -> None:
+    def keys(self, node: Branch, shapes: Mapping[str, KeyShape], path: str, entry: Entry) -> None:
         for name, inner in node.entries.items():
             if name.startswith("x-"):
                 continue
-            if name in known:
-                self.value(inner.value, known[name].shape, child(path, name), name, inner.spot)
+            if name in shapes:
+                self.value(inner.value, shapes[name].shape, child(path, name), name, inner.spot)
             else:
-                self.unknown(name, inner.spot, path, tuple(known), node)
-        for key in known.values():
+                self.unknown(name, inner.spot, path, tuple(shapes), node)
+        for key in shapes.values():
             if key.required and key.name not in node.entries:
-                if any(nearest(name, (key.name,), 0.75) for name in node.entries if name not in known):
+                if any(nearest(name, (key.name,), 0.75) for name in node.entries if name not in shapes):
                     continue  # the misspelt key is already reported; one cause, one problem
                 where = path.rsplit(".", 1)[-1] or f"the {self.root.__name__.lower()}"
                 spot = node.spot if node.entries and path.endswith("]") else entry.spot
                 hint = f"Add `{key.name}: …`. {key.description}"
                 self.say(codes.MISSING_KEY, f"`{where}` needs `{key.name}`.", spot, path, hint.strip())
 
-    def unknown(self, name: str, spot: Spot, path: str, known: tuple[str, ...], node: Branch) -> None:
+    def unknown(self, name: str, spot: Spot, path: str, keys: tuple[str, ...], node: Branch) -> None:
         here = _section_name(path, self.root)
-        free = tuple(key for key in known if key not in node.entries)
+        free = tuple(key for key in keys if key not in node.entries)
         meant = nearest(name, free, 0.8) or (_OTHER_WORDS.get(name) if _OTHER_WORDS.get(name) in free else None)
         elsewhere = None if meant else self.elsewhere(name)
         at = child(path, name)
@@ -312,28 +312,28 @@ class _Walker:
             self.say(codes.WRONG_PLACE, message, spot, at, f"`{name}` belongs {elsewhere}.")
             return
         meant = meant or nearest(name, free)
-        twice = None if meant else nearest(name, known, 0.8)
+        twice = None if meant else nearest(name, keys, 0.8)
         if meant:
             hint = f"Did you mean `{meant}`?"
         elif twice:
             hint = f"Did you mean `{twice}`? It is already there, in line {node.entries[twice].spot.line}."
-        elif len(known) <= 16:
-            hint = f"Known keys: {_listed(known)}. Keys of your own go under `extensions` or begin with `x-`."
+        elif len(keys) <= 16:
+            hint = f"Known keys: {_listed(keys)}. Keys of your own go under `extensions` or begin with `x-`."
         else:
             hint = "Keys of your own go under `extensions` or begin with `x-`."
         self.say(codes.UNKNOWN_KEY, f"There is no key `{name}` {here}.", spot, at, hint)
 
     def elsewhere(self, name: str) -> str | None:
         """Where a misplaced key belongs, in words; None when no place knows it."""
-        found = [place for place in places(self.root).get(name, ()) if not place.startswith("environments")]
-        if not found and name in _OTHER_WORDS:
+        spots = [place for place in places(self.root).get(name, ()) if not place.startswith("environments")]
+        if not spots and name in _OTHER_WORDS:
             return None
         usual = _USUAL_PLACE.get(name)
-        if usual in found:
-            found = [usual]
-        if not found or len(found) > 6:
+        if usual in spots:
+            spots = [usual]
+        if not spots or len(spots) > 6:
             return None
-        return " or ".join(f"under `{place}`" if place else "at the root" for place in found[:2])
+        return " or ".join(f"under `{place}`" if place else "at the root" for place in spots[:2])
 
     # — items told apart by a key —
 
@@ -378,24 +378,24 @@ class _Walker:
             hint = f"It belongs under it: indent `{name}` one level deeper than `{kind.KIND}`."
             self.say(codes.WRONG_PLACE, message, spot, at, hint)
             return
-        known = common if kind else (*(each.KIND for each in kinds), *common)
+        keys = common if kind else (*(each.KIND for each in kinds), *common)
         other = _OTHER_WORDS.get(name)
-        meant = other if other in known else nearest(name, known, 0.7)
+        meant = other if other in keys else nearest(name, keys, 0.7)
         elsewhere = None if meant else self.elsewhere(name)
         if elsewhere is not None:
             message = f"`{name}` does not belong in this {noun}."
             self.say(codes.WRONG_PLACE, message, spot, at, f"`{name}` belongs {elsewhere}.")
             return
-        meant = meant or nearest(name, known)
-        hint = f"Did you mean `{meant}`?" if meant else f"Known keys: {_listed(known)}."
+        meant = meant or nearest(name, keys)
+        hint = f"Did you mean `{meant}`?" if meant else f"Known keys: {_listed(keys)}."
         what = f"There is no {noun} called `{name}`." if kind is None else f"There is no key `{name}` in a {noun}."
         self.say(codes.UNKNOWN_KEY, what, spot, at, hint)
 
     def parameters(self, entry: Entry, kind: type[Tagged], path: str, *, bounded: bool = False) -> None:
         """The keys under a kind's key; with `must_be…` beside it, it needs no bounds of its own."""
-        known = parameter_keys(kind)
+        shapes = parameter_keys(kind)
         node = entry.value
-        main = known[kind.MAIN] if kind.MAIN else None
+        main = shapes[kind.MAIN] if kind.MAIN else None
         if isinstance(node, Leaf) and node.value is None:
             self.say(codes.NO_VALUE, f"`{kind.KIND}` has no value.", entry.spot, path, _kind_hint(kind))
         elif main is not None and (kind.BARE or not isinstance(node, Branch)):
@@ -403,9 +403,9 @@ class _Walker:
         elif not isinstance(node, Branch):
             self.wrong(node, Shape("section"), path, kind.KIND, _kind_hint(kind))
         else:
-            self.keys(node, known, path, entry)
+            self.keys(node, shapes, path, entry)
             for relation in () if self.is_part else relations_of(kind):
-                self.found += [d for d in relation(node, path) if not (bounded and d.code == codes.ONE_NEEDED)]
+                self.problems += [d for d in relation(node, path) if not (bounded and d.code == codes.ONE_NEEDED)]
 
 
 def _listed(words: tuple[str, ...]) -> str:
@@ -456,8 +456,8 @@ def _section_hint(node: Node, model: type[Section], name: str) -> str:
 
 
 def _kind_hint(kind: type[Tagged]) -> str:
-    known = parameter_keys(kind)
-    needed = [key.name for key in known.values() if key.required] or list(known)[:2]
+    shapes = parameter_keys(kind)
+    needed = [key.name for key in shapes.values() if key.required] or list(shapes)[:2]
     if kind.BARE:
         return f'Write `{kind.KIND}: "…"`.'
     return f"Write `{kind.KIND}: {{{', '.join(f'{name}: …' for name in needed)}}}`."

@@ -42,8 +42,8 @@ class Document:
 
     def section(self, key: str) -> Branch | None:
         """The map at a key of the root."""
-        found = self.tree.get(key) if self.tree else None
-        return found if isinstance(found, Branch) else None
+        value = self.tree.get(key) if self.tree else None
+        return value if isinstance(value, Branch) else None
 
     @property
     def folder(self) -> Path:
@@ -126,14 +126,14 @@ class Documents:
 
 
 def _upwards(folder: Path) -> tuple[Path, ...]:
-    found: list[Path] = []
+    paths: list[Path] = []
     for at in (folder, *folder.parents)[:MOST_FOLDERS]:
         if at != folder and _is_open_to_all(at):
             break
-        found.append(at)
+        paths.append(at)
         if (at / ".git").exists():
             break
-    return tuple(found)
+    return tuple(paths)
 
 
 def _is_open_to_all(folder: Path) -> bool:

@@ -128,10 +128,10 @@ def _by_name(weak: Items, strong: Items, shape: Shape, added_last: bool) -> Item
         is_section = shape.item is not None and shape.item.kind == "section"
         return merged(under[name], over_[name], shape.item, added_last=added_last) if is_section else over_[name]
 
-    first, second, found = (strong, weak, under) if added_last else (weak, strong, over_)
-    items = [both(name) if (name := name_of(item)) is not None and name in found else item for item in first.items]
-    known = over_ if added_last else under
-    items += [item for item in second.items if (name := name_of(item)) is None or name not in known]
+    first, second, names = (strong, weak, under) if added_last else (weak, strong, over_)
+    items = [both(name) if (name := name_of(item)) is not None and name in names else item for item in first.items]
+    others = over_ if added_last else under
+    items += [item for item in second.items if (name := name_of(item)) is None or name not in others]
     return Items(tuple(items), strong.spot)
 
 
@@ -162,8 +162,8 @@ def with_environment(
             return tree, []
         every = {**own, **others}
         meant = nearest(env, every)
-        known = ", ".join(f"`{name}`" for name in every)
-        hint = f"Did you mean `{meant}`? Known: {known}." if meant else f"Known: {known}."
+        listed = ", ".join(f"`{name}`" for name in every)
+        hint = f"Did you mean `{meant}`? Known: {listed}." if meant else f"Known: {listed}."
         spot = tree.entries["environments"].spot if own else next(iter(others.values())).spot
         message = f"There is no environment `{env}`."
         return tree, [Diagnostic(codes.UNKNOWN_ENVIRONMENT, message, spot.at("environments"), hint)]
@@ -218,8 +218,8 @@ def with_overrides(tree: Branch, overrides: Mapping[str, object] | Sequence[str]
         if isinstance(value, Node_):
             node: Node = value
         elif isinstance(value, str) and not isinstance(overrides, Mapping):
-            parsed, found = parse(value, spot.file) if value.strip() else (Leaf("", spot, ""), [])
-            if parsed is None or found:
+            parsed, errors = parse(value, spot.file) if value.strip() else (Leaf("", spot, ""), [])
+            if parsed is None or errors:
                 if value.strip().lower() in ("null", "~"):
                     parsed = Leaf(None, spot, value)
                 elif value.lstrip().startswith("*"):  # a glob, not an alias: there is nothing it could refer to
@@ -307,20 +307,20 @@ def _unknown_part(parts: list[str | int]) -> tuple[str, str] | None:
                 return f"`{at}` is not a list.", f"Leave out `[{part}]`."
             shape, at = shape.item, child(at, part)
             continue
-        known = _known(shape)
-        if known is None:
+        shapes = _known(shape)
+        if shapes is None:
             shape = shape.item if shape.kind == "map" else None
             if shape is None:
                 return f"`{at}` has no keys.", f"Set `{at}` itself."
             at = child(at, part)
             continue
-        if part not in known and not part.startswith("x-"):
+        if part not in shapes and not part.startswith("x-"):
             if shape.kind == "list":
                 return f"`{at}` is a list.", f"Name the item: `{at}[0].{part}`."
-            meant = nearest(part, known)
-            hint = f"Did you mean `{child(at, meant)}`?" if meant else f"Known keys: {', '.join(known)}."
+            meant = nearest(part, shapes)
+            hint = f"Did you mean `{child(at, meant)}`?" if meant else f"Known keys: {', '.join(shapes)}."
             return f"There is no key `{part}` {'under `' + at + '`' if at else 'at the root'}.", hint
-        shape, at = known.get(part), child(at, part)
+        shape, at = shapes.get(part), child(at, part)
     return None
 
 
@@ -329,19 +329,19 @@ def _known(shape: Shape) -> dict[str, Shape] | None:
     if shape.kind == "section" and shape.model is not None:
         return _shapes(keys_of(shape.model), shape.model)
     if shape.kind == "tagged":
-        found = {key.name: key.shape for key in common_keys(shape.kinds).values()}
+        shapes = {key.name: key.shape for key in common_keys(shape.kinds).values()}
         for kind in shape.kinds:
             bare = parameter_keys(kind)[kind.MAIN].shape if kind.BARE and kind.MAIN else None
-            found[kind.KIND] = bare or Shape("free")
-        return found
+            shapes[kind.KIND] = bare or Shape("free")
+        return shapes
     return {} if shape.kind == "list" else None
 
 
 def _shapes(keys: Mapping[str, KeyShape], model: type[Section]) -> dict[str, Shape]:
-    found = {key.name: key.shape for key in keys.values()}
+    shapes = {key.name: key.shape for key in keys.values()}
     if issubclass(model, Part):
-        found = {key.name: key.shape for key in keys_of(Contract).values()} | found
-    return found
+        shapes = {key.name: key.shape for key in keys_of(Contract).values()} | shapes
+    return shapes
 
 
 def _placed(node: Node, parts: list[str | int], value: Node, spot: Spot) -> Node | str:

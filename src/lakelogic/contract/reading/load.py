@@ -73,29 +73,29 @@ class Loaded:
     references: Mapping[str, str] = field(default_factory=dict)
     environment: str | None = None
 
-    def as_written(self, told: Any) -> Any:
+    def as_written(self, text: Any) -> Any:
         """Something that was said about the contract, for others: with `${VAR}` where it holds what a variable says."""
-        if isinstance(told, str):
+        if isinstance(text, str):
             for filled in sorted(self.references, key=len, reverse=True):
-                if filled in told:
+                if filled in text:
                     written = self.references[filled].replace("\\", r"\\")
-                    told = re.sub(rf"(?<![\w.]){re.escape(filled)}(?!\w)", written, told)
-            return told
-        if isinstance(told, Mapping):
-            return {key: self.as_written(value) for key, value in told.items()}
-        if isinstance(told, list | tuple):
-            return [self.as_written(item) for item in told]
-        return told
+                    text = re.sub(rf"(?<![\w.]){re.escape(filled)}(?!\w)", written, text)
+            return text
+        if isinstance(text, Mapping):
+            return {key: self.as_written(value) for key, value in text.items()}
+        if isinstance(text, list | tuple):
+            return [self.as_written(item) for item in text]
+        return text
 
     def where(self, path: str) -> Where:
         """The place of a path; of the nearest key above it when the path itself was not written."""
         node: Node = self.tree
         spot: Spot | None = None
         for part in _PART.findall(path):
-            found = _step(node, part)
-            if found is None:
+            entered = _step(node, part)
+            if entered is None:
                 break
-            node, spot = found
+            node, spot = entered
         return spot.at(path) if spot is not None else Where(self.file, path=path)
 
 
@@ -179,8 +179,8 @@ def examine(
         # A chosen environment is a demand; the variable is a default for contracts that have environments.
         has_some = "environments" in tree.entries or (around.system and around.system.section("environments"))
         env = default if has_some else None
-    known = _keys(tree.get("environments")) | _keys(around.system.section("environments") if around.system else None)
-    chosen = env if env_is_needed or env in known else None
+    names = _keys(tree.get("environments")) | _keys(around.system.section("environments") if around.system else None)
+    chosen = env if env_is_needed or env in names else None
     if env is not None and chosen is None:
         placeholders = {"env": env, **(placeholders or {})}
     asked = Asked(chosen, overrides, packs, placeholders, environ)
@@ -206,8 +206,8 @@ def examine(
 
     contract = with_references(contract, file, beside, listed)
     origins = Origins(resolved.tree)
-    told = (resolved.packs, resolved.layers, resolved.references)
-    loaded = Loaded(contract, origins, resolved.tree, file, env, around, *told)
+    inputs = (resolved.packs, resolved.layers, resolved.references)
+    loaded = Loaded(contract, origins, resolved.tree, file, env, around, *inputs)
     if env is not None:
         plain_environ = {name: value for name, value in environ.items() if name != "LAKELOGIC_ENV"}
         bare, _ = examine(
@@ -234,11 +234,11 @@ def _beside(path: Path, asked: Asked, documents: Documents) -> Contract | None:
     if asked.env not in _keys(other.get("environments")) | _keys(environments):
         asked = Asked(None, None, asked.packs, asked.placeholders, asked.environ)
     try:
-        found = _modelled(resolve(other, name, asked, around, documents).tree)
+        resolved = _modelled(resolve(other, name, asked, around, documents).tree)
     except LoadError:
         return None
-    found._stem = entity_of(path.name)
-    return found
+    resolved._stem = entity_of(path.name)
+    return resolved
 
 
 def _keys(node: Node | None) -> set[str | None]:

@@ -27,12 +27,12 @@ NO_PACKS = PackChoice()
 
 def defaults_of(packs: Sequence[Document], layer: str | None) -> list[Branch]:
     """What the packs lay under a contract, weakest first: for all layers, then for its own."""
-    found: list[Branch] = []
+    branches: list[Branch] = []
     for pack in packs:
         for key in ("defaults", f"{layer}_defaults"):
             if section := pack.section(key):
-                found.append(section)
-    return found
+                branches.append(section)
+    return branches
 
 
 def with_packs(tree: Branch, packs: Sequence[Document], layer: str | None) -> tuple[Branch, list[Diagnostic]]:
@@ -246,12 +246,12 @@ class _Tightener:
 
     def rules(self, own: Items, wanted: Items, path: str) -> Items:
         """The contract's rules and then the pack's; a name that both use must mean the same rule."""
-        known = {name.lower(): item for item in own.items if (name := name_of(item)) is not None}
+        by_name = {name.lower(): item for item in own.items if (name := name_of(item)) is not None}
         unnamed = [plain(item) for item in own.items]
         added: list[Node] = []
         for item in wanted.items:
             name = name_of(item)
-            twin = known.get(name.lower()) if name is not None else None
+            twin = by_name.get(name.lower()) if name is not None else None
             if plain(item) in unnamed:
                 continue
             if twin is not None:

@@ -224,8 +224,8 @@ def _options(node: Branch, path: str) -> Iterator[Diagnostic]:
     if not isinstance(options, Branch):
         return
     place = _text(node.get("path")) or ""
-    told = _text(node.get("format")) or (None if is_table_name(place) else format_of(place))
-    subject = told or _text(node.get("type"))
+    format_name = _text(node.get("format")) or (None if is_table_name(place) else format_of(place))
+    subject = format_name or _text(node.get("type"))
     if subject is None:
         return
     for name, entry in options.entries.items():
@@ -242,28 +242,28 @@ _PACKED = ("gzip", "gz", "zip", "bz2", "bzip2", "zstd", "zst", "lz4", "none", "u
 def _reading(node: Branch, path: str) -> Iterator[Diagnostic]:
     """What no file can be read with: an encoding that nobody knows, a quote of two characters."""
     encoding, packed, quote = (_text(node.get(name)) for name in ("encoding", "compression", "quote_char"))
-    said: list[tuple[str, str, str]] = []
+    problems: list[tuple[str, str, str]] = []
     if encoding and not _is_encoding(encoding):
         near = difflib.get_close_matches(encoding.lower(), ("utf-8", "utf-16", "latin-1", "iso-8859-1", "cp1252"), n=1)
         hint = f"did you mean `{near[0]}`?" if near else "Say utf-8, latin-1, utf-16, cp1252, …"
-        said.append(("encoding", f"There is no encoding `{encoding}`.", hint))
+        problems.append(("encoding", f"There is no encoding `{encoding}`.", hint))
     if packed and packed.lower() not in _PACKED:
         hint = "Say gzip, zip, bz2, zstd, lz4 or none; by default the suffix tells."
-        said.append(("compression", f"There is no compression `{packed}`.", hint))
+        problems.append(("compression", f"There is no compression `{packed}`.", hint))
     if quote and len(quote) > 1 and quote != "none":
-        said.append(("quote_char", f"`quote_char` is one character, not `{quote}`.", 'Write `""` for none.'))
+        problems.append(("quote_char", f"`quote_char` is one character, not `{quote}`.", 'Write `""` for none.'))
     if quote and quote == _text(node.get("delimiter")):
-        said.append(("quote_char", "`quote_char` and `delimiter` are the same.", "Change one of them."))
-    for name, message, hint in said:
+        problems.append(("quote_char", "`quote_char` and `delimiter` are the same.", "Change one of them."))
+    for name, message, hint in problems:
         yield _problem(codes.BAD_FORMAT, message, node.entries[name].value.spot, child(path, name), hint)
 
 
 def _is_encoding(name: str) -> bool:
     try:
-        found = codecs.lookup(name)
+        codec = codecs.lookup(name)
     except LookupError:
         return False
-    return bool(found._is_text_encoding) and found.incrementaldecoder is not None
+    return bool(codec._is_text_encoding) and codec.incrementaldecoder is not None
 
 
 def _implied(node: Branch, _: str) -> Iterator[Diagnostic]:
@@ -277,7 +277,7 @@ def _implied(node: Branch, _: str) -> Iterator[Diagnostic]:
     listed = fields.items if isinstance(fields, Items) else ()
     names = [name for item in listed if (name := _text(item.get("name") if isinstance(item, Branch) else item))]
     for name, entry in implied.entries.items():
-        if name.lower() in {known.lower() for known in names}:
+        if name.lower() in {candidate.lower() for candidate in names}:
             continue
         near = difflib.get_close_matches(name, names, n=1)
         hint = f"did you mean `{near[0]}`?" if near else "Declare the field with its type, such as decimal(10,2)."
@@ -290,10 +290,10 @@ def _layers(node: Branch, path: str) -> Iterator[Diagnostic]:
     written = [(name, node.get(name)) for name in ("tier", "layer", "target_layer")]
     if isinstance(info, Branch):
         written.append(("info.target_layer", info.get("target_layer")))
-    known = [(name, leaf, LAYERS[word]) for name, leaf in written if (word := _text(leaf)) in LAYERS and word and leaf]
-    for name, leaf, layer in known[1:]:
-        if layer != known[0][2]:
-            message = f"`{name}` says {layer}, and `{known[0][0]}` says {known[0][2]}."
+    layers = [(name, leaf, LAYERS[word]) for name, leaf in written if (word := _text(leaf)) in LAYERS and word and leaf]
+    for name, leaf, layer in layers[1:]:
+        if layer != layers[0][2]:
+            message = f"`{name}` says {layer}, and `{layers[0][0]}` says {layers[0][2]}."
             yield _problem(codes.CONTRADICTION, message, leaf.spot, child(path, name), "Keep one of them.")
 
 
@@ -319,9 +319,9 @@ def _keys(node: Branch, _: str) -> Iterator[Diagnostic]:
 def _ratios(node: Branch, _: str) -> Iterator[Diagnostic]:
     quality, quarantine = node.get("quality"), node.get("quarantine")
     if isinstance(quality, Branch) and isinstance(quarantine, Branch):
-        one, other = _number(quality.get("max_quarantine_ratio")), _number(quarantine.get("max_ratio"))
-        if one is not None and other is not None and one != other:
-            message = f"`quality.max_quarantine_ratio` is {one:g}, and `quarantine.max_ratio` is {other:g}."
+        quality_ratio, other = _number(quality.get("max_quarantine_ratio")), _number(quarantine.get("max_ratio"))
+        if quality_ratio is not None and other is not None and quality_ratio != other:
+            message = f"`quality.max_quarantine_ratio` is {quality_ratio:g}, and `quarantine.max_ratio` is {other:g}."
             spot = quarantine.entries["max_ratio"].spot
             yield _problem(
                 codes.CONTRADICTION, message, spot, "quarantine.max_ratio", "They are one setting: keep one."
@@ -372,7 +372,7 @@ def _references(node: Branch, _: str) -> Iterator[Diagnostic]:
                 if near:
                     hint = f"Did you mean `{near[0]}`?"
                 elif names:
-                    hint = f"Declared links: {', '.join(f'`{known}`' for known in names)}."
+                    hint = f"Declared links: {', '.join(f'`{link}`' for link in names)}."
                 else:
                     hint = f"Add it: `links: [{{name: {name}, path: …}}]`."
                 where = child(child(child(at, index), kind), "reference")
@@ -474,17 +474,17 @@ def _export_target(node: Branch, path: str) -> Iterator[Diagnostic]:
 
 def _exports(node: Branch, path: str) -> Iterator[Diagnostic]:
     listed = node.get("exports")
-    known: set[str] = set()
+    names: set[str] = set()
     settings = node.get("materialization")
     has_key = "primary_key" in node.entries or (isinstance(settings, Branch) and "primary_key" in settings.entries)
     for index, item in enumerate(listed.items if isinstance(listed, Items) else ()):
         if not isinstance(item, Branch) or (kind := _text(item.get("type"))) is None:
             continue
         at, called = f"{child(path, 'exports')}[{index}]", _text(item.get("name")) or kind
-        if called in known:
+        if called in names:
             message = f"There are two exports called `{called}`."
             yield _problem(codes.DUPLICATE_NAME, message, item.spot, at, "Give each a `name`.")
-        known.add(called)
+        names.add(called)
         merges = _text(item.get("mode")) in (None, "merge") and kind in ("snowflake", "databricks")
         if merges and not has_key and "key" not in item.entries:
             message = f"The export `{called}` merges and has no key."

@@ -60,34 +60,34 @@ def resolve(tree: Branch, file: str | None, asked: Asked, around: Around, docume
     for document in (around.domain, around.system):
         problems += document.problems if document else ()
     environments = around.system.section("environments") if around.system else None
-    own, found = with_environment(tree, asked.env, file, environments)
-    problems += found
-    said = own
+    own, more_problems = with_environment(tree, asked.env, file, environments)
+    problems += more_problems
+    merged = own
     if asked.overrides:
-        said, _ = with_overrides(own, asked.overrides)
-    layer = layer_of(said)
+        merged, _ = with_overrides(own, asked.overrides)
+    layer = layer_of(merged)
     under = [*_of_documents(around, layer, problems, tree), *_of_environment(environments, asked.env)]
-    packs, found = _packs(laid([part for _, part in under]), said, asked.packs, around, documents)
-    problems += found
+    packs, more_problems = _packs(laid([part for _, part in under]), merged, asked.packs, around, documents)
+    problems += more_problems
     under += [(f"pack {pack.text('name') or pack.file}", part) for pack in packs for part in defaults_of([pack], layer)]
     result = over(laid([part for _, part in under]), own) if under else own
     layers = [*under, ("contract", own)]
     if asked.overrides:
-        result, found = with_overrides(result, asked.overrides)
-        problems += found
-    result, found = with_packs(result, packs, layer)
-    problems += found
+        result, more_problems = with_overrides(result, asked.overrides)
+        problems += more_problems
+    result, more_problems = with_packs(result, packs, layer)
+    problems += more_problems
     result = with_server(result)
     replaced = asked.env is not None or asked.overrides or packs or "server" in tree.entries
     if replaced or not under:
         problems += check_tree(tree) if not under else _shape_only(tree)
     if replaced or under:
         problems += check_tree(result)
-    values, shown, found = _values(result, file, asked, around)
+    values, shown, more_problems = _values(result, file, asked, around)
     filler = Filler(values, asked.environ, shown)
     filled = filler.section(result, Contract, "")
-    told = (*problems, *found, *filler.problems)
-    return Resolved(filled, tuple(layers), tuple(packs), told, filler.references)
+    all_problems = (*problems, *more_problems, *filler.problems)
+    return Resolved(filled, tuple(layers), tuple(packs), all_problems, filler.references)
 
 
 def _shape_only(tree: Branch) -> list[Diagnostic]:
@@ -101,7 +101,7 @@ def layer_of(tree: Branch) -> str | None:
     info, target = tree.get("info"), _text(tree.get("materialization"), "target_path")
     words = [_text(info, "target_layer"), *(_text(tree, name) for name in ("layer", "target_layer", "tier"))]
     names = [_text(tree, "dataset"), _text(info, "dataset"), _text(info, "table_name")]
-    written, name = (next((word for word in found if word), None) for found in (words, names))
+    written, name = (next((word for word in candidates if word), None) for candidates in (words, names))
     return told_layer(written, target, name)
 
 
@@ -118,10 +118,10 @@ def _of_documents(
     around: Around, layer: str | None, problems: list[Diagnostic], tree: Branch
 ) -> list[tuple[str, Branch]]:
     """What domain and system lay under a contract; a contract that names others is told so."""
-    found: list[tuple[str, Branch]] = []
+    parts: list[tuple[str, Branch]] = []
     domain, system = around.domain, around.system
     if domain is not None and domain.tree is not None:
-        found.append(("domain", _part(domain.tree, _FROM_DOMAIN, {"domain": "domain"})))
+        parts.append(("domain", _part(domain.tree, _FROM_DOMAIN, {"domain": "domain"})))
     if system is not None and system.tree is not None:
         part = _part(system.tree, _FROM_SYSTEM, {"system": "system", "domain": "domain"})
         settings = system.section("materialization")
@@ -132,7 +132,7 @@ def _of_documents(
                 deeper = merged(part, wrapped)
                 assert isinstance(deeper, Branch)
                 part = deeper
-        found.append(("system", part))
+        parts.append(("system", part))
         if domain is not None:
             _same(system.tree, "domain", domain, problems, "system")
     info = tree.get("info")
@@ -141,26 +141,26 @@ def _of_documents(
             _same(info, "system", system, problems, "contract", "info.")
         if domain is not None or system is not None:
             _same(info, "domain", domain or system, problems, "contract", "info.")
-    return found
+    return parts
 
 
 def _part(tree: Branch, keys: Sequence[str], names: Mapping[str, str]) -> Branch:
     entries = {key: tree.entries[key] for key in keys if key in tree.entries}
-    told = {to: tree.entries[key] for key, to in names.items() if key in tree.entries}
-    if told:
-        spot = next(iter(told.values())).spot
-        entries["info"] = Entry(Branch(told, spot), spot)
+    info = {to: tree.entries[key] for key, to in names.items() if key in tree.entries}
+    if info:
+        spot = next(iter(info.values())).spot
+        entries["info"] = Entry(Branch(info, spot), spot)
     return Branch(entries, tree.spot)
 
 
 def _same(
     here: Branch, key: str, document: Document | None, problems: list[Diagnostic], noun: str, prefix: str = ""
 ) -> None:
-    said, known = _text(here, key), document.text(key) if document else None
-    if document is None or said is None or known is None or said == known or "{" in said:
+    text, expected = _text(here, key), document.text(key) if document else None
+    if document is None or text is None or expected is None or text == expected or "{" in text:
         return
-    message = f"The {noun} says that its {key} is `{said}`, and it lies in the {key} `{known}` ({document.file})."
-    hint = f"Write `{key}: {known}` or leave it out; or move the file."
+    message = f"The {noun} says that its {key} is `{text}`, and it lies in the {key} `{expected}` ({document.file})."
+    hint = f"Write `{key}: {expected}` or leave it out; or move the file."
     problems.append(Diagnostic(codes.WRONG_NEIGHBOUR, message, here.entries[key].value.spot.at(prefix + key), hint))
 
 
@@ -173,11 +173,11 @@ def _of_environment(environments: Branch | None, env: str | None) -> list[tuple[
 
 
 def _packs(
-    under: Branch, said: Branch, choice: PackChoice, around: Around, documents: Documents
+    under: Branch, branch: Branch, choice: PackChoice, around: Around, documents: Documents
 ) -> tuple[list[Document], list[Diagnostic]]:
     """The packs that the contract (or what it inherits) names, then those of the command, each once."""
     wanted: dict[str, Where] = {}
-    metadata = said.get("metadata"), under.get("metadata")
+    metadata = branch.get("metadata"), under.get("metadata")
     for section in metadata:
         named = section.get("policy_pack") if isinstance(section, Branch) else None
         if named is not None:
@@ -273,11 +273,11 @@ def _values(
 def _storage(system: Document | None, env: str | None) -> dict[str, Entry]:
     if system is None:
         return {}
-    found = dict(section.entries) if (section := system.section("storage")) else {}
+    entries = dict(section.entries) if (section := system.section("storage")) else {}
     environments = system.section("environments")
     chosen = environments.get(env) if environments is not None and env is not None else None
     elsewhere = chosen.get("storage") if isinstance(chosen, Branch) else None
-    return found | (dict(elsewhere.entries) if isinstance(elsewhere, Branch) else {})
+    return entries | (dict(elsewhere.entries) if isinstance(elsewhere, Branch) else {})
 
 
 def _tidy(place: str) -> str:
@@ -339,11 +339,13 @@ class Filler:
             if name in common:
                 filled = self.value(entry.value, common[name].shape, child(path, name))
             elif name in kinds and isinstance(entry.value, Branch):
-                known = parameter_keys(kinds[name])
+                shapes = parameter_keys(kinds[name])
                 filled = Branch(
                     {
-                        key: Entry(self.value(inner.value, known[key].shape, child(child(path, name), key)), inner.spot)
-                        if key in known
+                        key: Entry(
+                            self.value(inner.value, shapes[key].shape, child(child(path, name), key)), inner.spot
+                        )
+                        if key in shapes
                         else inner
                         for key, inner in entry.value.entries.items()
                     },
@@ -368,8 +370,8 @@ class Filler:
             self.problems.append(Diagnostic(codes.LITERAL_SECRET, message, node.spot.at(path), hint))
         for name in filling.missing_placeholders:
             meant = nearest(name, self.values)
-            known = ", ".join(f"`{{{value}}}`" for value in sorted(self.values)) or "none here"
-            hint = f"Did you mean `{{{meant}}}`?" if meant else f"Known placeholders: {known}."
+            listed = ", ".join(f"`{{{value}}}`" for value in sorted(self.values)) or "none here"
+            hint = f"Did you mean `{{{meant}}}`?" if meant else f"Known placeholders: {listed}."
             message = f"Nothing fills the placeholder `{{{name}}}`."
             self.problems.append(Diagnostic(codes.UNRESOLVED_PLACEHOLDER, message, node.spot.at(path), hint))
         if filling.text == node.value:

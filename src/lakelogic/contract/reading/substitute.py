@@ -39,8 +39,8 @@ class Secret:
 def reference(text: str) -> Secret | None:
     """The reference that a text is: `env:VAR`, `${ENV:VAR}` or `secret:<provider>/<name>`."""
     if match := _REFERENCE.match(text.strip()):
-        if found := match["env"] or match["braced"]:
-            return Secret("env", found)
+        if variable := match["env"] or match["braced"]:
+            return Secret("env", variable)
         provider, _, name = match["secret"].partition("/")
         return Secret(provider, name)
     return None
@@ -48,8 +48,8 @@ def reference(text: str) -> Secret | None:
 
 def secret(text: str) -> Secret:
     """A reference, an address with references in it, or an address that holds no secret."""
-    if found := reference(text):
-        return found
+    if secret_ref := reference(text):
+        return secret_ref
     return Secret("template" if _TEMPLATE.search(text) else "plain", text)
 
 
@@ -134,8 +134,8 @@ def is_secret(name: str, environ: Mapping[str, str]) -> bool:
         return True
     return len(value) >= _SHORTEST_SECRET and any(
         len(other) >= _SHORTEST_SECRET and other in value
-        for known, other in environ.items()
-        if known != name and _SECRET_VARIABLE.search(known)
+        for other_name, other in environ.items()
+        if other_name != name and _SECRET_VARIABLE.search(other_name)
     )
 
 

@@ -166,8 +166,8 @@ def _composed(text: str) -> yaml.Node | None:
             return fast
         except (yaml.YAMLError, UnicodeError):
             pass
-    found: yaml.Node | None = _Composer(text).get_single_node()
-    return found
+    node: yaml.Node | None = _Composer(text).get_single_node()
+    return node
 
 
 # Text that may be nested without end: many brackets, or much before the first word of a line.
@@ -303,16 +303,16 @@ class _Builder:
 
     def merged(self, value: yaml.Node, path: str, spot: Spot) -> dict[str, Entry]:
         sources = value.value if isinstance(value, yaml.SequenceNode) else [value]
-        found: dict[str, Entry] = {}
+        entries: dict[str, Entry] = {}
         for source in reversed(sources):
             built = self.build(source, path)
             if isinstance(built, Branch):
-                found |= built.entries
+                entries |= built.entries
             else:
                 self.problem(
                     codes.BAD_ANCHOR, "`<<` takes a map (or a list of maps).", spot, path, "Write `<<: *name`."
                 )
-        return found
+        return entries
 
 
 def _syntax(error: yaml.YAMLError, text: str, file: str | None) -> Diagnostic:

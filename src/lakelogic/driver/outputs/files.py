@@ -36,9 +36,9 @@ class RunLines:
         except OSError as error:
             raise UsageError(f"Lines about runs cannot be written to {path}: {error.strerror}.") from error
 
-    def settled(self, found: Outcome) -> None:
+    def settled(self, outcome: Outcome) -> None:
         """Add the line of a dataset, in one write: passes side by side do not mix theirs."""
-        line = json.dumps(found.as_dict(), ensure_ascii=False, default=str) + "\n"
+        line = json.dumps(outcome.as_dict(), ensure_ascii=False, default=str) + "\n"
         descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         try:
             os.write(descriptor, line.encode())

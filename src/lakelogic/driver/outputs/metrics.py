@@ -89,7 +89,7 @@ def as_dict(done: Pass, to: MetricsTo | None = None) -> dict[str, Any]:
         "pipeline_run_id": done.pipeline_run_id,
         "status": done.status,
         "at": done.finished_at.isoformat(),
-        "metrics": [one.as_dict() for one in metrics_of(done, to)],
+        "metrics": [metric.as_dict() for metric in metrics_of(done, to)],
     }
 
 
@@ -112,11 +112,11 @@ class Monitor:
         with self._alone:
             self._started, self._left = clock.now(), datasets
 
-    def settled(self, found: Outcome) -> None:
+    def settled(self, outcome: Outcome) -> None:
         """One of them is settled."""
         with self._alone:
             self._left -= 1
-            self._outcomes.append(found)
+            self._outcomes.append(outcome)
 
     def ended(self, done: Pass) -> None:
         """The pass is done, whatever came of it."""
@@ -140,13 +140,13 @@ class Monitor:
             self.endpoint.close()
 
     def _send(self, done: Pass) -> None:
-        found = metrics_of(done, self._to)
+        metrics = metrics_of(done, self._to)
         if self._to.backend == "statsd":
-            send_statsd(found, *self._to.address)
+            send_statsd(metrics, *self._to.address)
         elif self._to.backend == "pushgateway":
-            push_to_gateway(found, *self._to.address, job=self._to.prefix)
+            push_to_gateway(metrics, *self._to.address, job=self._to.prefix)
         elif self._to.backend == "otlp":
-            send_otlp(found, *self._to.address, done.finished_at)
+            send_otlp(metrics, *self._to.address, done.finished_at)
 
     def _now(self) -> list[Metric]:
         with self._alone:
@@ -169,23 +169,23 @@ def _so_far(started: datetime, left: int, outcomes: Iterable[Outcome]) -> list[_
 
 
 def _of_outcomes(outcomes: Iterable[Outcome]) -> Iterator[_Number]:
-    found = list(outcomes)
-    counted = Counter(one.status for one in found)
+    every = list(outcomes)
+    counted = Counter(result.status for result in every)
     for status in STATUSES:
         yield "pass_datasets", counted[status], {"status": status}
     for side in ("source", "good", "quarantined", "warned"):
-        yield "pass_rows", sum(getattr(one, f"rows_{side}") for one in found), {"side": side}
+        yield "pass_rows", sum(getattr(result, f"rows_{side}") for result in every), {"side": side}
     by_dataset: dict[str, list[Outcome]] = {}
-    for one in found:
-        by_dataset.setdefault(one.dataset, []).append(one)
+    for result in every:
+        by_dataset.setdefault(result.dataset, []).append(result)
     for dataset, several in by_dataset.items():  # a pass over several windows settles a dataset in each
         last = several[-1]
         labels = {"dataset": dataset, "layer": last.layer or ""}
         yield "dataset_done", int(last.is_done), {**labels, "status": last.status}
-        yield "dataset_duration_seconds", round(sum(one.seconds for one in several), 3), labels
-        yield "dataset_attempts", sum(one.attempts for one in several), labels
+        yield "dataset_duration_seconds", round(sum(result.seconds for result in several), 3), labels
+        yield "dataset_attempts", sum(result.attempts for result in several), labels
         for side in ("source", "good", "quarantined", "warned"):
-            yield "dataset_rows", sum(getattr(one, f"rows_{side}") for one in several), {**labels, "side": side}
+            yield "dataset_rows", sum(getattr(result, f"rows_{side}") for result in several), {**labels, "side": side}
 
 
 def _named(numbers: Iterable[_Number], to: MetricsTo | None) -> list[Metric]:

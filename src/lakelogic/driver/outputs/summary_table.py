@@ -37,7 +37,11 @@ _PART = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 def row_of(done: Pass) -> dict[str, Any]:
     """The row of a pass in a summary table; why datasets did not come out well is in `reasons`, by dataset."""
     counts, rows = done.counts, done.rows
-    reasons = {one.dataset: "; ".join(one.reasons) for one in done.outcomes if one.reasons and not one.is_done}
+    reasons = {
+        outcome.dataset: "; ".join(outcome.reasons)
+        for outcome in done.outcomes
+        if outcome.reasons and not outcome.is_done
+    }
     if done.error is not None:
         reasons["*"] = str(done.error)
     return {
@@ -47,7 +51,7 @@ def row_of(done: Pass) -> dict[str, Any]:
         "started_at": done.started_at.isoformat(),
         "finished_at": done.finished_at.isoformat(),
         "duration_seconds": done.seconds,
-        "engines": ",".join(sorted({one.engine for one in done.outcomes if one.engine})),
+        "engines": ",".join(sorted({outcome.engine for outcome in done.outcomes if outcome.engine})),
         "window_kind": done.settings.window,
         "datasets": len(done.outcomes),
         **counts,
@@ -55,7 +59,7 @@ def row_of(done: Pass) -> dict[str, Any]:
         "rows_good": rows["good"],
         "rows_quarantined": rows["quarantined"],
         "reasons": json.dumps(reasons, ensure_ascii=False),
-        "details": json.dumps([one.as_dict() for one in done.outcomes], ensure_ascii=False, default=str),
+        "details": json.dumps([outcome.as_dict() for outcome in done.outcomes], ensure_ascii=False, default=str),
         "lakelogic_version": VERSION,
     }
 

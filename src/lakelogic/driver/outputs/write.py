@@ -57,15 +57,15 @@ class Outputs:
         if self._monitor is not None:
             self._monitor.began(datasets)
 
-    def settled(self, found: Outcome) -> None:
+    def settled(self, outcome: Outcome) -> None:
         """A dataset is settled; a line that cannot be written is told and stops nothing."""
         if self._monitor is not None:
-            self._monitor.settled(found)
+            self._monitor.settled(outcome)
         if self._lines is not None:
             try:
-                self._lines.settled(found)
+                self._lines.settled(outcome)
             except OSError as error:
-                log.error("The line about %s could not be written: %s", found.dataset, error)
+                log.error("The line about %s could not be written: %s", outcome.dataset, error)
 
     def ended(self, done: Pass) -> None:
         """Write everything; one output that fails does not keep the others from being written."""

@@ -41,7 +41,7 @@ def as_data(graph: Graph) -> dict[str, Any]:
             }
             for edge in graph.edges
         ],
-        "unknown": [{"downstream": one.downstream, "upstream": one.upstream} for one in graph.unknown],
+        "unknown": [{"downstream": edge.downstream, "upstream": edge.upstream} for edge in graph.unknown],
     }  # fmt: skip
 
 
@@ -124,9 +124,9 @@ def as_svg(graph: Graph) -> str:
         left, top, width = box(dataset)
         fill, line = _COLOURS.get(member.layer, _COLOURS[None])
         dashed = "" if member.enabled else ' stroke-dasharray="4 3"'
-        told = f"{member.file}\nowner: {member.owner or 'nobody'}"
+        title = f"{member.file}\nowner: {member.owner or 'nobody'}"
         parts.append(
-            f'<g><title>{escape(told)}</title><rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{_HIGH}" '
+            f'<g><title>{escape(title)}</title><rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{_HIGH}" '
             f'rx="5" fill="{fill}" stroke="{line}"{dashed}/><text x="{left + 11:.1f}" y="{top + 19:.1f}" '
             f'fill="#22252b">{escape(dataset)}</text></g>'
         )
@@ -150,12 +150,12 @@ def as_html(graph: Graph, problems: Sequence[Diagnostic] = (), title: str = "Est
         f"<td>{escape(m.owner or '')}</td><td><code>{escape(m.file)}</code></td></tr>"
         for m in graph.order()
     ]
-    told = [
+    problem_items = [
         f'<li class="{p.severity}"><code>{escape(str(p.where))}</code><br>{p.code} {escape(p.message)}'
         f"{' ' + escape(p.hint) if p.hint else ''}</li>"
         for p in problems
     ]
-    wrong = f"<h2>What is wrong</h2><ul>{''.join(told)}</ul>" if told else ""
+    wrong = f"<h2>What is wrong</h2><ul>{''.join(problem_items)}</ul>" if problem_items else ""
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f"<style>{_STYLE}</style></head><body><h1>{escape(title)}</h1>"

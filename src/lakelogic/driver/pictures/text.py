@@ -73,9 +73,9 @@ class _Picture:
     def draw(self) -> str | None:
         """The lines of the picture; None when two lines would run over each other."""
         buses = [self._buses(column) for column in range(1, len(self.widths))]
-        if any(found is None for found in buses):
+        if any(bus is None for bus in buses):
             return None
-        gaps = [len(found or ()) for found in buses]
+        gaps = [len(bus or ()) for bus in buses]
         starts, at = [], 0
         for number, width in enumerate(self.widths):
             starts.append(at)
@@ -114,14 +114,14 @@ class _Picture:
                             return None
         if any(self._is_misleading(dataset, column) for dataset in bent):
             return None
-        found: list[str] = []
+        buses: list[str] = []
         while after:
             ready = sorted((d for d, before in after.items() if not before), key=lambda d: row[d])
             if not ready:
                 return None
-            found += ready
+            buses += ready
             after = {d: before - set(ready) for d, before in after.items() if d not in ready}
-        return found
+        return buses
 
     def _is_misleading(self, dataset: str, column: int) -> bool:
         """Whether a line that joins others on its way into a dataset also goes on: nobody could tell which do."""

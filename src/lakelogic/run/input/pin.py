@@ -244,7 +244,7 @@ def _look(
         constants = {**options, "constants": slice_.parts} if slice_.parts else options
         return SourceColumns("delta", slice_.schema, constants, deleted=slice_.deleted)
     if slice_.format in _TEXT:
-        headers = csv_headers(slice_.pinned.files, options, file_format=slice_.format, names=names, known=known)
+        headers = csv_headers(slice_.pinned.files, options, file_format=slice_.format, names=names, expected=known)
         return SourceColumns(slice_.format, text_columns(headers), {**options, "headers": headers}, lacks(headers))
     if slice_.format == "parquet":
         schemas = parquet_schemas(slice_.pinned.files)

@@ -99,7 +99,7 @@ def adopt(ledger: Ledger, progress: Progress, tables: TableFormat | None = None)
             target=progress.target,
             written=progress.written,
             held=held,
-            told=inputs_told,
+            files_of_input=inputs_told,
         )
 
 

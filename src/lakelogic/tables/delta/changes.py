@@ -70,5 +70,5 @@ def _key(file: Mapping[str, Any]) -> str:
 
 
 def _is_wider(action: Mapping[str, Any]) -> bool:
-    said = action.get("commitInfo", {}).get("lakelogic")
-    return isinstance(said, str) and said.startswith(_WIDER)
+    comment = action.get("commitInfo", {}).get("lakelogic")
+    return isinstance(comment, str) and comment.startswith(_WIDER)

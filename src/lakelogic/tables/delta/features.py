@@ -139,8 +139,8 @@ def _known_by_nobody(table: Any) -> list[str]:
 
 def _refuse_removal(table: Any, location: str, *, removes: bool) -> None:
     if removes and _is_on(table.metadata().configuration, "delta.appendOnly"):
-        told = "appendOnly (this write would replace rows)"
-        _refuse(None, location, [told], "write to", "damage")
+        feature = "appendOnly (this write would replace rows)"
+        _refuse(None, location, [feature], "write to", "damage")
 
 
 def _refuse(table: Any, location: str, features: Iterable[str], verb: str, harm: str) -> None:

@@ -68,9 +68,9 @@ def _statistics(footer: Any, schema: pa.Schema, nulls: Mapping[str, int | None])
         bounds = _bounds(groups, column.type)
         if bounds is not None:
             low[column.name], high[column.name] = bounds
-    known = [(column.name, nulls[column.name]) for column in schema if nulls.get(column.name) is not None]
-    told = dict(known[:INDEXED_COLUMNS])
-    stats = {"numRecords": footer.num_rows, "minValues": low, "maxValues": high, "nullCount": told}
+    counted = [(column.name, nulls[column.name]) for column in schema if nulls.get(column.name) is not None]
+    counts = dict(counted[:INDEXED_COLUMNS])
+    stats = {"numRecords": footer.num_rows, "minValues": low, "maxValues": high, "nullCount": counts}
     return json.dumps(stats, allow_nan=False)
 
 

@@ -43,10 +43,10 @@ def entries(location: str, newest: int) -> Iterator[LogEntry]:
         yield _entry(version, commit)
 
 
-def standing(found: Iterable[LogEntry]) -> Iterator[LogEntry]:
+def standing(entries: Iterable[LogEntry]) -> Iterator[LogEntry]:
     """Commits, newest first, without those that a RESTORE has undone."""
     limit: int | None = None
-    for entry in found:
+    for entry in entries:
         if limit is None or entry.version <= limit:
             yield entry
             limit = entry.restores if entry.restores is not None else limit
@@ -66,11 +66,11 @@ def commit_mark(location: str, version: int) -> int | None:
         lines = (Path(location) / "_delta_log" / f"{version:020d}.json").read_text("utf-8").splitlines()
     except FileNotFoundError:
         return None
-    said = [json.loads(line) for line in lines if _is(line, "commitInfo") or _is(line, "txn")]
-    if not any("commitInfo" in one for one in said):
+    mark = [json.loads(line) for line in lines if _is(line, "commitInfo") or _is(line, "txn")]
+    if not any("commitInfo" in action for action in mark):
         actions = [json.loads(line) for line in lines if _is(line, "add") or _is(line, "remove")]
-        said = [(action.get("add") or action.get("remove") or {}).get("path") for action in actions]
-    return int(hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:15], 16)
+        mark = [(action.get("add") or action.get("remove") or {}).get("path") for action in actions]
+    return int(hashlib.sha256(json.dumps(mark, sort_keys=True).encode()).hexdigest()[:15], 16)
 
 
 def newest_metadata(location: str, newest: int) -> Mapping[str, str]:
@@ -78,9 +78,9 @@ def newest_metadata(location: str, newest: int) -> Mapping[str, str]:
     for _, commit in _commits(location, newest):
         with commit.open(encoding="utf-8") as lines:
             # Writers put it first, so that one line of each commit is enough.
-            said = next((_commit_info(line) for line in lines if _is(line, "commitInfo")), None)
-        if said is not None:
-            return said
+            info = next((_commit_info(line) for line in lines if _is(line, "commitInfo")), None)
+        if info is not None:
+            return info
     return {}
 
 
@@ -113,8 +113,8 @@ def _entry(version: int, commit: Path) -> LogEntry:
             elif _is(line, "commitInfo"):
                 info = json.loads(line)["commitInfo"]
     only_adds = info.get("isBlindAppend") is True
-    said = _ours(info.get(USER_METADATA))
-    return LogEntry(version, transactions, said, info.get("readVersion"), only_adds, _restored(info))
+    facts = _ours(info.get(USER_METADATA))
+    return LogEntry(version, transactions, facts, info.get("readVersion"), only_adds, _restored(info))
 
 
 def _restored(info: Mapping[str, Any]) -> int | None:
@@ -130,10 +130,10 @@ def _ours(text: Any) -> Mapping[str, str] | None:
     if not isinstance(text, str):
         return None
     try:
-        said = json.loads(text)
+        facts = json.loads(text)
     except ValueError:
         return None
-    ours = said.get(OURS) if isinstance(said, dict) else None
+    ours = facts.get(OURS) if isinstance(facts, dict) else None
     if not isinstance(ours, dict) or not isinstance(ours.get("metadata"), dict):
         return None
     return {str(key): str(value) for key, value in ours["metadata"].items()}
@@ -169,13 +169,13 @@ class Transactions(Mapping[str, int]):
 
 def _in_checkpoint(location: str, version: int) -> set[str]:
     """The application ids in the newest checkpoint at or below a version."""
-    found: dict[int, list[Path]] = {}
+    parts: dict[int, list[Path]] = {}
     for path in (Path(location) / "_delta_log").glob("*.checkpoint*.parquet"):
         number = path.name.split(".", 1)[0]
         if number.isdigit() and int(number) <= version:
-            found.setdefault(int(number), []).append(path)
+            parts.setdefault(int(number), []).append(path)
     ids: set[str] = set()
-    for path in found[max(found)] if found else ():
+    for path in parts[max(parts)] if parts else ():
         with pq.ParquetFile(path) as checkpoint:
             if "txn" not in checkpoint.schema_arrow.names:
                 continue

@@ -226,10 +226,10 @@ class DeltaBothWays(DeltaTables):
         if table is None or not unwritten(table):
             return super().vacuum(location, before, dry_run=dry_run)
         hours = int(max((clock.now() - before).total_seconds(), 0) // 3600)
-        found = self._opened_own(root).vacuum(root, hours, dry_run=dry_run)
+        paths = self._opened_own(root).vacuum(root, hours, dry_run=dry_run)
         if not dry_run:
             upkeep.remove_empty(root)
-        return found
+        return paths
 
     def forget_statistics(self, location: str, before: datetime) -> None:
         """Take values of files that are gone out of the log; the session's own Delta cleans its logs itself."""

@@ -59,8 +59,8 @@ def _current(log: Path, newest: int, before: datetime) -> int | None:
 
 
 def _up_to(log: Path, kind: re.Pattern[str], version: int) -> list[Path]:
-    found = ((path, kind.fullmatch(path.name)) for path in sorted(log.iterdir()))
-    return [path for path, said in found if said is not None and int(said["version"]) <= version]
+    matches = ((path, kind.fullmatch(path.name)) for path in sorted(log.iterdir()))
+    return [path for path, match in matches if match is not None and int(match["version"]) <= version]
 
 
 def _strip(root: str, path: Path) -> None:

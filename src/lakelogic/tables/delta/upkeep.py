@@ -25,11 +25,11 @@ def named(root: Path, log: Path) -> Iterator[str]:
         with path.open(encoding="utf-8") as lines:
             for line in lines:
                 try:
-                    said = json.loads(line)
-                    found = [said[kind]["path"] for kind in ("add", "remove", "cdc") if kind in said]
+                    action = json.loads(line)
+                    paths = [action[kind]["path"] for kind in ("add", "remove", "cdc") if kind in action]
                 except (ValueError, KeyError, TypeError):  # a broken line names nothing, and nothing is removed by it
                     continue
-                yield from (absolute(str(root), path) for path in found)
+                yield from (absolute(str(root), path) for path in paths)
     for path in log.rglob("*.parquet"):  # checkpoints, and what they hold aside
         with pq.ParquetFile(path) as file:
             for kind in ("add", "remove"):
@@ -49,12 +49,12 @@ def vacuum(table: Any, root: str, before: datetime, *, dry_run: bool) -> list[st
     # delta-rs takes everything in the folder for a leftover; what neither the log names nor we staged is somebody's.
     ours = set(named(Path(root), Path(root) / "_delta_log"))
     places = (absolute(root, path) for path in unneeded)
-    found = sorted(place for place in places if place in ours or upkeep.is_staged(root, place))
+    paths = sorted(place for place in places if place in ours or upkeep.is_staged(root, place))
     if not dry_run:
-        for path in found:
+        for path in paths:
             Path(path).unlink(missing_ok=True)
         upkeep.remove_empty(root)
-    return found
+    return paths
 
 
 def set_properties(table: Any, root: str, properties: Mapping[str, str]) -> None:

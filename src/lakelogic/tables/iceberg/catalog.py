@@ -84,12 +84,12 @@ def open_table(root: str) -> Table | None:
 def open_foreign(root: str) -> Table | None:
     """A table that lies at a place without our catalog knowing it; it can be read, as its newest metadata says."""
     folder = Path(root) / "metadata"
-    found = sorted(folder.glob("*.metadata.json"), key=lambda path: path.stat().st_mtime_ns)
-    if not found:
+    files = sorted(folder.glob("*.metadata.json"), key=lambda path: path.stat().st_mtime_ns)
+    if not files:
         return None
     hinted = (folder / "version-hint.text").is_file()
     with trouble(root):
-        return StaticTable.from_metadata(root if hinted else str(found[-1]))
+        return StaticTable.from_metadata(root if hinted else str(files[-1]))
 
 
 @contextmanager

@@ -39,7 +39,7 @@ from lakelogic.tables.base import StagedFile, TableChanges
 from lakelogic.tables.iceberg.catalog import local
 from lakelogic.tables.staged import Footer, column_places, null_counts
 
-_BOUNDS = [at for at, one in enumerate(DATA_FILE_TYPE[DEFAULT_READ_VERSION].fields) if one.name.endswith("_bounds")]
+_BOUNDS = [at for at, field in enumerate(DATA_FILE_TYPE[DEFAULT_READ_VERSION].fields) if field.name.endswith("_bounds")]
 _PREFIX = 16  # characters of a text bound, as Iceberg writes them by default
 
 
@@ -50,17 +50,17 @@ def entries(table: Table, snapshot: Snapshot | None, root: str) -> list[Manifest
     manifests = snapshot.manifests(table.io)
     if any(manifest.content == ManifestContent.DELETES and _is_live(manifest) for manifest in manifests):
         raise _refused(root, "rows are deleted by delete files")
-    found = [
+    live = [
         entry
         for manifest in manifests
         if manifest.content == ManifestContent.DATA
         for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True)
     ]
-    if other := {str(entry.data_file.file_format) for entry in found} - {"PARQUET", "FileFormat.PARQUET"}:
+    if other := {str(entry.data_file.file_format) for entry in live} - {"PARQUET", "FileFormat.PARQUET"}:
         raise _refused(root, f"data files are {', '.join(sorted(other))}")
-    if renamed := _renamed(table, found):
+    if renamed := _renamed(table, live):
         raise _refused(root, f"columns were renamed or made again ({', '.join(sorted(renamed))})")
-    return found
+    return live
 
 
 def changes(table: Table, snapshots: Sequence[Snapshot], root: str) -> TableChanges:
@@ -96,7 +96,7 @@ def _refused(root: str, what: str) -> FeatureRefused:
     )
 
 
-def _renamed(table: Table, found: Sequence[ManifestEntry]) -> set[str]:
+def _renamed(table: Table, entries: Sequence[ManifestEntry]) -> set[str]:
     """Columns whose name means something else in some of the files than it means now."""
     metadata = table.metadata
     now = {field.name: field.field_id for field in table.schema().fields}
@@ -107,11 +107,11 @@ def _renamed(table: Table, found: Sequence[ManifestEntry]) -> set[str]:
             names.setdefault(field.field_id, set()).add(field.name)
             ids.setdefault(field.name, set()).add(field.field_id)
     wrong = {name for name, number in now.items() if len(names[number]) > 1}
-    oldest = min((entry.sequence_number or 0 for entry in found), default=0)
+    oldest = min((entry.sequence_number or 0 for entry in entries), default=0)
     for name, number in now.items():
-        if len(ids[name]) > 1 and found:
+        if len(ids[name]) > 1 and entries:
             having = {schema.schema_id for schema in metadata.schemas if number in {f.field_id for f in schema.fields}}
-            since = [one.sequence_number or 0 for one in metadata.snapshots if one.schema_id in having]
+            since = [snapshot.sequence_number or 0 for snapshot in metadata.snapshots if snapshot.schema_id in having]
             # Files that are older than the column hold the values of another one under its name.
             if not since or oldest < min(since):
                 wrong.add(name)
@@ -208,12 +208,12 @@ def _bounds(footer: Any, columns: Schema) -> tuple[dict[int, bytes], dict[int, b
         ]
         if not groups or any(group is None or not group.has_min_max for group in groups):
             continue
-        found = _extremes(groups, field.field_type)
-        if found is None or not isinstance(field.field_type, PrimitiveType):
+        extremes = _extremes(groups, field.field_type)
+        if extremes is None or not isinstance(field.field_type, PrimitiveType):
             continue
-        low[field.field_id] = to_bytes(field.field_type, found[0])
-        if found[1] is not None:
-            high[field.field_id] = to_bytes(field.field_type, found[1])
+        low[field.field_id] = to_bytes(field.field_type, extremes[0])
+        if extremes[1] is not None:
+            high[field.field_id] = to_bytes(field.field_type, extremes[1])
     return low, high
 
 

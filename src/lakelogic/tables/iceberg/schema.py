@@ -13,7 +13,7 @@ from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import DecimalType, DoubleType, FloatType, IcebergType, IntegerType, LongType, NestedField
 
 from lakelogic.sql.types import from_arrow, parse_type, to_arrow
-from lakelogic.storage.parquet import known
+from lakelogic.storage.parquet import known_type
 
 # Iceberg has no integers below 32 bits; which type a column was declared with stands in the table's properties.
 TYPE = "lakelogic.type."
@@ -34,9 +34,9 @@ def to_pyarrow(schema: Schema, properties: Mapping[str, str]) -> pa.Schema:
     """The table's columns in the types of contracts."""
     fields = []
     for field, written in zip(schema.fields, schema_to_pyarrow(schema, include_field_ids=False), strict=True):
-        kind = to_arrow(from_arrow(known(written.type)))
-        if (said := properties.get(TYPE + field.name)) is not None:
-            ours = to_arrow(parse_type(said))
+        kind = to_arrow(from_arrow(known_type(written.type)))
+        if (declared_type := properties.get(TYPE + field.name)) is not None:
+            ours = to_arrow(parse_type(declared_type))
             # Somebody may have promoted the column since.
             kind = ours if from_arrow(_back(_plain(ours))) == from_arrow(kind) else kind
         fields.append(pa.field(field.name, kind, not field.required))
@@ -49,7 +49,7 @@ def evolved(there: Schema, last_id: int, schema: pa.Schema) -> list[NestedField]
     fields = []
     for field in schema:
         kind = _plain(field.type)
-        old = next((one for one in there.fields if one.name == field.name), None)
+        old = next((previous for previous in there.fields if previous.name == field.name), None)
         if old is not None and _same(old.field_type, kind):
             fields.append(old)
         elif old is not None and promotes(old.field_type, kind):
@@ -91,8 +91,8 @@ def _plain(kind: pa.DataType) -> IcebergType:
 
 def _back(kind: IcebergType) -> pa.DataType:
     schema = assign_fresh_schema_ids(Schema(NestedField(1, "x", kind, required=False)))
-    return known(schema_to_pyarrow(schema, include_field_ids=False).field(0).type)
+    return known_type(schema_to_pyarrow(schema, include_field_ids=False).field(0).type)
 
 
-def _same(one: IcebergType, other: IcebergType) -> bool:
-    return from_arrow(_back(one)) == from_arrow(_back(other))
+def _same(first: IcebergType, other: IcebergType) -> bool:
+    return from_arrow(_back(first)) == from_arrow(_back(other))

@@ -70,17 +70,17 @@ class IcebergTables:
             return None
         with trouble(root):
             snapshot = table.current_snapshot() if version is None else _snapshot(table, version, root)
-            found = [entry.data_file for entry in iceberg_files.entries(table, snapshot, root)]
-            parts = {iceberg_files.path_of(file): iceberg_files.partition_of(table, file) for file in found}
+            files = [entry.data_file for entry in iceberg_files.entries(table, snapshot, root)]
+            parts = {iceberg_files.path_of(file): iceberg_files.partition_of(table, file) for file in files}
             then = snapshot.schema_id if version is not None and snapshot is not None else None
             schema = table.schema() if then is None else table.schemas()[then]
-        newest = next((said for one in _history(table) if (said := _said(one)) is not None), {})
+        newest = next((facts for each in _history(table) if (facts := _said(each)) is not None), {})
         return TableState(
             location=root,
             version=_number(table, snapshot),
             schema=to_pyarrow(schema, table.properties),
             files=tuple(parts),
-            rows=sum(file.record_count for file in found),
+            rows=sum(file.record_count for file in files),
             transactions=_transactions(table),
             metadata=newest,
             parts=parts if any(parts.values()) else {},
@@ -92,8 +92,12 @@ class IcebergTables:
         """The id of a version's snapshot; None where it did not lead to the current one, or has expired."""
         root = local(location)
         table = open_table(root) or open_foreign(root)
-        found = (one for one in _history(table) if _number(table, one) == version) if table is not None else iter(())
-        return next((one.snapshot_id for one in found), None)
+        snapshots = (
+            (snapshot for snapshot in _history(table) if _number(table, snapshot) == version)
+            if table is not None
+            else iter(())
+        )
+        return next((snapshot.snapshot_id for snapshot in snapshots), None)
 
     def changes(self, location: str, since: int) -> TableChanges | None:
         """What happened after a version, snapshot by snapshot."""
@@ -110,7 +114,7 @@ class IcebergTables:
             if since > 0 or (later and later[-1].parent_snapshot_id is not None):
                 return None
         with trouble(root):
-            return iceberg_files.changes(table, [one for one in reversed(later) if not _lays_out(one)], root)
+            return iceberg_files.changes(table, [each for each in reversed(later) if not _lays_out(each)], root)
 
     def append(
         self,
@@ -155,10 +159,10 @@ class IcebergTables:
         gone = set(removed)
 
         def out(there: Sequence[DataFile]) -> Sequence[DataFile]:
-            found = [file for file in there if iceberg_files.path_of(file) in gone]
-            if len(found) < len(gone):
+            files = [file for file in there if iceberg_files.path_of(file) in gone]
+            if len(files) < len(gone):
                 raise CommitConflict("A file to replace is not in the table any more.", where=location)
-            return found
+            return files
 
         if same_rows:  # pyiceberg writes one kind of snapshot for both
             commit = dataclasses.replace(commit, metadata={**commit.metadata, SAME_ROWS: "true"})
@@ -217,8 +221,8 @@ class IcebergTables:
         with trouble(root):
             transaction = table.transaction()
             _set_schema(transaction, table, schema)
-            said = {SAID: json.dumps(dict(metadata))}
-            with transaction.update_snapshot(snapshot_properties=said).overwrite() as change:
+            properties = {SAID: json.dumps(dict(metadata))}
+            with transaction.update_snapshot(snapshot_properties=properties).overwrite() as change:
                 iceberg_files.forget_bounds(change)
                 if not promoted:
                     for file in (entry.data_file for entry in iceberg_files.entries(table, _current(table), root)):
@@ -231,21 +235,25 @@ class IcebergTables:
     def find_commit(self, location: str, app_id: str, n: int) -> Mapping[str, str] | None:
         """The metadata of the commit that carries (`app_id`, n); None when no snapshot tells of it (any more)."""
         table = open_table(local(location))
-        found = (one for one in _history(table) if _is_ours(one, app_id, n)) if table else iter(())
-        return next((_said(one) or {} for one in found), None)
+        snapshots = (snapshot for snapshot in _history(table) if _is_ours(snapshot, app_id, n)) if table else iter(())
+        return next((_said(snapshot) or {} for snapshot in snapshots), None)
 
     def commits(self, location: str, *app_ids: str, until: str | None = None) -> list[Mapping[str, str]]:
         """The metadata of our commits under these names, newest first, as far back as snapshots reach."""
         table = open_table(local(location))
-        ours = (one for one in _history(table) if any(_is_ours(one, name) for name in app_ids)) if table else iter(())
-        return up_to((_said(one) or {} for one in ours), until)
+        ours = (
+            (snapshot for snapshot in _history(table) if any(_is_ours(snapshot, name) for name in app_ids))
+            if table
+            else iter(())
+        )
+        return up_to((_said(snapshot) or {} for snapshot in ours), until)
 
     def is_whole(self, location: str) -> bool:
         """Whether every snapshot since the table was made is still there."""
         table = open_table(local(location))
         oldest = list(_history(table))[-1:] if table is not None else []
         # Expiry takes the link to its parent from the oldest that is left; its place in the order stays.
-        return all(one.parent_snapshot_id is None and (one.sequence_number or 0) <= 1 for one in oldest)
+        return all(snapshot.parent_snapshot_id is None and (snapshot.sequence_number or 0) <= 1 for snapshot in oldest)
 
     def preview(self, location: str, limit: int = 20) -> pa.Table:
         """Some rows of the table, read without an engine."""
@@ -363,7 +371,7 @@ def _once(transaction: Transaction) -> Table:
 def _set_schema(transaction: Transaction, table: Table, schema: pa.Schema) -> None:
     """Let the table have exactly these columns; files are found by names, so the names are mapped again."""
     metadata = transaction.table_metadata
-    number = 1 + max(one.schema_id for one in metadata.schemas)
+    number = 1 + max(schema.schema_id for schema in metadata.schemas)
     changed = Schema(*evolved(table.schema(), metadata.last_column_id, schema), schema_id=number)
     transaction._apply(
         (AddSchemaUpdate(schema=changed), SetCurrentSchemaUpdate()),
@@ -381,12 +389,12 @@ def _data_files(root: str, files: Sequence[StagedFile], schema: pa.Schema, trans
     spec, stored = metadata.spec(), metadata.schema()
     partitions.refuse_files(root, tuple(field.name for field in spec.fields), files)
     strict = pa.schema([pa.field(f.name, pa.null(), not f.required) for f in stored.fields])
-    found = []
+    data_files = []
     for file in files:
         footer = read_footer(root, file, schema)
         columns.refuse_nulls(root, strict, footer.path, null_counts(footer.metadata, schema))
-        found.append(iceberg_files.data_file(file, footer, schema, stored, spec))
-    return found
+        data_files.append(iceberg_files.data_file(file, footer, schema, stored, spec))
+    return data_files
 
 
 def _refuse_writing(table: Table, root: str) -> None:
@@ -432,8 +440,8 @@ def _said(snapshot: Snapshot) -> dict[str, str] | None:
 
 
 def _is_ours(snapshot: Snapshot, app_id: str, n: int | None = None) -> bool:
-    said = snapshot.summary.additional_properties if snapshot.summary else {}
-    return said.get(APP) == app_id and (n is None or said.get(N) == str(n))
+    properties = snapshot.summary.additional_properties if snapshot.summary else {}
+    return properties.get(APP) == app_id and (n is None or properties.get(N) == str(n))
 
 
 def _history(table: Table) -> Iterator[Snapshot]:
@@ -450,8 +458,8 @@ def _lays_out(snapshot: Snapshot) -> bool:
     summary = snapshot.summary
     if summary is None or summary.operation == Operation.REPLACE:
         return True
-    said = summary.additional_properties
-    if said.get(APP) is None and said.get(SAID) is not None:
+    properties = summary.additional_properties
+    if properties.get(APP) is None and properties.get(SAID) is not None:
         return True  # wider types: nobody else of ours commits without a name
     return bool((_said(snapshot) or {}).get(SAME_ROWS))
 
@@ -468,22 +476,22 @@ def _number(table: Table, snapshot: Snapshot | None) -> int:
 
 
 def _number_of(table: Table, commit: CommitInfo) -> int:
-    carried = (one for one in _history(table) if _is_ours(one, commit.app_id, commit.n))
+    carried = (snapshot for snapshot in _history(table) if _is_ours(snapshot, commit.app_id, commit.n))
     return _number(table, next(carried, table.current_snapshot()))
 
 
 def _snapshot(table: Table, version: int, root: str) -> Snapshot | None:
     if version == 0:
         return None
-    found = next((one for one in _history(table) if _number(table, one) == version), None)
-    if found is None:
+    snapshot = next((snapshot for snapshot in _history(table) if _number(table, snapshot) == version), None)
+    if snapshot is None:
         raise TableError(f"The table has no version {version}.", where=root)
-    return found
+    return snapshot
 
 
 def _transactions(table: Table) -> dict[str, int]:
-    said = table.properties.items()
-    return {key.removeprefix(SEEN): int(n) for key, n in said if key.startswith(SEEN)}
+    properties = table.properties.items()
+    return {key.removeprefix(SEEN): int(n) for key, n in properties if key.startswith(SEEN)}
 
 
 def _partition_by(table: Table) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ def named(table: Table) -> Iterator[str]:
     metadata = table.metadata
     yield local(table.metadata_location)
     yield from (local(entry.metadata_file) for entry in metadata.metadata_log)
-    yield from (local(one.statistics_path) for one in metadata.statistics)
+    yield from (local(statistics_file.statistics_path) for statistics_file in metadata.statistics)
     for snapshot in metadata.snapshots:
         yield local(snapshot.manifest_list)
         for manifest in snapshot.manifests(table.io):
@@ -38,28 +38,30 @@ def named(table: Table) -> Iterator[str]:
 
 def _manifests(table: Table, ids: Collection[int]) -> set[str]:
     """The manifests of some snapshots, and the lists of these."""
-    found = set[str]()
+    manifests = set[str]()
     for snapshot in table.snapshots():
         if snapshot.snapshot_id in ids:
-            found.add(local(snapshot.manifest_list))
-            found |= {local(manifest.manifest_path) for manifest in snapshot.manifests(table.io)}
-    return found
+            manifests.add(local(snapshot.manifest_list))
+            manifests |= {local(manifest.manifest_path) for manifest in snapshot.manifests(table.io)}
+    return manifests
 
 
 def vacuum(table: Table, root: str, before: datetime, *, dry_run: bool) -> list[str]:
     """Expire snapshots that were no longer current at an instant, and delete staged files that no other one has."""
     limit = int(before.timestamp() * 1000)
-    newest_first = sorted(table.snapshots(), key=lambda one: one.timestamp_ms, reverse=True)
+    newest_first = sorted(table.snapshots(), key=lambda snapshot: snapshot.timestamp_ms, reverse=True)
     kept = []
     for snapshot in newest_first:
         kept.append(snapshot)
         if snapshot.timestamp_ms <= limit:  # this one was current then; older ones were not
             break
-    old = {one.snapshot_id for one in newest_first} - {one.snapshot_id for one in kept}
+    old = {snapshot.snapshot_id for snapshot in newest_first} - {snapshot.snapshot_id for snapshot in kept}
     old -= {ref.snapshot_id for ref in table.refs().values()}
     with trouble(root):
         if old and not dry_run:
-            unread = _manifests(table, old) - _manifests(table, {one.snapshot_id for one in newest_first} - old)
+            unread = _manifests(table, old) - _manifests(
+                table, {snapshot.snapshot_id for snapshot in newest_first} - old
+            )
             table.maintenance.expire_snapshots().by_ids(sorted(old)).commit()
             # Their manifests hold lowest and highest values of files.
             for path in unread:
@@ -71,18 +73,18 @@ def vacuum(table: Table, root: str, before: datetime, *, dry_run: bool) -> list[
             for manifest in snapshot.manifests(table.io)
             for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True)
         }
-    found = upkeep.unneeded(root, needed, before)
+    paths = upkeep.unneeded(root, needed, before)
     if not dry_run:
-        upkeep.remove(root, found)
+        upkeep.remove(root, paths)
         _remove_lost(table, root, before)
-    return found
+    return paths
 
 
 def _remove_lost(table: Table, root: str, before: datetime) -> None:
     """Delete manifests that no snapshot has: of commits that lost, and of an expiry that was stopped."""
     limit = min(before, clock.now() - _UNBORN).timestamp()
     with trouble(root):
-        known = _manifests(table, {one.snapshot_id for one in table.snapshots()})
+        manifests = _manifests(table, {snapshot.snapshot_id for snapshot in table.snapshots()})
     for path in (Path(local(table.location())) / "metadata").glob("*.avro"):
-        if _OWN.fullmatch(path.name) and str(path) not in known and path.stat().st_mtime < limit:
+        if _OWN.fullmatch(path.name) and str(path) not in manifests and path.stat().st_mtime < limit:
             path.unlink(missing_ok=True)

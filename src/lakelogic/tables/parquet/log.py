@@ -71,24 +71,24 @@ class Version:
 def newest(root: str) -> int | None:
     """The number of the newest version; None where there is no table."""
     try:
-        found = [int(path.stem) for path in (Path(root) / LOG).iterdir() if _is_version(path.name)]
+        versions = [int(path.stem) for path in (Path(root) / LOG).iterdir() if _is_version(path.name)]
     except (FileNotFoundError, NotADirectoryError):
         return None
-    return max(found, default=None)
+    return max(versions, default=None)
 
 
 def read(root: str, number: int) -> Version:
     """A version with its files."""
     try:
         with log_file(root, number).open(encoding="utf-8") as lines:
-            said = json.loads(next(lines))
-            schema = _schema(said["columns"])
+            head = json.loads(next(lines))
+            schema = _schema(head["columns"])
             files = tuple(_entry(json.loads(line), schema) for line in lines)
     except FileNotFoundError as error:
         raise TableError(f"The table has no version {number}.", where=root) from error
     except (ValueError, KeyError, StopIteration) as error:
         raise TableError(f"The log of version {number} cannot be read: {error}", where=root) from error
-    return Version(_head(said), schema, files, tuple(said["partition_by"]), said["properties"])
+    return Version(_head(head), schema, files, tuple(head["partition_by"]), head["properties"])
 
 
 def heads(root: str, number: int) -> Iterator[Head]:
@@ -230,8 +230,8 @@ def named(root: Path, log: Path) -> Iterator[str]:
     if pointer.is_symlink() and str(pointer.readlink()).startswith(f"{VERSIONS}/"):
         yield str(pointer)
     # Links of a writer that lost its number or died are in no version, and are called like those of one.
-    made = [path for path in (root / VERSIONS).glob("*") if _FOLDER.fullmatch(path.name)]
-    folders |= {f"{VERSIONS}/{path.name}" for path in made}
+    paths = [path for path in (root / VERSIONS).glob("*") if _FOLDER.fullmatch(path.name)]
+    folders |= {f"{VERSIONS}/{path.name}" for path in paths}
     for folder in sorted(folders):
         yield from (str(path) for path in (root / folder).rglob("*") if path.is_file())
 
@@ -256,12 +256,12 @@ def _said(version: Version) -> dict[str, Any]:
     }
 
 
-def _head(said: Mapping[str, Any]) -> Head:
-    same_rows = bool(said.get("same_rows"))
-    if "same_rows" not in said and said["app_id"] is None:
+def _head(head: Mapping[str, Any]) -> Head:
+    same_rows = bool(head.get("same_rows"))
+    if "same_rows" not in head and head["app_id"] is None:
         same_rows = True  # of a time when versions did not say so: nobody commits without a name but to widen types
     return Head(
-        said["version"], said["folder"], said["transactions"], said["app_id"], said["n"], said["metadata"], same_rows
+        head["version"], head["folder"], head["transactions"], head["app_id"], head["n"], head["metadata"], same_rows
     )
 
 

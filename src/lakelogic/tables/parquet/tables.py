@@ -54,23 +54,23 @@ class ParquetTables:
     def state(self, location: str, version: int | None = None) -> TableState | None:
         """The table at a version (newest without one); None where there is no table."""
         root = _root(location)
-        found = _version(root) if version is None else parquet_log.read(root, version)
-        if found is None:
+        snapshot = _version(root) if version is None else parquet_log.read(root, version)
+        if snapshot is None:
             return None
         if version is None:
             _heal(root)
-        files = {str(Path(root) / entry.path): entry for entry in found.files}
+        files = {str(Path(root) / entry.path): entry for entry in snapshot.files}
         return TableState(
             location=root,
-            version=found.head.number,
-            schema=found.schema,
+            version=snapshot.head.number,
+            schema=snapshot.schema,
             files=tuple(files),
-            rows=sum(entry.rows for entry in found.files),
-            transactions=dict(found.head.transactions),
-            metadata=next((head.metadata for head in parquet_log.heads(root, found.head.number) if head.app_id), {}),
-            parts={path: entry.partition for path, entry in files.items()} if found.partition_by else {},
-            partition_by=found.partition_by,
-            id=parquet_log.table_id(root, found.head.number),
+            rows=sum(entry.rows for entry in snapshot.files),
+            transactions=dict(snapshot.head.transactions),
+            metadata=next((head.metadata for head in parquet_log.heads(root, snapshot.head.number) if head.app_id), {}),
+            parts={path: entry.partition for path, entry in files.items()} if snapshot.partition_by else {},
+            partition_by=snapshot.partition_by,
+            id=parquet_log.table_id(root, snapshot.head.number),
         )
 
     def mark(self, location: str, version: int) -> int | None:
@@ -197,8 +197,8 @@ class ParquetTables:
     def find_commit(self, location: str, app_id: str, n: int) -> Mapping[str, str] | None:
         """The metadata of the commit that carries (`app_id`, n); None when the log holds no such commit."""
         root = _root(location)
-        found = (head for head in _heads(root) if head.app_id == app_id and head.n == n)
-        return next((head.metadata for head in found), None)
+        heads = (head for head in _heads(root) if head.app_id == app_id and head.n == n)
+        return next((head.metadata for head in heads), None)
 
     def commits(self, location: str, *app_ids: str, until: str | None = None) -> list[Mapping[str, str]]:
         """The metadata of our commits under these names, newest first, as far back as the log reaches."""
@@ -292,9 +292,9 @@ def _with(version: Version, files: Sequence[Entry]) -> Version:
 
 def _entries(root: str, files: Sequence[StagedFile], schema: pa.Schema, version: Version) -> list[Entry]:
     partitions.refuse_files(root, version.partition_by, files)
-    found = []
+    entries = []
     for file in files:
         footer = read_footer(root, file, schema)
         columns.refuse_nulls(root, version.schema, footer.path, null_counts(footer.metadata, schema))
-        found.append(Entry(footer.path, footer.rows, footer.size, dict(file.partition)))
-    return found
+        entries.append(Entry(footer.path, footer.rows, footer.size, dict(file.partition)))
+    return entries

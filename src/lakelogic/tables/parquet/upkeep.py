@@ -23,15 +23,15 @@ def vacuum(root: str, before: datetime, *, dry_run: bool) -> list[str]:
         if _written(root, head.number) <= before:  # this one was current then; older ones were not
             break
     needed = {str(Path(root) / entry.path) for head in kept for entry in parquet_log.read(root, head.number).files}
-    found = upkeep.unneeded(root, needed, before)
+    paths = upkeep.unneeded(root, needed, before)
     if not dry_run:
         folders = {head.folder for head in kept}
         for folder in (Path(root) / parquet_log.VERSIONS).iterdir():
             old = datetime.fromtimestamp(folder.stat().st_mtime, UTC) <= before
             if f"{parquet_log.VERSIONS}/{folder.name}" not in folders and old:
                 shutil.rmtree(folder)
-        upkeep.remove(root, found)
-    return found
+        upkeep.remove(root, paths)
+    return paths
 
 
 def _written(root: str, number: int) -> datetime:
