@@ -8,7 +8,7 @@ import pytest
 
 from lakelogic.engines.base import Pinned
 from lakelogic.engines.duckdb import DuckDBEngine
-from lakelogic.engines.duckdb.literals import literal, quoted
+from lakelogic.engines.duckdb.literals import identifier, literal
 from lakelogic.plan.nodes import Account, Assignment, Landed, Publish, Read, RowWise
 from lakelogic.sql.expressions import Column, Literal, call, text
 from lakelogic.sql.types import BIGINT, BINARY, DOUBLE, INT, STRING
@@ -72,7 +72,7 @@ def test_constants_survive_the_way_through_sql_text(engine, constant, value):
 
 
 def test_identifiers_are_always_quoted():
-    assert quoted('a"b') == '"a""b"'
+    assert identifier('a"b') == '"a""b"'
     assert literal(Literal(None, INT)) == "CAST(NULL AS INTEGER)"
 
 

@@ -11,7 +11,7 @@ import pytest
 from lakelogic.engines.spark import SparkEngine
 from lakelogic.engines.spark.expressions import sql
 from lakelogic.engines.spark.frame import arrow_frame
-from lakelogic.engines.spark.literals import name
+from lakelogic.engines.spark.literals import identifier
 from lakelogic.sql.expressions import Expression
 
 
@@ -31,7 +31,7 @@ def evaluate(spark_engine: SparkEngine) -> Any:
         columns: list[list[Any]] = []
         for start in range(0, len(expressions), 60):
             block = expressions[start : start + 60]
-            texts = [f"{sql(expression)} AS {name(f'e{i}')}" for i, expression in enumerate(block)]
+            texts = [f"{sql(expression)} AS {identifier(f'e{i}')}" for i, expression in enumerate(block)]
             found = frame.selectExpr(*texts).toArrow()
             columns += [column.to_pylist() for column in found.columns]
         return columns

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TypeAlias
 
-from lakelogic.engines.duckdb.literals import cast, quoted, text
+from lakelogic.engines.duckdb.literals import cast, identifier, text
 from lakelogic.errors import UnsupportedError
 from lakelogic.sql.coerce import always_converts
 from lakelogic.sql.json_text import texts_of
@@ -34,7 +34,7 @@ def bound(sql: str, name: str, make: Callable[[str], str]) -> str:
     """What `make` writes over a value, which is computed once however often it is used."""
     if _SIMPLE.fullmatch(sql):
         return make(sql)
-    return f"list_extract(list_transform([{sql}], lambda {quoted(name)}: {make(quoted(name))}), 1)"
+    return f"list_extract(list_transform([{sql}], lambda {identifier(name)}: {make(identifier(name))}), 1)"
 
 
 def from_json(sql: str, to: Type, convert: Convert) -> str:
@@ -84,7 +84,7 @@ def _array(
 ) -> str:
     assert source.element is not None
     assert to.element is not None
-    name = quoted(f"~c{depth}")
+    name = identifier(f"~c{depth}")
     inner = (
         _struct(name, source.element, to.element, convert, lenient, in_order, depth + 1, entry=True)
         if entries
@@ -114,11 +114,11 @@ def _struct(
     for name, type_ in to.fields:
         found = source.field(name)
         if found is None:
-            parts.append(f"{quoted(name)} := {cast('NULL', type_)}")
+            parts.append(f"{identifier(name)} := {cast('NULL', type_)}")
             continue
         old = f"struct_extract({sql}, {text(found[0])})"
         new = element_wise(old, found[1], type_, convert, lenient=lenient, in_order=in_order, depth=depth)
-        parts.append(f"{quoted(name)} := {new}")
+        parts.append(f"{identifier(name)} := {new}")
         if (entry or not lenient) and not always_converts(found[1], type_):
             lost.append(f"({old} IS NOT NULL AND {new} IS NULL)")
     failed = f" OR {' OR '.join(lost)}" if lost else ""
@@ -145,7 +145,7 @@ def json_sql(sql: str, source: Type, convert: Convert, depth: int = 0) -> str:
     """A value as compact JSON: numbers and booleans bare, everything else quoted, maps in order of their keys."""
     if source.kind == "array":
         assert source.element is not None
-        name = quoted(f"~j{depth}")
+        name = identifier(f"~j{depth}")
         inner = json_sql(name, source.element, convert, depth + 1)
         items = f"list_transform({sql}, lambda {name}: coalesce({inner}, 'null'))"
         return f"CASE WHEN {sql} IS NOT NULL THEN '[' || coalesce(array_to_string({items}, ','), '') || ']' END"
@@ -159,7 +159,7 @@ def json_sql(sql: str, source: Type, convert: Convert, depth: int = 0) -> str:
     if source.kind == "map":
         assert source.key is not None
         assert source.element is not None
-        name = quoted(f"~j{depth}")
+        name = identifier(f"~j{depth}")
         key = convert(f"struct_extract({name}, 'key')", source.key, STRING)
         value = json_sql(f"struct_extract({name}, 'value')", source.element, convert, depth + 1)
         one = f"{cast(f'to_json({key})', 'VARCHAR')} || ':' || coalesce({value}, 'null')"

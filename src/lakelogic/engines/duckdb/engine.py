@@ -18,7 +18,7 @@ from lakelogic.engines.duckdb.cursors import Cursors
 from lakelogic.engines.duckdb.expressions import BUILDERS, expression_sql
 from lakelogic.engines.duckdb.frame import Query
 from lakelogic.engines.duckdb.functions import aggregates, documents, windows
-from lakelogic.engines.duckdb.literals import quoted
+from lakelogic.engines.duckdb.literals import identifier
 from lakelogic.engines.readers import text_reader
 from lakelogic.plan.nodes import Account, Landed, Link, Mask, Measure, Published, Read
 from lakelogic.privacy.keys import Keys
@@ -106,7 +106,7 @@ class DuckDBEngine:
         frame = nodes.apply(frame, link.nodes, links)
         if link.keep is not None:
             condition = expression_sql(links.pieces.bound(link.keep), frame.columns)
-            kept = f"SELECT * FROM {quoted(frame.name)}\nWHERE coalesce({condition}, FALSE)"
+            kept = f"SELECT * FROM {identifier(frame.name)}\nWHERE coalesce({condition}, FALSE)"
             frame = frame.then("keep", kept, frame.columns)
         return frame
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from lakelogic.engines.duckdb.convert import to_type
 from lakelogic.engines.duckdb.functions import documents, nested, numbers, strings, times
-from lakelogic.engines.duckdb.literals import cast, literal, quoted, text, try_cast
+from lakelogic.engines.duckdb.literals import cast, identifier, literal, text, try_cast
 from lakelogic.engines.exact.patterns import like_escaped, like_parts
+from lakelogic.engines.sql import operators
+from lakelogic.engines.sql.operators import Builder, function, infix
 from lakelogic.errors import UnsupportedError
 from lakelogic.sql.expressions import Call, Column, Expression, Lambda, Literal, columns_of
 from lakelogic.sql.types import DOUBLE, Type, decimal
 
 # Exact column name → the identifier it has in SQL. DuckDB's identifiers have no case, ours have.
 Names: TypeAlias = Mapping[str, str]
-Builder: TypeAlias = Callable[[Call, Sequence[str]], str]
 
 LONG = 1_000  # characters of SQL, from which an argument is computed first (`engines/exact/parts.py`)
 
@@ -23,7 +24,7 @@ LONG = 1_000  # characters of SQL, from which an argument is computed first (`en
 def expression_sql(expression: Expression, names: Names) -> str:
     """The SQL text of an expression over columns that are known by `names`."""
     if isinstance(expression, Column):
-        return quoted(names[expression.name])
+        return identifier(names[expression.name])
     if isinstance(expression, Literal):
         return literal(expression)
     if isinstance(expression, Lambda):
@@ -49,25 +50,6 @@ def _constant(call: Call, index: int) -> object:
     argument = call.args[index]
     assert isinstance(argument, Literal)
     return argument.value
-
-
-def _infix(operator: str) -> Builder:
-    return lambda _call, args: "(" + f" {operator} ".join(args) + ")"
-
-
-def _plain(name: str) -> Builder:
-    return lambda _call, args: f"{name}({', '.join(args)})"
-
-
-def _one_of(_call: Call, args: Sequence[str]) -> str:
-    return f"({args[0]} IN ({', '.join(args[1:])}))"
-
-
-def _case(_call: Call, args: Sequence[str]) -> str:
-    branches = " ".join(
-        f"WHEN {condition} THEN {value}" for condition, value in zip(args[:-1:2], args[1::2], strict=False)
-    )
-    return f"CASE {branches} ELSE {args[-1]} END" if len(args) % 2 else f"CASE {branches} END"
 
 
 def _arithmetic(operator: str) -> Builder:
@@ -134,21 +116,10 @@ def _entries_where(_call: Call, args: Sequence[str]) -> str:
 
 
 BUILDERS: dict[str, Builder] = {
-    "eq": _infix("="),
-    "ne": _infix("<>"),
-    "lt": _infix("<"),
-    "le": _infix("<="),
-    "gt": _infix(">"),
-    "ge": _infix(">="),
-    "same": _infix("IS NOT DISTINCT FROM"),
-    "in": _one_of,
-    "and": _infix("AND"),
-    "or": _infix("OR"),
-    "not": lambda _call, args: f"(NOT {args[0]})",
-    "is_null": lambda _call, args: f"({args[0]} IS NULL)",
-    "coalesce": _plain("coalesce"),
-    "nullif": _plain("nullif"),
-    "case": _case,
+    **operators.BUILDERS,
+    "same": infix("IS NOT DISTINCT FROM"),
+    "and": infix("AND"),
+    "or": infix("OR"),
     "add": _arithmetic("+"),
     "subtract": _arithmetic("-"),
     "multiply": _arithmetic("*"),
@@ -158,14 +129,11 @@ BUILDERS: dict[str, Builder] = {
     "abs": lambda call, args: try_cast(f"TRY(abs({args[0]}))", call.type),
     "floor": _whole("floor"),
     "ceil": _whole("ceil"),
-    "greatest": _plain("greatest"),
-    "least": _plain("least"),
-    "concat": _infix("||"),
+    "concat": infix("||"),
     # `reverse` itself turns user-perceived characters around, not code points.
     "reverse": lambda _call, args: f"array_to_string(list_reverse(string_split({args[0]}, '')), '')",
-    "starts_with": _plain("starts_with"),
-    "ends_with": _plain("ends_with"),
-    "contains": _plain("contains"),
+    "starts_with": function("starts_with"),
+    "ends_with": function("ends_with"),
     "like": _like,
     "ilike": _like,
     "convert": lambda call, args: to_type(args[0], call.args[0].type, call.type),

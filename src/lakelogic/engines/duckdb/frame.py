@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from lakelogic.engines.duckdb.literals import quoted
+from lakelogic.engines.duckdb.literals import identifier
 
 _WORD = re.compile(r"[^a-z0-9]+")
 
@@ -54,14 +54,14 @@ class Query:
     def sql(self) -> str:
         """The whole statement; its columns have their exact names, in order."""
         listed = ",\n       ".join(
-            quoted(identifier) if identifier == name else f"{quoted(identifier)} AS {quoted(name)}"
-            for name, identifier in self.columns.items()
+            identifier(column) if column == name else f"{identifier(column)} AS {identifier(name)}"
+            for name, column in self.columns.items()
         )
-        final = f"SELECT {listed}\nFROM {quoted(self.name)}"
+        final = f"SELECT {listed}\nFROM {identifier(self.name)}"
         if not self.ctes:
             return final
         parts = ",\n".join(
-            f"{quoted(cte.name)} AS {'MATERIALIZED ' if cte.is_read_twice else ''}(\n{indented(cte.sql)}\n)"
+            f"{identifier(cte.name)} AS {'MATERIALIZED ' if cte.is_read_twice else ''}(\n{indented(cte.sql)}\n)"
             for cte in self.ctes
         )
         return f"WITH {parts}\n{final}"
@@ -97,8 +97,8 @@ def fresh(names: Iterable[str], taken: Mapping[str, str]) -> dict[str, str]:
 
 def select(added: Mapping[str, str], source: str, hidden: Sequence[str] = ()) -> str:
     """All columns of the source but the hidden ones, and more; each of `added` is an identifier and its SQL."""
-    star = f"* EXCLUDE ({', '.join(quoted(name) for name in hidden)})" if hidden else "*"
-    return listed([star, *(f"{sql} AS {quoted(identifier)}" for identifier, sql in added.items())], source)
+    star = f"* EXCLUDE ({', '.join(identifier(name) for name in hidden)})" if hidden else "*"
+    return listed([star, *(f"{sql} AS {identifier(column)}" for column, sql in added.items())], source)
 
 
 def listed(items: Sequence[str], source: str) -> str:

@@ -6,6 +6,7 @@ import math
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
+from lakelogic.engines.sql.dialect import TypeNames
 from lakelogic.sql.expressions import Literal
 from lakelogic.sql.types import Type
 
@@ -17,26 +18,27 @@ _NAMES = {
 }  # fmt: skip
 
 
-def type_name(type_: Type) -> str:
-    """The DuckDB type that holds the values of a contract type."""
-    match type_.kind:
-        case "decimal":
-            return f"DECIMAL({type_.precision},{type_.scale})"
-        case "array":
-            assert type_.element is not None
-            return f"{type_name(type_.element)}[]"
-        case "map":
-            assert type_.key is not None
-            assert type_.element is not None
-            return f"MAP({type_name(type_.key)}, {type_name(type_.element)})"
-        case "struct":
-            return "STRUCT(" + ", ".join(f"{quoted(name)} {type_name(field)}" for name, field in type_.fields) + ")"
-    return _NAMES[type_.kind]
-
-
-def quoted(name: str) -> str:
+def identifier(name: str) -> str:
     """An identifier."""
     return '"' + name.replace('"', '""') + '"'
+
+
+_TYPES = TypeNames(
+    _NAMES,
+    array=lambda element: f"{element}[]",
+    map=lambda key, element: f"MAP({key}, {element})",
+    struct=lambda fields: "STRUCT(" + ", ".join(f"{identifier(name)} {kind}" for name, kind in fields) + ")",
+)
+
+
+def type_name(type_: Type) -> str:
+    """The DuckDB type that holds the values of a contract type."""
+    return _TYPES.of(type_)
+
+
+def whole(value: int) -> str:
+    """A whole number of 64 bits; DuckDB takes a plain one for as wide as it must be."""
+    return str(value)
 
 
 def text(value: str) -> str:

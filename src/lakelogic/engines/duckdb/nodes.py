@@ -10,7 +10,7 @@ from lakelogic.engines.duckdb.expressions import LONG, expression_sql, size
 from lakelogic.engines.duckdb.frame import Query, fresh, indented, listed, select
 from lakelogic.engines.duckdb.functions.aggregates import summary
 from lakelogic.engines.duckdb.functions.windows import window
-from lakelogic.engines.duckdb.literals import cast, quoted, try_cast
+from lakelogic.engines.duckdb.literals import cast, identifier, try_cast
 from lakelogic.engines.duckdb.relations import expand, join, pairs, stack
 from lakelogic.engines.exact.parts import PIECE, Links
 from lakelogic.engines.sql.windows import direction
@@ -51,7 +51,7 @@ def lower(frame: Query, accounts: Sequence[Account], links: Mapping[str, Query])
         published.append(publish(current, account.publish))
     if len(published) == 1:
         return published[0]
-    parts = [f"SELECT * FROM {quoted(query.name)}" for query in published]
+    parts = [f"SELECT * FROM {identifier(query.name)}" for query in published]
     # The CTEs of the last account hold those of all before it, but for what the earlier ones published.
     return published[-1].then("union", "\nUNION ALL\n".join(parts), published[0].columns, *published[:-1])
 
@@ -74,14 +74,14 @@ def row_wise(frame: Query, node: RowWise, _links: Links[Query]) -> Query:
     identifiers = fresh((column.name for column in node.columns), frame.columns)
     added = {identifiers[column.name]: expression_sql(column.value, frame.columns) for column in node.columns}
     hidden = [frame.columns[name] for name in identifiers if name in frame.columns]
-    sql = select(added, quoted(frame.name), hidden)
+    sql = select(added, identifier(frame.name), hidden)
     return frame.then(node.label, sql, {**frame.columns, **identifiers})
 
 
 def keep(frame: Query, node: Keep, _links: Links[Query]) -> Query:
     """The rows where the condition is TRUE."""
     # A bare comparison would be answered from the statistics of Parquet files, which leave NaN out.
-    sql = f"SELECT * FROM {quoted(frame.name)}\nWHERE coalesce({expression_sql(node.where, frame.columns)}, FALSE)"
+    sql = f"SELECT * FROM {identifier(frame.name)}\nWHERE coalesce({expression_sql(node.where, frame.columns)}, FALSE)"
     return frame.then(node.label, sql, frame.columns)
 
 
@@ -105,7 +105,7 @@ def rank(frame: Query, node: Rank, _links: Links[Query]) -> Query:
         for part in (f"PARTITION BY {partition}" if partition else "", f"ORDER BY {order}" if order else "")
         if part
     )
-    sql = select({identifiers[node.output]: f"row_number() OVER ({over})"}, quoted(frame.name))
+    sql = select({identifiers[node.output]: f"row_number() OVER ({over})"}, identifier(frame.name))
     return frame.then(node.label, sql, {**frame.columns, **identifiers})
 
 
@@ -116,26 +116,28 @@ def rollup(frame: Query, node: Rollup, _links: Links[Query]) -> Query:
     # Keys and values are computed first, under names of their own, so that all that follows reads plain columns.
     keys = {f"~group{index}": expression_sql(key.value, frame.columns) for index, key in enumerate(node.keys)}
     values: dict[str, str] = {}
-    inner = [f"{quoted(name)} AS {quoted(identifiers[key.name])}" for name, key in zip(keys, node.keys, strict=True)]
-    outer = [quoted(identifiers[key.name]) for key in node.keys]
+    inner = [
+        f"{identifier(name)} AS {identifier(identifiers[key.name])}" for name, key in zip(keys, node.keys, strict=True)
+    ]
+    outer = [identifier(identifiers[key.name]) for key in node.keys]
     for index, one in enumerate(node.aggregates):
         args = [] if one.value is None else [one.value, *one.more]
         own = {f"~value{index}.{place}": expression_sql(value, frame.columns) for place, value in enumerate(args)}
         values |= own
-        written = [quoted(name) for name in own]
+        written = [identifier(name) for name in own]
         name = identifiers[one.name]
         found = summary(one.function, f"~made{index}", written, args, one.type, distinct=one.distinct)
-        inner += [f"{sql} AS {quoted(part)}" for part, sql in found.inner.items()]
-        outer.append(f"{try_cast(found.outer, one.type)} AS {quoted(name)}")
+        inner += [f"{sql} AS {identifier(part)}" for part, sql in found.inner.items()]
+        outer.append(f"{try_cast(found.outer, one.type)} AS {identifier(name)}")
     if node.grouping is not None:
-        level = quoted(identifiers[node.grouping])
-        told = f"grouping({', '.join(quoted(name) for name in keys)})" if keys else "0"
+        level = identifier(identifiers[node.grouping])
+        told = f"grouping({', '.join(identifier(name) for name in keys)})" if keys else "0"
         inner.append(f"{cast(told, 'BIGINT')} AS {level}")
         outer.append(level)
-    computed = [f"{sql} AS {quoted(name)}" for name, sql in {**keys, **values}.items()]
-    kept = f"{quoted(frame.name)}\nWHERE {expression_sql(node.where, frame.columns)}"
+    computed = [f"{sql} AS {identifier(name)}" for name, sql in {**keys, **values}.items()]
+    kept = f"{identifier(frame.name)}\nWHERE {expression_sql(node.where, frame.columns)}"
     source = f"(\n{indented(listed(computed or ['1'], kept))}\n)"
-    grouped = listed(inner or ["count(*)"], source) + _grouped([quoted(name) for name in keys], node.sets)
+    grouped = listed(inner or ["count(*)"], source) + _grouped([identifier(name) for name in keys], node.sets)
     return frame.then(node.label, listed(outer or ["1"], f"(\n{indented(grouped)}\n)"), identifiers)
 
 
@@ -152,10 +154,10 @@ def publish(frame: Query, node: Publish) -> Query:
     identifiers = fresh([*names, FATE, COPY, SIDE], {})
     values = [*(value.value for value in node.values), node.fate, node.copy, node.side]
     items = [
-        f"{expression_sql(value, frame.columns)} AS {quoted(identifier)}"
-        for value, identifier in zip(values, identifiers.values(), strict=True)
+        f"{expression_sql(value, frame.columns)} AS {identifier(column)}"
+        for value, column in zip(values, identifiers.values(), strict=True)
     ]
-    return frame.then("publish", listed(items, quoted(frame.name)), identifiers)
+    return frame.then("publish", listed(items, identifier(frame.name)), identifiers)
 
 
 LOWER: dict[type[Node], Callable[[Query, Any, Links[Query]], Query]] = {

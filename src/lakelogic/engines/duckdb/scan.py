@@ -11,7 +11,7 @@ import pyarrow as pa
 from lakelogic.engines.arrow.input import adopt_arrow, landed_of
 from lakelogic.engines.base import Pinned
 from lakelogic.engines.duckdb.frame import Query, fresh
-from lakelogic.engines.duckdb.literals import cast, literal, quoted, text, try_cast
+from lakelogic.engines.duckdb.literals import cast, identifier, literal, text, try_cast
 from lakelogic.engines.readers.parquet_files import footers, sort_out
 from lakelogic.engines.readers.text_reader import TEXT_FORMATS, TextScan, constants, local_path
 from lakelogic.names import BROKEN, FILE, NUMBER, TEXT
@@ -42,7 +42,11 @@ def scan(read: Read, pinned: Pinned) -> Query:
         return start.then(f"read {read.name}", sql, identifiers)
     odd = Renamed(TextScan(read, Pinned(tuple(files.odd))), list(identifiers.values()))
     start = replace(start, inputs={read.name: odd})
-    both = f"{sql}\nUNION ALL\nSELECT * FROM {quoted(read.name)}" if plain else f"SELECT * FROM {quoted(read.name)}"
+    both = (
+        f"{sql}\nUNION ALL\nSELECT * FROM {identifier(read.name)}"
+        if plain
+        else f"SELECT * FROM {identifier(read.name)}"
+    )
     return start.then(f"read {read.name}", both, identifiers)
 
 
@@ -54,7 +58,7 @@ def prefix_of(name: str) -> str:
 def stream_query(name: str, identifiers: dict[str, str], stream: Any, scanned: Callable[[], int | None]) -> Query:
     """A query over an Arrow stream that is known by `name`."""
     start = Query(name, identifiers, (), {name: stream}, scanned, prefix_of(name))
-    return start.then(f"read {name}", f"SELECT * FROM {quoted(name)}", identifiers)
+    return start.then(f"read {name}", f"SELECT * FROM {identifier(name)}", identifiers)
 
 
 class Renamed:
@@ -86,8 +90,8 @@ def parquet_sql(
     about = about or {}
     if not files:
         nothing = [
-            *(f"{try_cast('NULL', type_)} AS {quoted(name)}" for name, (_, type_) in columns.items()),
-            *(f"{'CAST(NULL AS BIGINT)' if sql.endswith('1') else 'CAST(NULL AS VARCHAR)'} AS {quoted(name)}"
+            *(f"{try_cast('NULL', type_)} AS {identifier(name)}" for name, (_, type_) in columns.items()),
+            *(f"{'CAST(NULL AS BIGINT)' if sql.endswith('1') else 'CAST(NULL AS VARCHAR)'} AS {identifier(name)}"
               for name, sql in about.items()),
         ]  # fmt: skip
         return "SELECT " + ",\n       ".join(nothing) + "\nWHERE FALSE"
@@ -98,13 +102,13 @@ def parquet_sql(
         if landed is None
         else {name: [constants(landed, f).get(name) for f in files] for name in _fixed(landed, files)}
     )
-    for identifier, (name, type_) in columns.items():
+    for column_name, (name, type_) in columns.items():
         if name in fixed:
-            items.append(f"{quoted(f'll_fixed_{list(fixed).index(name)}')} AS {quoted(identifier)}")
+            items.append(f"{identifier(f'll_fixed_{list(fixed).index(name)}')} AS {identifier(column_name)}")
             continue
         held = known.get(name) or known.get(name.lower())
-        items.append(f"{try_cast(quoted(held) if held else 'NULL', type_)} AS {quoted(identifier)}")
-    items += [f"{sql} AS {quoted(identifier)}" for identifier, sql in about.items()]
+        items.append(f"{try_cast(identifier(held) if held else 'NULL', type_)} AS {identifier(column_name)}")
+    items += [f"{sql} AS {identifier(column_name)}" for column_name, sql in about.items()]
     paths = ", ".join(text(local_path(file)) for file in files)
     options = "union_by_name = true, hive_partitioning = false"
     if about:

@@ -16,7 +16,7 @@ from lakelogic.engines.base import AS_IT_COMES, Order, Staged
 from lakelogic.engines.duckdb.expressions import LONG, expression_sql, size
 from lakelogic.engines.duckdb.frame import Query, fresh
 from lakelogic.engines.duckdb.functions.aggregates import summary
-from lakelogic.engines.duckdb.literals import quoted
+from lakelogic.engines.duckdb.literals import identifier
 from lakelogic.engines.duckdb.relations import EXPLODES
 from lakelogic.engines.duckdb.scan import parquet_sql
 from lakelogic.engines.exact.parts import Pieces
@@ -98,16 +98,16 @@ def measure(
     for index, one in enumerate(measures):
         name = f"m{index}"
         computed += (
-            [] if one.value is None else [f"{expression_sql(short(one.value), names)} AS {quoted(name + '~value')}"]
+            [] if one.value is None else [f"{expression_sql(short(one.value), names)} AS {identifier(name + '~value')}"]
         )
         computed += (
-            [] if one.where is None else [f"{expression_sql(short(one.where), names)} AS {quoted(name + '~where')}"]
+            [] if one.where is None else [f"{expression_sql(short(one.where), names)} AS {identifier(name + '~where')}"]
         )
-        args, written = ([], []) if one.value is None else ([one.value], [quoted(name + "~value")])
-        where = None if one.where is None else quoted(name + "~where")
+        args, written = ([], []) if one.value is None else ([one.value], [identifier(name + "~value")])
+        where = None if one.where is None else identifier(name + "~where")
         found = summary(one.function, name, written, args, aggregate_type(one.function, one.value), where=where)
-        inner += [f"{sql} AS {quoted(part)}" for part, sql in found.inner.items()]
-        outer.append(f"{found.outer} AS {quoted(name)}")
+        inner += [f"{sql} AS {identifier(part)}" for part, sql in found.inner.items()]
+        outer.append(f"{found.outer} AS {identifier(name)}")
     rows = f"SELECT {', '.join(computed or ['1'])} FROM ({source})"
     sql = f"SELECT {', '.join(outer)} FROM (SELECT {', '.join(inner)} FROM ({rows}))"
     try:
@@ -119,13 +119,13 @@ def measure(
 
 def duplicates(connection: Any, query: Query, keys: Sequence[str]) -> int:
     """How many different keys occur more than once. Many are looked at in turns: all of them at once take much room."""
-    listed = ", ".join(quoted(query.columns[key]) for key in keys)
-    present = " OR ".join(f"{quoted(query.columns[key])} IS NOT NULL" for key in keys)
-    turns = 1 + _count(connection, query, f"SELECT * FROM {quoted(query.name)}") // KEYS_AT_ONCE
+    listed = ", ".join(identifier(query.columns[key]) for key in keys)
+    present = " OR ".join(f"{identifier(query.columns[key])} IS NOT NULL" for key in keys)
+    turns = 1 + _count(connection, query, f"SELECT * FROM {identifier(query.name)}") // KEYS_AT_ONCE
     found = 0
     for turn in range(turns):
         these = f"({present}) AND hash({listed}) % {turns} = {turn}" if turns > 1 else present
-        inside = f"SELECT {listed} FROM {quoted(query.name)} WHERE {these} GROUP BY {listed} HAVING count(*) > 1"
+        inside = f"SELECT {listed} FROM {identifier(query.name)} WHERE {these} GROUP BY {listed} HAVING count(*) > 1"
         found += _count(connection, query, inside)
     return found
 
@@ -138,7 +138,7 @@ def _count(connection: Any, query: Query, rows: str) -> int:
 def collect(connection: Any, query: Query, limit: int | None) -> pa.Table:
     """The rows as an Arrow table of contract types."""
     if limit is not None:
-        query = query.then("limit", f"SELECT * FROM {quoted(query.name)} LIMIT {int(limit)}", query.columns)
+        query = query.then("limit", f"SELECT * FROM {identifier(query.name)} LIMIT {int(limit)}", query.columns)
     try:
         return tidy(stream(connection, query).read_all())
     except (duckdb.Error, pa.ArrowException, OSError) as error:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lakelogic.engines.spark.convert_nested import is_json, nested_to_type
-from lakelogic.engines.spark.literals import quoted, type_name
+from lakelogic.engines.spark.literals import text, type_name
 from lakelogic.errors import UnsupportedError
 from lakelogic.sql.types import STRING, Type
 
-_BLANKS = quoted(" \t\r\n")
+_BLANKS = text(" \t\r\n")
 _FIRST, _LAST = "DATE'0001-01-01'", "DATE'9999-12-31'"
 _FIRST_INSTANT = "TIMESTAMP_LTZ'0001-01-01 00:00:00Z'"
 _LAST_INSTANT = "TIMESTAMP_LTZ'9999-12-31 23:59:59.999999Z'"
@@ -17,12 +17,12 @@ _ZONE = r"(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)"
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK = r"[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?"  # Spark cuts off what is finer than microseconds
 # Grammars of text, as constants of SQL.
-_IS_DAY = quoted(rf"^{_DAY}\z")
-_IS_COMPACT_DAY = quoted(r"^[0-9]{8}\z")
-_IS_COMPACT_MOMENT = quoted(rf"^[0-9]{{8}}T[0-9]{{4}}(?:[0-9]{{2}}(?:\.[0-9]{{1,9}})?)?{_ZONE}?\z")
-_IS_INSTANT = quoted(rf"^{_DAY}[T ]{_CLOCK}{_ZONE}?\z")
-_IS_WALL_CLOCK = quoted(rf"^{_DAY}(?:[T ]{_CLOCK})?\z")
-_ENDS_IN_ZONE = quoted(rf"{_ZONE}\z")
+_IS_DAY = text(rf"^{_DAY}\z")
+_IS_COMPACT_DAY = text(r"^[0-9]{8}\z")
+_IS_COMPACT_MOMENT = text(rf"^[0-9]{{8}}T[0-9]{{4}}(?:[0-9]{{2}}(?:\.[0-9]{{1,9}})?)?{_ZONE}?\z")
+_IS_INSTANT = text(rf"^{_DAY}[T ]{_CLOCK}{_ZONE}?\z")
+_IS_WALL_CLOCK = text(rf"^{_DAY}(?:[T ]{_CLOCK})?\z")
+_ENDS_IN_ZONE = text(rf"{_ZONE}\z")
 
 
 def conversion(value: str, source: Type, to: Type) -> str:
@@ -70,7 +70,7 @@ def _from_text(value: str, to: Type) -> str:
             fraction = rf"(?:\.[0-9]{{0,{to.scale}}})?" if to.scale else r"\.?"
             bare = rf"|\.[0-9]{{1,{to.scale}}}" if to.scale else ""
             grammar = rf"^[+-]?(?:[0-9]+{fraction}{bare})\z"
-            return f"CASE WHEN {trimmed} RLIKE {quoted(grammar)} THEN try_cast({trimmed} AS {type_name(to)}) END"
+            return f"CASE WHEN {trimmed} RLIKE {text(grammar)} THEN try_cast({trimmed} AS {type_name(to)}) END"
         case "boolean":
             return (
                 f"CASE WHEN lower({trimmed}) IN ('true', 't', 'yes', 'y', '1') THEN TRUE "
@@ -89,7 +89,7 @@ def _from_text(value: str, to: Type) -> str:
 
 def _text_to_float(trimmed: str, to: Type) -> str:
     kind = type_name(to)
-    grammar = quoted(r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\z")
+    grammar = text(r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\z")
     parsed = f"try_cast({trimmed} AS {kind})"
     return (
         f"CASE WHEN {trimmed} RLIKE {grammar} "
@@ -173,8 +173,8 @@ def _to_text(value: str, source: Type) -> str:
 
 
 def _instant_text(value: str, zone: str) -> str:
-    whole = quoted("yyyy-MM-dd'T'HH:mm:ss" + (f"'{zone}'" if zone else ""))
-    exact = quoted("yyyy-MM-dd'T'HH:mm:ss.SSSSSS" + (f"'{zone}'" if zone else ""))
+    whole = text("yyyy-MM-dd'T'HH:mm:ss" + (f"'{zone}'" if zone else ""))
+    exact = text("yyyy-MM-dd'T'HH:mm:ss.SSSSSS" + (f"'{zone}'" if zone else ""))
     return (
         f"CASE WHEN date_trunc('SECOND', {value}) = {value} THEN date_format({value}, {whole}) "
         f"ELSE date_format({value}, {exact}) END"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from lakelogic.engines.spark.literals import name, quoted, type_name
+from lakelogic.engines.spark.literals import identifier, text, type_name
 from lakelogic.errors import UnsupportedError
 from lakelogic.sql.coerce import always_converts
 from lakelogic.sql.json_text import texts_of
@@ -23,13 +23,13 @@ _NUMBER, _TEXT = "\ue000\ue001", "\ue000\ue002"
 _CORRUPT = "_corrupt_record"
 _SIMPLE = re.compile(r"[A-Za-z_0-9]+|`(?:[^`]|``)*`")
 # From where the last match ended: whatever is not looked for, then a text that is a value and no key, or a number.
-_TEXTS = quoted(r'\G((?:[^"]++|"(?:[^"\\]++|\\.)*+"\s*+:)*+)"((?:[^"\\]++|\\.)*+)"')
-_NUMBERS = quoted(r'\G((?:[^"0-9-]++|"(?:[^"\\]++|\\.)*+")*+)(-?[0-9][0-9.eE+-]*+)')
-_MARKED_TEXT, _MARKED_NUMBER = (quoted(f'$1"{mark}$2"').replace("\\u0024", "$") for mark in (_TEXT, _NUMBER))
-_BARE = quoted(f'"{_NUMBER}([^"]*+)"')
-_ESCAPE = quoted(r"\u")
-_WHOLE_ESCAPES = quoted(r"\\(?:[^u]|u(?![dD][89a-fA-F])|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})")
-_PAIR = quoted(r"(\\uD[89AB][0-9A-F]{2}\\uD[C-F][0-9A-F]{2})")
+_TEXTS = text(r'\G((?:[^"]++|"(?:[^"\\]++|\\.)*+"\s*+:)*+)"((?:[^"\\]++|\\.)*+)"')
+_NUMBERS = text(r'\G((?:[^"0-9-]++|"(?:[^"\\]++|\\.)*+")*+)(-?[0-9][0-9.eE+-]*+)')
+_MARKED_TEXT, _MARKED_NUMBER = (text(f'$1"{mark}$2"').replace("\\u0024", "$") for mark in (_TEXT, _NUMBER))
+_BARE = text(f'"{_NUMBER}([^"]*+)"')
+_ESCAPE = text(r"\u")
+_WHOLE_ESCAPES = text(r"\\(?:[^u]|u(?![dD][89a-fA-F])|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})")
+_PAIR = text(r"(\\uD[89AB][0-9A-F]{2}\\uD[C-F][0-9A-F]{2})")
 
 
 def is_json(value: str) -> str:
@@ -37,7 +37,7 @@ def is_json(value: str) -> str:
     # The parser stops after the first value; inside an array with a known end, nothing can hide behind it.
     read = f"coalesce(size(from_json(concat('[', {value}, ',0]'), 'ARRAY<STRING>', {STRICT_JSON})) = 2, FALSE)"
     # A backslash that is left stands before half of a pair.
-    half = f"contains(regexp_replace({value}, {_WHOLE_ESCAPES}, ''), {quoted(chr(92))})"
+    half = f"contains(regexp_replace({value}, {_WHOLE_ESCAPES}, ''), {text(chr(92))})"
     return f"({read} AND NOT (contains({value}, {_ESCAPE}) AND {half}))"
 
 
@@ -50,12 +50,12 @@ def marked(value: str) -> str:
 def unmarked(value: str) -> str:
     """What a text of such a document was: a text, a number as it was written, or compact JSON."""
     size = len(_NUMBER) + 1
-    inside = f"replace(regexp_replace({value}, {_BARE}, '$1'), {quoted(_TEXT)}, '')"
+    inside = f"replace(regexp_replace({value}, {_BARE}, '$1'), {text(_TEXT)}, '')"
     # Spark escapes characters beyond the first plane when it copies a part of a document.
     decoded = "replace(ll_o, ll_e, get(from_json(concat('[\"', ll_e, '\"]'), 'ARRAY<STRING>'), 0))"
     pairs = f"array_distinct(regexp_extract_all({value}, {_PAIR}))"
     return (
-        f"CASE WHEN startswith({value}, {quoted(_TEXT)}) OR startswith({value}, {quoted(_NUMBER)}) "
+        f"CASE WHEN startswith({value}, {text(_TEXT)}) OR startswith({value}, {text(_NUMBER)}) "
         f"THEN substr({value}, {size}) WHEN startswith({value}, '{{') OR startswith({value}, '[') "
         f"THEN aggregate({pairs}, {inside}, (ll_o, ll_e) -> {decoded}) ELSE {value} END"
     )
@@ -68,7 +68,7 @@ def _of_marked(convert: Convert) -> Convert:
 
 def documents(value: str, texts: Type, *, strict: bool = True) -> str:
     """A text as a value of a type whose scalars are all text, numbers still marked."""
-    schema = quoted(f"v {type_name(texts)}, {_CORRUPT} STRING")
+    schema = text(f"v {type_name(texts)}, {_CORRUPT} STRING")
     read = f"from_json(concat('{{\"v\":', {marked(value)}, '}}'), {schema}, {STRICT_JSON})"
     whole = f"CASE WHEN {is_json(value)} THEN {read} END"
     kept = f"CASE WHEN ll_d.{_CORRUPT} IS NULL THEN ll_d.v END" if strict else "ll_d.v"
@@ -92,7 +92,7 @@ def _read(value: str, to: Type, convert: Convert, *, lenient: bool) -> str:
     if len({field.lower() for field in fields}) < len(fields):
         return f"CASE WHEN {is_json(value)} THEN {slow} END"
     either = "|".join(re.escape(field) for field in sorted(fields))
-    other = quoted(f'"(?!(?:{either})")(?iu:{either})"\\s*:')
+    other = text(f'"(?!(?:{either})")(?iu:{either})"\\s*:')
     odd = f"(rlike({value}, {other}) OR contains({value}, {_ESCAPE}))"
     return f"CASE WHEN {odd} THEN CASE WHEN {is_json(value)} THEN {slow} END ELSE {quick} END"
 
@@ -120,8 +120,7 @@ def _part_by_part(value: str, to: Type, convert: Convert, *, lenient: bool) -> s
     if to.kind == "struct":
         source = Type("struct", fields=tuple((field, STRING) for field, _ in to.fields))
         found = ", ".join(
-            f"{quoted(field)}, "
-            f"try_element_at(filter(ll_m, ll_y -> lower(ll_y.key) = {quoted(field.lower())}), -1).value"
+            f"{text(field)}, try_element_at(filter(ll_m, ll_y -> lower(ll_y.key) = {text(field.lower())}), -1).value"
             for field, _ in to.fields
         )
         named = f"CASE WHEN ll_m IS NOT NULL THEN named_struct({found}) END"
@@ -142,7 +141,7 @@ def _at_path(value: str, path: Sequence[str | int]) -> str:
         if isinstance(step, int):
             found = f"get(from_json({found}, 'ARRAY<STRING>', {STRICT_JSON}), {step})"
         else:
-            found = f"try_element_at(from_json({found}, 'MAP<STRING,STRING>', {STRICT_JSON}), {quoted(step)})"
+            found = f"try_element_at(from_json({found}, 'MAP<STRING,STRING>', {STRICT_JSON}), {text(step)})"
     return bound(f"CASE WHEN {is_json(value)} THEN {found} END", "ll_p", unmarked)
 
 
@@ -242,13 +241,13 @@ def _struct(
     for field, kind in to.fields:
         found = source.field(field)
         if found is None:
-            parts.append(f"{quoted(field)}, CAST(NULL AS {type_name(kind)})")
+            parts.append(f"{text(field)}, CAST(NULL AS {type_name(kind)})")
             continue
-        old = f"({value}).{name(found[0])}"
+        old = f"({value}).{identifier(found[0])}"
         new = element_wise(old, found[1], kind, convert, lenient=lenient, in_order=in_order, depth=depth)
-        parts.append(f"{quoted(field)}, {new}")
+        parts.append(f"{text(field)}, {new}")
         if (entry or not lenient) and not always_converts(found[1], kind):
-            lost.append(f"({old} IS NOT NULL AND ll_s{depth}.{name(field)} IS NULL)")
+            lost.append(f"({old} IS NOT NULL AND ll_s{depth}.{identifier(field)} IS NULL)")
     made = f"CASE WHEN {value} IS NOT NULL THEN named_struct({', '.join(parts)}) END"
     if not lost:
         return made
@@ -287,8 +286,8 @@ def json_sql(value: str, source: Type, convert: Convert, depth: int = 0) -> str:
     if source.kind == "struct":
         parts = []
         for field, kind in source.fields:
-            inner = json_sql(f"({value}).{name(field)}", kind, convert, depth)
-            parts.append(f"{json_quoted(quoted(field))}, ':', coalesce({inner}, 'null')")
+            inner = json_sql(f"({value}).{identifier(field)}", kind, convert, depth)
+            parts.append(f"{json_quoted(text(field))}, ':', coalesce({inner}, 'null')")
         joined = ", ',', ".join(parts)
         return f"CASE WHEN {value} IS NOT NULL THEN concat('{{', {joined}, '}}') END"
     if source.kind == "map":

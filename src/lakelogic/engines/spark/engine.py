@@ -28,7 +28,7 @@ from lakelogic.engines.spark.frame import (
     to_table,
 )
 from lakelogic.engines.spark.functions import aggregates, windows
-from lakelogic.engines.spark.literals import name
+from lakelogic.engines.spark.literals import identifier
 from lakelogic.engines.spark.native_delta import SparkDelta, has_delta
 from lakelogic.engines.spark.runtime import death, installation
 from lakelogic.engines.spark.runtime.work import Work
@@ -244,15 +244,15 @@ class SparkEngine:
                 function = "count" if function == "count_all" else function
             whole = aggregates.whole_numbers(function, value)
             args = [one for one in (whole or value,) if one is not None]
-            computed += [f"{sql(value)} AS {name(f'v{i}')}" for value in args]
+            computed += [f"{sql(value)} AS {identifier(f'v{i}')}" for value in args]
             if whole is not None:
-                found = aggregates.sum_of_whole_numbers(f"m{i}", name(f"v{i}"))
+                found = aggregates.sum_of_whole_numbers(f"m{i}", identifier(f"v{i}"))
             else:
                 type_ = aggregate_type(function, value)
-                found = aggregates.summary(function, f"m{i}", [name(f"v{i}") for _ in args], args, type_)
+                found = aggregates.summary(function, f"m{i}", [identifier(f"v{i}") for _ in args], args, type_)
             summaries.append(found)
-            inner += [f"{text} AS {name(column)}" for column, text in found.inner.items()]
-            outer.append(f"{found.outer} AS {name(f'm{i}')}")
+            inner += [f"{text} AS {identifier(column)}" for column, text in found.inner.items()]
+            outer.append(f"{found.outer} AS {identifier(f'm{i}')}")
         frame = aggregates.with_layers(frame.selectExpr(*computed) if computed else frame, summaries)
         # `selectExpr` over aggregates is one global aggregation, and answers one row even over nothing.
         row = frame.selectExpr(*inner).selectExpr(*outer).toArrow().to_pylist()[0]
@@ -260,9 +260,9 @@ class SparkEngine:
 
     def duplicates(self, frame: Frame, keys: Sequence[str]) -> int:
         """How many key values occur more than once."""
-        present = " OR ".join(f"{name(key)} IS NOT NULL" for key in keys)
-        kept = frame.where(present).selectExpr(*(name(key) for key in keys))
-        repeated = kept.groupBy(*(kept[name(key)] for key in keys)).count().where("count > 1")
+        present = " OR ".join(f"{identifier(key)} IS NOT NULL" for key in keys)
+        kept = frame.where(present).selectExpr(*(identifier(key) for key in keys))
+        repeated = kept.groupBy(*(kept[identifier(key)] for key in keys)).count().where("count > 1")
         return int(repeated.count())
 
     def open(self, files: Sequence[str], columns: Sequence[tuple[str, pa.DataType]]) -> Frame:

@@ -8,7 +8,8 @@ from lakelogic.engines.exact.patterns import Stretch, like_escaped, like_parts, 
 from lakelogic.engines.spark.convert import conversion
 from lakelogic.engines.spark.functions import documents, nested, numbers, strings, times
 from lakelogic.engines.spark.functions.patterns import java_like
-from lakelogic.engines.spark.literals import constant, name, quoted, type_name
+from lakelogic.engines.spark.literals import identifier, literal, text, type_name
+from lakelogic.engines.sql import operators
 from lakelogic.errors import UnsupportedError
 from lakelogic.sql.expressions import Call, Column, Expression, Lambda, Literal
 from lakelogic.sql.types import Type
@@ -20,9 +21,9 @@ MOST_STRETCHES = 4  # of a LIKE pattern that are looked for one after the other;
 def sql(expression: Expression) -> str:
     """Spark SQL for an expression."""
     if isinstance(expression, Column):
-        return name(expression.name)
+        return identifier(expression.name)
     if isinstance(expression, Literal):
-        return constant(expression)
+        return literal(expression)
     if isinstance(expression, Lambda):
         return nested.lambda_sql(expression, sql(expression.body))
     build = FUNCTIONS.get(expression.function)
@@ -47,14 +48,6 @@ def _whole_of(argument: Expression) -> int:
     raise UnsupportedError("This argument must be a constant whole number.")
 
 
-def _operator(symbol: str) -> Builder:
-    def build(call: Call) -> str:
-        left, right = _args(call)
-        return f"({left} {symbol} {right})"
-
-    return build
-
-
 def _function(spark_name: str) -> Builder:
     return lambda call: f"{spark_name}({', '.join(_args(call))})"
 
@@ -71,17 +64,6 @@ def _chain(symbol: str) -> Builder:
                 yield part
 
     return lambda call: "(" + f" {symbol} ".join(sql(part) for part in operands(call)) + ")"
-
-
-def _in(call: Call) -> str:
-    value, *options = _args(call)
-    return f"({value} IN ({', '.join(options)}))"
-
-
-def _case(call: Call) -> str:
-    *pairs, otherwise = _args(call)
-    branches = " ".join(f"WHEN {pairs[i]} THEN {pairs[i + 1]}" for i in range(0, len(pairs), 2))
-    return f"CASE {branches} ELSE {otherwise} END"
 
 
 # numbers
@@ -162,8 +144,8 @@ def _like(symbol: str) -> Builder:
         if stretches and 1 < len(stretches) + any(kind == "one" for kind, _ in parts) <= MOST_STRETCHES + 1:
             return _found_in_turn(sql(subject), stretches)
         if symbol == "LIKE" and (found := java_like(parts)) is not None:
-            return f"({sql(subject)} RLIKE {quoted(found)})"
-        return f"({sql(subject)} {symbol} {quoted(like_escaped(parts))})"
+            return f"({sql(subject)} RLIKE {text(found)})"
+        return f"({sql(subject)} {symbol} {text(like_escaped(parts))})"
 
     return build
 
@@ -172,7 +154,7 @@ def _found_in_turn(value: str, stretches: Sequence[Stretch]) -> str:
     """Whether the texts are found one after the other; Java's regular expressions take several times as long."""
     conditions, end = [], "0"
     for stretch in stretches:
-        place = f"locate({quoted(stretch.text)}, {value}, {end} + {stretch.before + 1})"
+        place = f"locate({text(stretch.text)}, {value}, {end} + {stretch.before + 1})"
         conditions.append(f"{place} > 0")
         end = f"({place} + {len(stretch.text) + stretch.after - 1})"
     conditions.append(f"char_length({value}) >= {end}")
@@ -210,20 +192,20 @@ def _texts_where(call: Call) -> str:
 def _packed_texts(flags: tuple[Expression, ...], texts: tuple[Expression, ...]) -> str | None:
     """Constant texts behind bits of verdict columns: one look at each column for a row without reasons."""
     groups: list[tuple[str, list[int], list[str]]] = []
-    for flag, text in zip(flags, texts, strict=True):
+    for flag, reason in zip(flags, texts, strict=True):
         if not (
             isinstance(flag, Call)
             and flag.function == "bit_is_set"
             and isinstance(flag.args[0], Column)
-            and isinstance(text, Literal)
-            and isinstance(text.value, str)
+            and isinstance(reason, Literal)
+            and isinstance(reason.value, str)
         ):
             return None
-        verdict, bit = name(flag.args[0].name), _whole_of(flag.args[1])
+        verdict, bit = identifier(flag.args[0].name), _whole_of(flag.args[1])
         if not groups or groups[-1][0] != verdict:
             groups.append((verdict, [], []))
         groups[-1][1].append(bit)
-        groups[-1][2].append(quoted(text.value))
+        groups[-1][2].append(text(reason.value))
     found, guards = [], []
     for verdict, bits, reasons in groups:
         guards.append(f"({verdict} & {sum(1 << bit for bit in set(bits))}L) <> 0L")
@@ -255,22 +237,14 @@ def _row_json(call: Call) -> str:
     return f"to_json(named_struct({', '.join(_args(call))}), map('ignoreNullFields', 'false'))"
 
 
+def _by_arguments(build: operators.Builder) -> Builder:
+    return lambda call: build(call, _args(call))
+
+
 FUNCTIONS: dict[str, Builder] = {
-    "eq": _operator("="),
-    "ne": _operator("<>"),
-    "lt": _operator("<"),
-    "le": _operator("<="),
-    "gt": _operator(">"),
-    "ge": _operator(">="),
-    "same": _operator("<=>"),
-    "in": _in,
+    "same": _by_arguments(operators.infix("<=>")),
     "and": _chain("AND"),
     "or": _chain("OR"),
-    "not": lambda call: f"(NOT {sql(call.args[0])})",
-    "is_null": lambda call: f"({sql(call.args[0])} IS NULL)",
-    "coalesce": _function("coalesce"),
-    "nullif": _function("nullif"),
-    "case": _case,
     "add": _arithmetic("try_add"),
     "subtract": _arithmetic("try_subtract"),
     "multiply": _arithmetic("try_multiply"),
@@ -280,15 +254,12 @@ FUNCTIONS: dict[str, Builder] = {
     "abs": _abs,
     "floor": _to_whole("floor"),
     "ceil": _to_whole("ceil"),
-    "greatest": _function("greatest"),
-    "least": _function("least"),
     "upper": _function("upper"),
     "length": _function("length"),
     "concat": _function("concat"),
     "reverse": _function("reverse"),
     "starts_with": _function("startswith"),
     "ends_with": _function("endswith"),
-    "contains": _function("contains"),
     "like": _like("LIKE"),
     "convert": lambda call: conversion(sql(call.args[0]), call.args[0].type, call.type),
     "bits": _bits,
@@ -299,9 +270,5 @@ FUNCTIONS: dict[str, Builder] = {
 }
 
 
-def _written(build: Callable[[Call, Sequence[str]], str]) -> Builder:
-    return lambda call: build(call, _args(call))
-
-
-for _subject in (numbers, strings, times, nested, documents):
-    FUNCTIONS |= {name_: _written(build) for name_, build in _subject.BUILDERS.items()}
+for _subject in (operators, numbers, strings, times, nested, documents):
+    FUNCTIONS |= {name: _by_arguments(build) for name, build in _subject.BUILDERS.items()}

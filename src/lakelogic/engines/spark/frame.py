@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from lakelogic.engines.arrow.input import adopt_arrow, conform
 from lakelogic.engines.base import Frame
-from lakelogic.engines.spark.literals import name, type_name
+from lakelogic.engines.spark.literals import identifier, type_name
 from lakelogic.engines.spark.session import is_connect
 from lakelogic.errors import SourceError, UsageError
 from lakelogic.plan.nodes import Landed
@@ -44,7 +44,7 @@ _NEEDED = {
 
 def ddl(columns: Sequence[tuple[str, Type]]) -> str:
     """A schema as Spark reads it."""
-    return ", ".join(f"{name(column)} {type_name(kind)}" for column, kind in columns)
+    return ", ".join(f"{identifier(column)} {type_name(kind)}" for column, kind in columns)
 
 
 def type_of(spark_type: Any) -> Type | None:
@@ -79,7 +79,7 @@ def landed_columns(frame: Frame) -> tuple[Landed, ...]:
 def parquet_frame(session: Any, files: Sequence[str], columns: Sequence[tuple[str, Type]]) -> Frame:
     """Parquet files with exactly these columns; a column that a file does not have is NULL."""
     read = file_reader(session, files).schema(ddl(columns)).parquet(*map(located, files))
-    return read.selectExpr(*(name(column) for column, _ in columns))
+    return read.selectExpr(*(identifier(column) for column, _ in columns))
 
 
 def located(path: str) -> str:
@@ -155,7 +155,10 @@ def _spark_frame(session: Callable[[], Any], data: Frame) -> tuple[Frame, Any]:
     odd = [field.name for field in data.schema.fields if type_of(field.dataType) is None]
     if odd:
         data = data.selectExpr(
-            *(f"CAST({name(c)} AS STRING) AS {name(c)}" if c in odd else name(c) for c in data.columns)
+            *(
+                f"CAST({identifier(c)} AS STRING) AS {identifier(c)}" if c in odd else identifier(c)
+                for c in data.columns
+            )
         )
     if is_connect(ours):
         raise UsageError("The frame belongs to a classic session, and the engine works on a Connect server.")

@@ -6,6 +6,7 @@ import math
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
+from lakelogic.engines.sql.dialect import TypeNames
 from lakelogic.errors import UnsupportedError
 from lakelogic.sql.expressions import Literal
 from lakelogic.sql.types import Type
@@ -35,42 +36,53 @@ _TYPE_NAMES = {
 }
 
 
-def name(column: str) -> str:
+def identifier(column: str) -> str:
     """A column name, quoted."""
     return "`" + column.replace("`", "``") + "`"
 
 
-def quoted(value: str) -> str:
+def text(value: str) -> str:
     """A text constant."""
     return "'" + value.translate(_ESCAPES) + "'"
 
 
+_TYPES = TypeNames(
+    _TYPE_NAMES,
+    array=lambda element: f"ARRAY<{element}>",
+    map=lambda key, element: f"MAP<{key},{element}>",
+    struct=lambda fields: "STRUCT<" + ",".join(f"{identifier(name)}:{kind}" for name, kind in fields) + ">",
+)
+
+
 def type_name(type_: Type) -> str:
     """A type as Spark SQL writes it."""
-    match type_.kind:
-        case "decimal":
-            return f"DECIMAL({type_.precision},{type_.scale})"
-        case "array":
-            assert type_.element is not None
-            return f"ARRAY<{type_name(type_.element)}>"
-        case "map":
-            assert type_.key is not None
-            assert type_.element is not None
-            return f"MAP<{type_name(type_.key)},{type_name(type_.element)}>"
-        case "struct":
-            return "STRUCT<" + ",".join(f"{name(field)}:{type_name(kind)}" for field, kind in type_.fields) + ">"
-    return _TYPE_NAMES[type_.kind]
+    return _TYPES.of(type_)
 
 
-def constant(literal: Literal) -> str:
+def whole(value: int) -> str:
+    """A whole number of 64 bits."""
+    return f"{value}L"
+
+
+def cast(sql: str, type_: Type | str) -> str:
+    """A cast that must succeed."""
+    return f"CAST({sql} AS {type_ if isinstance(type_, str) else type_name(type_)})"
+
+
+def try_cast(sql: str, type_: Type | str) -> str:
+    """A cast that gives NULL where it fails."""
+    return f"try_cast({sql} AS {type_ if isinstance(type_, str) else type_name(type_)})"
+
+
+def literal(constant: Literal) -> str:
     """A constant, with exactly its type."""
-    value, type_ = literal.value, literal.type
+    value, type_ = constant.value, constant.type
     if value is None:
         return f"CAST(NULL AS {type_name(type_)})"
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, str):
-        return quoted(value)
+        return text(value)
     if isinstance(value, bytes):
         return f"X'{value.hex()}'"
     if isinstance(value, datetime):

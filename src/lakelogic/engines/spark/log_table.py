@@ -10,7 +10,7 @@ import pyarrow as pa
 from lakelogic.engines.spark import session as sessions
 from lakelogic.engines.spark.engine import SparkEngine
 from lakelogic.engines.spark.frame import arrow_frame
-from lakelogic.engines.spark.literals import name
+from lakelogic.engines.spark.literals import identifier
 from lakelogic.errors import TableError, UsageError
 
 
@@ -33,8 +33,8 @@ def add_rows(engine: SparkEngine, table: Sequence[str], rows: pa.Table, folder: 
             return
         session = engine.session
         if len(table) > 1:
-            session.sql(f"CREATE SCHEMA IF NOT EXISTS {'.'.join(name(part) for part in table[:-1])}")
-        arrow_frame(session, rows).write.mode("append").saveAsTable(".".join(name(part) for part in table))
+            session.sql(f"CREATE SCHEMA IF NOT EXISTS {'.'.join(identifier(part) for part in table[:-1])}")
+        arrow_frame(session, rows).write.mode("append").saveAsTable(".".join(identifier(part) for part in table))
     except Exception as error:
         first = str(error).strip().partition("\n")[0]
         raise TableError(

@@ -12,7 +12,7 @@ import pyarrow as pa
 from lakelogic.engines.base import Frame
 from lakelogic.engines.spark.convert import canonical_text
 from lakelogic.engines.spark.frame import arrow_frame, ddl, typed_columns
-from lakelogic.engines.spark.literals import name, quoted, type_name
+from lakelogic.engines.spark.literals import identifier, text, type_name
 from lakelogic.engines.spark.session import functions_of
 from lakelogic.errors import CredentialError, EngineError
 from lakelogic.plan.nodes import Mask, Published
@@ -47,9 +47,9 @@ def masked(frame: Frame, columns: Sequence[Published], masks: Sequence[Mask], ke
     for column, kind in kinds.items():
         mask = by_column.get(column)
         if mask is None:
-            chosen.append(name(column))
+            chosen.append(identifier(column))
         else:
-            chosen.append(f"{_masked(mask, kind, published.get(column, STRING))} AS {name(column)}")
+            chosen.append(f"{_masked(mask, kind, published.get(column, STRING))} AS {identifier(column)}")
     result = wide.selectExpr(*chosen)
     later = [mask for mask in masks if mask.strategy == "encrypt_deterministic"]
     return _in_python(result, later, keys) if later else result
@@ -76,51 +76,51 @@ def _secrets(masks: Sequence[Mask], keys: Keys) -> pa.Table | None:
 def _masked(mask: Mask, kind: Type, published: Type) -> str:
     if mask.strategy == "nullify":
         return f"CAST(NULL AS {type_name(published)})"
-    value = name(mask.column)
-    text = value if kind.is_text else canonical_text(value, kind)
+    value = identifier(mask.column)
+    plain = value if kind.is_text else canonical_text(value, kind)
     match mask.strategy:
         case "redact":
-            return f"CASE WHEN {value} IS NOT NULL THEN {quoted(HIDDEN)} END"
+            return f"CASE WHEN {value} IS NOT NULL THEN {text(HIDDEN)} END"
         case "hash":
-            inner = f"unhex(sha2(concat({name(INNER)}, CAST({text} AS BINARY)), 256))"
-            return f"sha2(concat({name(OUTER)}, {inner}), 256)"
+            inner = f"unhex(sha2(concat({identifier(INNER)}, CAST({plain} AS BINARY)), 256))"
+            return f"sha2(concat({identifier(OUTER)}, {inner}), 256)"
         case "encrypt":
-            sealed = f"concat({name(HEADER)}, aes_encrypt(CAST({text} AS BINARY), {name(KEY)}, 'GCM'))"
+            sealed = f"concat({identifier(HEADER)}, aes_encrypt(CAST({plain} AS BINARY), {identifier(KEY)}, 'GCM'))"
             # Spark breaks long base64 into lines.
-            return f"concat({quoted(PREFIX)}, translate(base64({sealed}), {quoted(chr(13) + chr(10))}, ''))"
+            return f"concat({text(PREFIX)}, translate(base64({sealed}), {text(chr(13) + chr(10))}, ''))"
         case "partial":
-            return _partial(text, mask)
+            return _partial(plain, mask)
         case "encrypt_deterministic":
-            return text
+            return plain
     raise EngineError(f"`{mask.strategy}` is not a mask; nothing was written.")
 
 
-def _partial(text: str, mask: Mask) -> str:
-    email = f"{text} RLIKE {quoted(_EMAIL)}"
-    body = f"regexp_extract({text}, {quoted(_EMAIL)}, 1)"
-    domain = f"regexp_extract({text}, {quoted(_EMAIL)}, 2)"
+def _partial(value: str, mask: Mask) -> str:
+    email = f"{value} RLIKE {text(_EMAIL)}"
+    body = f"regexp_extract({value}, {text(_EMAIL)}, 1)"
+    domain = f"regexp_extract({value}, {text(_EMAIL)}, 2)"
     if mask.format is None:
         return (
-            f"CASE WHEN {text} IS NULL THEN NULL "
-            f"WHEN {email} THEN concat(left({body}, 1), {quoted(HIDDEN + '@')}, {domain}) "
-            f"WHEN length({text}) < 8 THEN {quoted(HIDDEN)} ELSE concat({quoted(HIDDEN)}, right({text}, 4)) END"
+            f"CASE WHEN {value} IS NULL THEN NULL "
+            f"WHEN {email} THEN concat(left({body}, 1), {text(HIDDEN + '@')}, {domain}) "
+            f"WHEN length({value}) < 8 THEN {text(HIDDEN)} ELSE concat({text(HIDDEN)}, right({value}, 4)) END"
         )
     if problem := check_format(mask.format):
         raise EngineError(f"The mask of `{mask.column}`: {problem}")
     with_domain = "{domain}" in mask.format
-    shown_of = body if with_domain else text
+    shown_of = body if with_domain else value
     pieces, at, shown = [], 0, 0
     for found in _PLACEHOLDER.finditer(mask.format):
-        pieces.append(quoted(mask.format[at : found.start()]))
+        pieces.append(text(mask.format[at : found.start()]))
         if found[3]:
             pieces.append(domain)
         else:
             shown += int(found[2])
             pieces.append(f"{'left' if found[1] == 'first' else 'right'}({shown_of}, {found[2]})")
         at = found.end()
-    pieces.append(quoted(mask.format[at:]))
+    pieces.append(text(mask.format[at:]))
     guard = f"length({shown_of}) > {shown}" + (f" AND {email}" if with_domain else "")
-    return f"CASE WHEN {text} IS NULL THEN NULL WHEN {guard} THEN concat({', '.join(pieces)}) ELSE {quoted(HIDDEN)} END"
+    return f"CASE WHEN {value} IS NULL THEN NULL WHEN {guard} THEN concat({', '.join(pieces)}) ELSE {text(HIDDEN)} END"
 
 
 def _in_python(frame: Frame, masks: Sequence[Mask], keys: Keys) -> Frame:

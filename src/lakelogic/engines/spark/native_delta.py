@@ -19,7 +19,7 @@ import pyarrow as pa
 from lakelogic.engines.base import Frame
 from lakelogic.engines.spark import session as sessions
 from lakelogic.engines.spark.frame import ddl, empty_frame, located, parquet_frame, to_table
-from lakelogic.engines.spark.literals import name, type_name
+from lakelogic.engines.spark.literals import identifier, type_name
 from lakelogic.engines.spark.scan import delta_frame, told_path
 from lakelogic.errors import CommitConflict, FeatureRefused, TableError
 from lakelogic.sql.types import from_arrow
@@ -41,7 +41,7 @@ def has_delta(session: Any) -> bool:
     if "DeltaSparkSessionExtension" in str(session.conf.get("spark.sql.extensions", "")):
         return True
     try:
-        session.sql(f"DESCRIBE HISTORY delta.{name('/lakelogic/no/such/table')} LIMIT 1").collect()
+        session.sql(f"DESCRIBE HISTORY delta.{identifier('/lakelogic/no/such/table')} LIMIT 1").collect()
     except Exception as error:  # noqa: BLE001 - classic and Connect raise their own kinds, and either answer is one
         return "PARSE_SYNTAX_ERROR" not in str(error)
     return True
@@ -108,12 +108,15 @@ class SparkDelta:
         staged = _staged(session, files, schema)
         if change.in_groups:
             staged = _grouped(staged, schema, change)
-        stood, stays = (f"s.{name(column)}" for column in (change.stood, change.stays))
-        found = " AND ".join(f"t.{name(column)} <=> s.{name(was)}" for column, was in change.was.items())
-        into, values = ", ".join(map(name, change.columns)), [f"s.{name(column)}" for column in change.columns]
+        stood, stays = (f"s.{identifier(column)}" for column in (change.stood, change.stays))
+        found = " AND ".join(f"t.{identifier(column)} <=> s.{identifier(was)}" for column, was in change.was.items())
+        into, values = (
+            ", ".join(map(identifier, change.columns)),
+            [f"s.{identifier(column)}" for column in change.columns],
+        )
         first = type_name(from_arrow(schema.field(change.columns[0]).type))
         moved = [f"CAST(raise_error('{_MOVED}') AS {first})", *values[1:]]
-        updates = ", ".join(f"t.{name(column)} = s.{name(column)}" for column in change.columns)
+        updates = ", ".join(f"t.{identifier(column)} = s.{identifier(column)}" for column in change.columns)
         view = f"lakelogic_{uuid.uuid4().hex}"
         staged.createOrReplaceTempView(view)
         statement = (
@@ -191,17 +194,17 @@ def _grouped(staged: Frame, schema: pa.Schema, change: RowChange) -> Frame:
     """One row for all rows that go together, then the new ones."""
     told = {*change.was.values(), change.stood, change.stays}
     gone = [
-        name(field.name)
+        identifier(field.name)
         if field.name in told
-        else f"CAST(NULL AS {type_name(from_arrow(field.type))}) AS {name(field.name)}"
+        else f"CAST(NULL AS {type_name(from_arrow(field.type))}) AS {identifier(field.name)}"
         for field in schema
     ]
-    stood = f"coalesce({name(change.stood)}, false)"
+    stood = f"coalesce({identifier(change.stood)}, false)"
     return staged.where(stood).selectExpr(*gone).distinct().union(staged.where(f"NOT {stood}"))
 
 
 def _table(root: str) -> str:
-    return f"delta.{name(located(root))}"
+    return f"delta.{identifier(located(root))}"
 
 
 def _columns(fields: Any) -> str:

@@ -13,7 +13,7 @@ from lakelogic.engines.spark.counting import counted, noted, notes_of
 from lakelogic.engines.spark.expressions import sql
 from lakelogic.engines.spark.functions.aggregates import Summary, summary, with_layers
 from lakelogic.engines.spark.functions.windows import window
-from lakelogic.engines.spark.literals import name, type_name
+from lakelogic.engines.spark.literals import identifier, type_name
 from lakelogic.engines.spark.relations import expand, join, pairs, stack
 from lakelogic.engines.sql.windows import direction
 from lakelogic.plan.nodes import (
@@ -95,7 +95,7 @@ def row_wise(frame: Frame, node: RowWise, _links: Links) -> Frame:
     """New columns beside the old ones."""
     if not node.columns:
         return frame
-    return frame.selectExpr("*", *(f"{sql(column.value)} AS {name(column.name)}" for column in node.columns))
+    return frame.selectExpr("*", *(f"{sql(column.value)} AS {identifier(column.name)}" for column in node.columns))
 
 
 def rank(frame: Frame, node: Rank, _links: Links) -> Frame:
@@ -104,7 +104,7 @@ def rank(frame: Frame, node: Rank, _links: Links) -> Frame:
     if node.partition:
         parts.append("PARTITION BY " + ", ".join(sql(value) for value in node.partition))
     parts.append("ORDER BY " + (", ".join(sql(order.value) + direction(order) for order in node.order) or "NULL"))
-    return frame.selectExpr("*", f"CAST(row_number() OVER ({' '.join(parts)}) AS BIGINT) AS {name(node.output)}")
+    return frame.selectExpr("*", f"CAST(row_number() OVER ({' '.join(parts)}) AS BIGINT) AS {identifier(node.output)}")
 
 
 def rollup(frame: Frame, node: Rollup, _links: Links) -> Frame:
@@ -123,36 +123,38 @@ def _grouped(kept: Frame, node: Rollup, chosen: Sequence[int]) -> Frame:
     """Groups by some of the keys; the others are NULL."""
     keys = [node.keys[index] for index in chosen]
     # Keys and values are computed under names of their own, so that grouping reads plain columns.
-    computed = [f"{sql(key.value)} AS {name(key.name)}" for key in keys]
+    computed = [f"{sql(key.value)} AS {identifier(key.name)}" for key in keys]
     summaries: list[Summary] = []
     columns: list[str] = []
     made: list[str] = []
     for i, wanted in enumerate(node.aggregates):
         args = [] if wanted.value is None else [wanted.value, *wanted.more]
         own = [f"~value{i}.{place}" for place in range(len(args))]
-        computed += [f"{sql(value)} AS {name(column)}" for value, column in zip(args, own, strict=True)]
-        values = [name(column) for column in own]
+        computed += [f"{sql(value)} AS {identifier(column)}" for value, column in zip(args, own, strict=True)]
+        values = [identifier(column) for column in own]
         found = summary(wanted.function, f"~made{i}", values, args, wanted.type, distinct=wanted.distinct)
         summaries.append(found)
-        columns += [f"{text} AS {name(column)}" for column, text in found.inner.items()]
-        made.append(f"CAST({found.outer} AS {type_name(wanted.type)}) AS {name(wanted.name)}")
+        columns += [f"{text} AS {identifier(column)}" for column, text in found.inner.items()]
+        made.append(f"CAST({found.outer} AS {type_name(wanted.type)}) AS {identifier(wanted.name)}")
     kept = with_layers(kept.selectExpr(*computed) if computed else kept, summaries)
     if not keys:
         grouped = kept.selectExpr(*(columns or ["count(1) AS `~rows`"]))
     elif not columns:
-        grouped = kept.selectExpr(*(name(key.name) for key in keys)).distinct()
+        grouped = kept.selectExpr(*(identifier(key.name) for key in keys)).distinct()
     else:
-        by = kept.groupBy(*(kept[name(key.name)] for key in keys))
+        by = kept.groupBy(*(kept[identifier(key.name)] for key in keys))
         grouped = by.agg(*(_expr(kept, column) for column in columns))
     width = len(node.keys)
     bits = sum(1 << (width - 1 - index) for index in range(width) if index not in chosen)
     return grouped.selectExpr(
         *(
-            name(key.name) if index in chosen else f"CAST(NULL AS {type_name(key.value.type)}) AS {name(key.name)}"
+            identifier(key.name)
+            if index in chosen
+            else f"CAST(NULL AS {type_name(key.value.type)}) AS {identifier(key.name)}"
             for index, key in enumerate(node.keys)
         ),
         *made,
-        *([f"{bits}L AS {name(node.grouping)}"] if node.grouping is not None else []),
+        *([f"{bits}L AS {identifier(node.grouping)}"] if node.grouping is not None else []),
     )
 
 
@@ -165,10 +167,10 @@ def _expr(frame: Frame, text: str) -> Any:
 def publish(frame: Frame, node: Publish) -> Frame:
     """The columns of the staged files, the fate, the copy and the side."""
     return frame.selectExpr(
-        *(f"{_published(value.value, node.side)} AS {name(value.name)}" for value in node.values),
-        f"CAST({sql(node.fate)} AS INT) AS {name(names.FATE)}",
-        f"CAST({sql(node.copy)} AS INT) AS {name(names.COPY)}",
-        f"CAST({sql(node.side)} AS STRING) AS {name(names.SIDE)}",
+        *(f"{_published(value.value, node.side)} AS {identifier(value.name)}" for value in node.values),
+        f"CAST({sql(node.fate)} AS INT) AS {identifier(names.FATE)}",
+        f"CAST({sql(node.copy)} AS INT) AS {identifier(names.COPY)}",
+        f"CAST({sql(node.side)} AS STRING) AS {identifier(names.SIDE)}",
     )
 
 

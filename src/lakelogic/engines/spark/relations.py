@@ -8,7 +8,7 @@ from typing import Any
 from lakelogic.engines.base import Frame
 from lakelogic.engines.spark.counting import notes_of
 from lakelogic.engines.spark.expressions import sql
-from lakelogic.engines.spark.literals import name
+from lakelogic.engines.spark.literals import identifier
 from lakelogic.engines.spark.session import functions_of
 from lakelogic.plan.nodes import Expand, Join, Pairs, Stack
 from lakelogic.sql.expressions import Expression
@@ -20,11 +20,11 @@ FEW_BYTES = 32 * 2**20  # of Parquet, which may be ten times as much where it is
 def join(frame: Frame, node: Join, links: Mapping[str, Frame]) -> Frame:
     """Columns of a link beside the row that refers to it; equality never matches NULL."""
     keyed, link, matched = _sides(frame, links[node.link], node.on, node.take)
-    link = link.selectExpr("*", f"TRUE AS {name(_RIGHT)}")
+    link = link.selectExpr("*", f"TRUE AS {identifier(_RIGHT)}")
     return keyed.join(link, matched, "left").selectExpr(
-        *(name(column) for column in frame.columns),
-        *(name(new) for _, new in node.take),
-        f"({name(_RIGHT)} IS NOT NULL) AS {name(node.found)}",
+        *(identifier(column) for column in frame.columns),
+        *(identifier(new) for _, new in node.take),
+        f"({identifier(_RIGHT)} IS NOT NULL) AS {identifier(node.found)}",
     )
 
 
@@ -34,12 +34,14 @@ def _sides(
     """Both sides with their keys as columns of their own, and the condition over plain names."""
     own = [f"~own{i}" for i in range(len(on))]
     theirs = [f"~key{i}" for i in range(len(on))]
-    keyed = frame.selectExpr("*", *(f"{sql(value)} AS {name(key)}" for key, (value, _) in zip(own, on, strict=True)))
-    taken = link.selectExpr(
-        *(f"{name(column)} AS {name(key)}" for key, (_, column) in zip(theirs, on, strict=True)),
-        *(f"{name(column)} AS {name(new)}" for column, new in take),
+    keyed = frame.selectExpr(
+        "*", *(f"{sql(value)} AS {identifier(key)}" for key, (value, _) in zip(own, on, strict=True))
     )
-    parts = [f"{name(mine)} = {name(other)}" for mine, other in zip(own, theirs, strict=True)]
+    taken = link.selectExpr(
+        *(f"{identifier(column)} AS {identifier(key)}" for key, (_, column) in zip(theirs, on, strict=True)),
+        *(f"{identifier(column)} AS {identifier(new)}" for column, new in take),
+    )
+    parts = [f"{identifier(mine)} = {identifier(other)}" for mine, other in zip(own, theirs, strict=True)]
     condition = " AND ".join([*parts, more] if more else parts) or "TRUE"
     return keyed, taken, functions_of(frame).expr(condition)
 
@@ -52,13 +54,13 @@ def expand(frame: Frame, node: Expand, _links: Mapping[str, Frame]) -> Frame:
         items = f"array_sort(map_entries({items}), {by_key})"
     # The outer form keeps a row whose array is NULL or empty.
     listed = f"posexplode_outer(CASE WHEN {sql(node.where)} THEN {items} END)"
-    exploded = frame.selectExpr("*", f"{listed} AS ({name(node.position)}, {name(node.item)})")
+    exploded = frame.selectExpr("*", f"{listed} AS ({identifier(node.position)}, {identifier(node.item)})")
     if node.key is None:
         return exploded
     return exploded.selectExpr(
-        *(name(column) for column in (*frame.columns, node.position)),
-        f"{name(node.item)}.value AS {name(node.item)}",
-        f"{name(node.item)}.key AS {name(node.key)}",
+        *(identifier(column) for column in (*frame.columns, node.position)),
+        f"{identifier(node.item)}.value AS {identifier(node.item)}",
+        f"{identifier(node.item)}.key AS {identifier(node.key)}",
     )
 
 
@@ -66,8 +68,8 @@ def pairs(frame: Frame, node: Pairs, links: Mapping[str, Frame]) -> Frame:
     """Rows beside the rows that match them."""
     more = f"({sql(node.condition)})" if node.condition is not None else ""
     keyed, link, matched = _sides(frame.where(sql(node.where)), links[node.link], node.on, node.take, more)
-    keyed = keyed.selectExpr("*", f"TRUE AS {name(_LEFT)}")
-    link = link.selectExpr("*", f"TRUE AS {name(_RIGHT)}")
+    keyed = keyed.selectExpr("*", f"TRUE AS {identifier(_LEFT)}")
+    link = link.selectExpr("*", f"TRUE AS {identifier(_RIGHT)}")
     few = node.condition is None and _is_few_beside_many(links[node.link], frame)
     if few and node.kind == "full":
         joined = _few_beside_many(keyed, link, matched, len(node.on))
@@ -76,10 +78,10 @@ def pairs(frame: Frame, node: Pairs, links: Mapping[str, Frame]) -> Frame:
     else:
         joined = keyed.join(link, matched, node.kind)
     return joined.selectExpr(
-        *(name(column) for column in frame.columns),
-        *(name(new) for _, new in node.take),
-        f"({name(_LEFT)} IS NOT NULL) AS {name(node.has_left)}",
-        f"({name(_RIGHT)} IS NOT NULL) AS {name(node.has_right)}",
+        *(identifier(column) for column in frame.columns),
+        *(identifier(new) for _, new in node.take),
+        f"({identifier(_LEFT)} IS NOT NULL) AS {identifier(node.has_left)}",
+        f"({identifier(_RIGHT)} IS NOT NULL) AS {identifier(node.has_right)}",
     )
 
 
@@ -98,12 +100,12 @@ def _few_beside_many(keyed: Frame, link: Frame, matched: Any, keys: int) -> Fram
     """
     functions = functions_of(keyed)
     theirs, seen = ([f"~{word}{i}" for i in range(keys)] for word in ("key", "seen"))
-    own = keyed.selectExpr(*(name(f"~own{i}") for i in range(keys)))
-    few = functions.broadcast(link.selectExpr(*map(name, theirs)))
+    own = keyed.selectExpr(*(identifier(f"~own{i}") for i in range(keys)))
+    few = functions.broadcast(link.selectExpr(*map(identifier, theirs)))
     found = own.join(few, matched, "inner").selectExpr(
-        *(f"{name(key)} AS {name(new)}" for key, new in zip(theirs, seen, strict=True))
+        *(f"{identifier(key)} AS {identifier(new)}" for key, new in zip(theirs, seen, strict=True))
     )
-    same = " AND ".join(f"{name(key)} = {name(new)}" for key, new in zip(theirs, seen, strict=True))
+    same = " AND ".join(f"{identifier(key)} = {identifier(new)}" for key, new in zip(theirs, seen, strict=True))
     rest = link.join(functions.broadcast(found.distinct()), functions.expr(same), "left_anti")
     beside = keyed.join(functions.broadcast(link), matched, "left")
     return beside.unionByName(rest, allowMissingColumns=True)
@@ -118,4 +120,6 @@ def stack(frame: Frame, node: Stack, links: Mapping[str, Frame]) -> Frame:
 
 
 def _part(frame: Frame, values: Sequence[Expression], columns: Sequence[str]) -> Frame:
-    return frame.selectExpr(*(f"{sql(value)} AS {name(column)}" for value, column in zip(values, columns, strict=True)))
+    return frame.selectExpr(
+        *(f"{sql(value)} AS {identifier(column)}" for value, column in zip(values, columns, strict=True))
+    )

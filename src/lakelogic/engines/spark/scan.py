@@ -23,7 +23,7 @@ from lakelogic.engines.readers.text_reader import TEXT_FORMATS, Part, TextScan, 
 from lakelogic.engines.spark.counting import Notes, noted
 from lakelogic.engines.spark.expressions import sql
 from lakelogic.engines.spark.frame import arrow_frame, ddl, empty_frame, file_reader, located
-from lakelogic.engines.spark.literals import name, quoted, type_name
+from lakelogic.engines.spark.literals import identifier, text, type_name
 from lakelogic.engines.spark.session import functions_of
 from lakelogic.errors import UnsupportedError
 from lakelogic.plan.columns.numbers import Shape
@@ -66,15 +66,15 @@ def size_of(files: Sequence[str]) -> int | None:
 
 def marked(frame: Frame, columns: Sequence[Landed]) -> Frame:
     """A frame that somebody handed in, with the internal columns a scan would add."""
-    return frame.selectExpr(*(name(column.name) for column in columns), *_origin(quoted("memory")))
+    return frame.selectExpr(*(identifier(column.name) for column in columns), *_origin(text("memory")))
 
 
 def _origin(file: str, number: str = "NULL") -> list[str]:
     return [
-        f"CAST({file} AS STRING) AS {name(names.FILE)}",
-        f"CAST({number} AS BIGINT) AS {name(names.NUMBER)}",
-        f"CAST(NULL AS STRING) AS {name(names.TEXT)}",
-        f"CAST(NULL AS STRING) AS {name(names.BROKEN)}",
+        f"CAST({file} AS STRING) AS {identifier(names.FILE)}",
+        f"CAST({number} AS BIGINT) AS {identifier(names.NUMBER)}",
+        f"CAST(NULL AS STRING) AS {identifier(names.TEXT)}",
+        f"CAST(NULL AS STRING) AS {identifier(names.BROKEN)}",
     ]
 
 
@@ -180,15 +180,15 @@ def _parquet_group(session: Any, read: Read, spelled: Sequence[str | None], file
         at_hand = {column.name: sql(Literal(known[0].get(column.name), column.type)) for column in fixed}
     elif fixed:
         frame = _with_fixed(session, frame, fixed, files, known)
-        at_hand = {column.name: name(f"~fixed{at}") for at, column in enumerate(fixed)}
+        at_hand = {column.name: identifier(f"~fixed{at}") for at, column in enumerate(fixed)}
     values = []
     for own, column in zip(spelled, read.columns, strict=True):
-        value = at_hand.get(column.name) or ("NULL" if own is None else name(own))
-        values.append(f"CAST({value} AS {type_name(column.type)}) AS {name(column.name)}" if own is None else
-                      f"{value} AS {name(column.name)}")  # fmt: skip
+        value = at_hand.get(column.name) or ("NULL" if own is None else identifier(own))
+        values.append(f"CAST({value} AS {type_name(column.type)}) AS {identifier(column.name)}" if own is None else
+                      f"{value} AS {identifier(column.name)}")  # fmt: skip
     path, number = (_path(files), "_metadata.row_index + 1")
     if _PATH in frame.columns:
-        path, number = name(_PATH), name(names.NUMBER)
+        path, number = identifier(_PATH), identifier(names.NUMBER)
     return frame.selectExpr(*values, *_origin(path, number))
 
 
@@ -205,9 +205,11 @@ def _with_fixed(
             },
         }
     )
-    rows = frame.selectExpr("*", f"{_path(files)} AS {name(_PATH)}", f"_metadata.row_index + 1 AS {name(names.NUMBER)}")
+    rows = frame.selectExpr(
+        "*", f"{_path(files)} AS {identifier(_PATH)}", f"_metadata.row_index + 1 AS {identifier(names.NUMBER)}"
+    )
     about = functions_of(frame).broadcast(arrow_frame(session, table))
-    return rows.join(about, rows[name(_PATH)] == about[name("~at")], "inner")
+    return rows.join(about, rows[identifier(_PATH)] == about[identifier("~at")], "inner")
 
 
 def _own_delta(session: Any, read: Read, pinned: Pinned) -> Frame:
@@ -215,13 +217,13 @@ def _own_delta(session: Any, read: Read, pinned: Pinned) -> Frame:
     frame = delta_frame(session, str(pinned.table), pinned.version)
     there = set(frame.columns)
     values = [
-        f"CAST({name(column.name) if column.name in there else 'NULL'} AS {type_name(column.type)}) "
-        f"AS {name(column.name)}"
+        f"CAST({identifier(column.name) if column.name in there else 'NULL'} AS {type_name(column.type)}) "
+        f"AS {identifier(column.name)}"
         for column in read.columns
     ]
     path = told_path(pinned.files)
     if pinned.part:
-        frame = frame.where(f"{path} IN ({', '.join(map(quoted, pinned.files))})")
+        frame = frame.where(f"{path} IN ({', '.join(map(text, pinned.files))})")
     # Delta numbers rows only where rows can be deleted one by one.
     is_numbered = "row_index" in frame.select("_metadata").schema.fields[0].dataType.names
     return frame.selectExpr(*values, *_origin(path, "_metadata.row_index + 1" if is_numbered else "NULL"))
@@ -235,7 +237,7 @@ def delta_frame(session: Any, root: str, version: int | None = None) -> Frame:
 
 def _path(files: Sequence[str]) -> str:
     """SQL for the path of the row's file as it was pinned."""
-    return quoted(files[0]) if len(files) == 1 else told_path(files)
+    return text(files[0]) if len(files) == 1 else told_path(files)
 
 
 def told_path(files: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from lakelogic.engines.base import AS_IT_COMES, DataFile, Frame, Order, Staged
 from lakelogic.engines.readers.text_reader import source_error
 from lakelogic.engines.spark import counting
 from lakelogic.engines.spark.frame import located
-from lakelogic.engines.spark.literals import name
+from lakelogic.engines.spark.literals import identifier
 from lakelogic.engines.spark.masks import masked
 from lakelogic.engines.spark.session import functions_of, observation_for
 from lakelogic.errors import EngineError, UnsupportedError
@@ -21,7 +21,7 @@ from lakelogic.plan.nodes import Mask, Published
 from lakelogic.privacy.keys import Keys
 from lakelogic.storage import fresh
 
-_SIDE, _FATE, _COPY = name(names.SIDE), name(names.FATE), name(names.COPY)
+_SIDE, _FATE, _COPY = identifier(names.SIDE), identifier(names.FATE), identifier(names.COPY)
 _OTHER = "other"
 _PART = "~part"
 
@@ -66,7 +66,10 @@ def _as_staged(frame: Frame, columns: Sequence[Published]) -> Frame:
     bad = f"{_SIDE} = '{names.BAD_SIDE}'"
     shown = [column for column in frame.columns if column not in (names.FATE, names.COPY)]
     return frame.selectExpr(
-        *(f"CASE WHEN {bad} THEN {name(c)} END AS {name(c)}" if c in only_bad else name(c) for c in shown)
+        *(
+            f"CASE WHEN {bad} THEN {identifier(c)} END AS {identifier(c)}" if c in only_bad else identifier(c)
+            for c in shown
+        )
     )
 
 
@@ -78,12 +81,14 @@ def _arranged(kept: Frame, order: Order) -> tuple[Frame, tuple[str, ...]]:
     folders: tuple[str, ...] = (names.SIDE,)
     good = f"{_SIDE} = '{names.GOOD_SIDE}'"
     if order.partition_by:
-        values = ", ".join(f"CAST({name(column)} AS STRING) AS p{at}" for at, column in enumerate(order.partition_by))
+        values = ", ".join(
+            f"CAST({identifier(column)} AS STRING) AS p{at}" for at, column in enumerate(order.partition_by)
+        )
         digest = f"CASE WHEN {good} THEN sha2(to_json(struct({values})), 256) ELSE '0' END"
         kept = kept.withColumn(_PART, functions_of(kept).expr(digest))
         folders = (names.SIDE, _PART)
     if order.cluster_by:
-        kept = kept.sortWithinPartitions(*(name(column) for column in (*folders, *order.cluster_by)))
+        kept = kept.sortWithinPartitions(*(identifier(column) for column in (*folders, *order.cluster_by)))
     return kept, folders
 
 

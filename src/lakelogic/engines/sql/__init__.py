@@ -1,1 +1,1 @@
-"""What the engines that are spoken to in SQL share."""
+"""What the engines that are spoken to in SQL share, over a small dialect: how each writes names, constants, casts."""

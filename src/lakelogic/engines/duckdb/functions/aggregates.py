@@ -9,12 +9,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+from lakelogic.engines.duckdb import literals
 from lakelogic.engines.duckdb.convert import to_type
 from lakelogic.engines.duckdb.functions import statistics
 from lakelogic.engines.duckdb.functions.sums import exact_sum
-from lakelogic.engines.duckdb.literals import cast, literal, quoted, text, try_cast, type_name
+from lakelogic.engines.duckdb.literals import cast, identifier, literal, text, try_cast, type_name
+from lakelogic.engines.sql.aggregates import AggregateCall, without_sign_of_zero
 from lakelogic.errors import UnsupportedError
-from lakelogic.sql.expressions import Expression, Literal
+from lakelogic.sql.expressions import Expression
 from lakelogic.sql.types import DOUBLE, Type, decimal
 
 # Sums are split here: DuckDB stops the query when a total leaves 128 bits, and TRY does not take aggregates.
@@ -30,31 +32,15 @@ class Summary(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """An aggregate called `name` over values: their SQL, which is short, and what they are."""
+class Call(AggregateCall):
+    """An aggregate over values, and the condition of rows that it takes."""
 
-    name: str
-    values: tuple[str, ...]
-    args: tuple[Expression, ...]
-    type: Type
-    distinct: bool = False
     where: str | None = None
 
     @property
     def value(self) -> str:
         """The first argument; −0 is 0."""
         return plain(self.values[0], self.source)
-
-    @property
-    def source(self) -> Type:
-        """The type of the first argument."""
-        return self.args[0].type
-
-    def constant(self, index: int) -> Literal:
-        """An argument that is a constant."""
-        found = self.args[index]
-        assert isinstance(found, Literal)
-        return found
 
     def filter(self, *conditions: str) -> str:
         """FILTER by the conditions and that of the call itself."""
@@ -63,7 +49,7 @@ class Call:
 
     def one(self, sql: str) -> Summary:
         """A single aggregate call, as it is."""
-        return Summary({self.name: sql}, quoted(self.name))
+        return Summary({self.name: sql}, identifier(self.name))
 
     def listed(self, value: str) -> str:
         """All values that are not NULL, as a list in no order; of several arguments only rows that have all."""
@@ -75,7 +61,7 @@ Builder: TypeAlias = Callable[[Call], Summary]
 
 def plain(value: str, type_: Type) -> str:
     """A number in which −0 is 0: equal values must not differ in an answer."""
-    return f"({value} + {cast('0', type_)})" if type_.kind in ("float", "double") else value
+    return without_sign_of_zero(literals, value, type_)
 
 
 def summary(
@@ -112,18 +98,20 @@ def _count_distinct(call: Call) -> Summary:
 def _sum(call: Call) -> Summary:
     name, value, source, once = call.name, call.values[0], call.source, "DISTINCT " if call.distinct else ""
     if source.is_integer:
-        return Summary({name: f"sum({once}{cast(value, 'BIGINT')}){call.filter()}"}, try_cast(quoted(name), "BIGINT"))
+        return Summary(
+            {name: f"sum({once}{cast(value, 'BIGINT')}){call.filter()}"}, try_cast(identifier(name), "BIGINT")
+        )
     if source.kind == "decimal":
         to = decimal(38, source.scale)
         if source.precision <= _SAFE_DIGITS:
-            return Summary({name: f"sum({once}{value}){call.filter()}"}, cast(quoted(name), to))
+            return Summary({name: f"sum({once}{value}){call.filter()}"}, cast(identifier(name), to))
         if call.distinct:
             pieces = _split("ll_v").values()
-            found = f"list_distinct({quoted(name)})"
+            found = f"list_distinct({identifier(name)})"
             sums = [f"list_sum(list_transform({found}, lambda ll_v: {piece}))" for piece in pieces]
             return Summary({name: call.listed(value)}, _joined_total(sums, to))
         parts = {f"{name}~{part}": f"sum({sql}){call.filter()}" for part, sql in _split(value).items()}
-        return Summary(parts, _joined_total([quoted(part) for part in parts], to))
+        return Summary(parts, _joined_total([identifier(part) for part in parts], to))
     if call.distinct:
         return _over_set(call)
     return Summary(*exact_sum(name, _double(call), call.filter))
@@ -159,11 +147,11 @@ def _double(call: Call, index: int = 0) -> str:
 
 def _over_set(call: Call) -> Summary:
     """A total of different values: they are few, so they are held."""
-    found = f"list_sort(list_distinct({quoted(call.name)}))"
+    found = f"list_sort(list_distinct({identifier(call.name)}))"
     start = cast("0", call.type)
     total = f"list_reduce({found}, lambda ll_a, ll_v: TRY(ll_a + ll_v), {start})"
     values = {call.name: call.listed(cast(call.value, call.type))}
-    return Summary(values, f"CASE WHEN {quoted(call.name)} IS NOT NULL THEN {total} END")
+    return Summary(values, f"CASE WHEN {identifier(call.name)} IS NOT NULL THEN {total} END")
 
 
 def _avg(call: Call) -> Summary:
@@ -173,11 +161,11 @@ def _avg(call: Call) -> Summary:
     count, once = f"{name}~number", "DISTINCT " if call.distinct else ""
     found = total.outer
     if source.is_integer:  # before it is fitted into a bigint: an average exists where its total does not
-        found = to_type(cast(quoted(f"{name}~sum"), decimal(38, 0)), decimal(38, 0), DOUBLE)
+        found = to_type(cast(identifier(f"{name}~sum"), decimal(38, 0)), decimal(38, 0), DOUBLE)
     elif source.kind == "decimal":
         found = to_type(total.outer, wide, DOUBLE)
     counted = f"count({once}{call.value}){call.filter()}"
-    return Summary({**total.inner, count: counted}, f"({found} / NULLIF({cast(quoted(count), DOUBLE)}, 0))")
+    return Summary({**total.inner, count: counted}, f"({found} / NULLIF({cast(identifier(count), DOUBLE)}, 0))")
 
 
 def _by(function: str) -> Builder:
@@ -188,14 +176,14 @@ def _by(function: str) -> Builder:
         absent = f"{value} IS {'NULL' if function == 'min' else 'NOT NULL'}"
         packed = f"{{'by': {by}, 'rest': {absent}, 'value': {value}}}"
         kept = call.filter(f"{call.values[1]} IS NOT NULL")
-        return Summary({call.name: f"{function}({packed}){kept}"}, f'{quoted(call.name)}."value"')
+        return Summary({call.name: f"{function}({packed}){kept}"}, f'{identifier(call.name)}."value"')
 
     return build
 
 
 def _collect(function: str) -> Builder:
     def build(call: Call) -> Summary:
-        kept = quoted(call.name) if function == "collect_list" else f"list_distinct({quoted(call.name)})"
+        kept = identifier(call.name) if function == "collect_list" else f"list_distinct({identifier(call.name)})"
         found = f"coalesce(list_sort({kept}), CAST([] AS {type_name(call.source)}[]))"
         return Summary({call.name: call.listed(call.value)}, found)
 
@@ -203,7 +191,7 @@ def _collect(function: str) -> Builder:
 
 
 def _joined(call: Call) -> Summary:
-    values = f"list_distinct({quoted(call.name)})" if call.distinct else quoted(call.name)
+    values = f"list_distinct({identifier(call.name)})" if call.distinct else identifier(call.name)
     separator = text(str(call.constant(1).value))
     inner = f"list({call.value}){call.filter(f'{call.values[0]} IS NOT NULL')}"
     return Summary({call.name: inner}, f"array_to_string(list_sort({values}), {separator})")
@@ -214,7 +202,7 @@ def _over_list(build: Callable[[str, Call], str]) -> Builder:
 
     def make(call: Call) -> Summary:
         inner = f"list({call.value}){call.filter(f'{call.values[0]} IS NOT NULL')}"
-        return Summary({call.name: inner}, build(quoted(call.name), call))
+        return Summary({call.name: inner}, build(identifier(call.name), call))
 
     return make
 
@@ -224,7 +212,7 @@ def _over_doubles(build: Callable[[str], str]) -> Builder:
 
     def make(call: Call) -> Summary:
         inner = call.listed(_double(call))
-        kept = quoted(call.name) if not call.distinct else f"list_distinct({quoted(call.name)})"
+        kept = identifier(call.name) if not call.distinct else f"list_distinct({identifier(call.name)})"
         return Summary({call.name: inner}, build(kept))
 
     return make
@@ -233,7 +221,7 @@ def _over_doubles(build: Callable[[str], str]) -> Builder:
 def _over_pairs(build: Callable[[str], str]) -> Builder:
     def make(call: Call) -> Summary:
         left, right = (plain(_double(call, index), DOUBLE) for index in (0, 1))
-        return Summary({call.name: call.listed(f"{{'x': {left}, 'y': {right}}}")}, build(quoted(call.name)))
+        return Summary({call.name: call.listed(f"{{'x': {left}, 'y': {right}}}")}, build(identifier(call.name)))
 
     return make
 
@@ -264,7 +252,7 @@ _BUILDERS: dict[str, Builder] = {
     "collect_set": _collect("collect_set"),
     "string_agg": _joined,
     "mode": lambda call: Summary(
-        {call.name: f"histogram({call.value}){call.filter()}"}, statistics.mode(quoted(call.name))
+        {call.name: f"histogram({call.value}){call.filter()}"}, statistics.mode(identifier(call.name))
     ),
     "percentile": _percentile(statistics.percentile),
     "percentile_disc": _percentile(statistics.percentile_disc),

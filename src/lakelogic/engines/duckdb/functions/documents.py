@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Callable
 
 from lakelogic.engines.duckdb.convert import to_type
 from lakelogic.engines.duckdb.convert_nested import READ_FUNCTION, RESHAPE_FUNCTION, from_json
 from lakelogic.engines.duckdb.literals import cast, try_cast
-from lakelogic.sql.expressions import Call
+from lakelogic.engines.sql.operators import Builder
 from lakelogic.sql.json_text import array_length, at_path, compact, object_keys, reshaped
-
-Builder: TypeAlias = Callable[[Call, Sequence[str]], str]
 
 _PATH, _KEYS, _LENGTH = "ll_json_path", "ll_json_keys", "ll_json_length"
 

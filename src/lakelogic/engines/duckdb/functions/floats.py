@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
 
 from lakelogic.engines.exact.floats import FUNCTIONS
 from lakelogic.engines.sql.floats import Piece, SqlCalculator, number_text
+from lakelogic.engines.sql.operators import Builder
 from lakelogic.sql.expressions import Call
-
-Builder: TypeAlias = Callable[[Call, Sequence[str]], str]
 
 
 class _DuckDB(SqlCalculator):

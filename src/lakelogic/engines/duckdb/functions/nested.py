@@ -6,13 +6,11 @@ Parameters of the small lambdas that are written here begin with `~`, so they ne
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
 
-from lakelogic.engines.duckdb.literals import cast, quoted, text
+from lakelogic.engines.duckdb.literals import cast, identifier, text
+from lakelogic.engines.sql.operators import Builder
 from lakelogic.sql.expressions import Call, Column, Expression, Lambda, Literal, convert, replace_columns
 from lakelogic.sql.types import BIGINT, INT, STRING, Type
-
-Builder: TypeAlias = Callable[[Call, Sequence[str]], str]
 
 _TOTAL, _ELEMENT = "~total", "~element"
 
@@ -29,7 +27,7 @@ def lambda_sql(
         index = Column(small.parameters[1].name, BIGINT)
         from_zero = Call("subtract", (index, Literal(1, BIGINT)), BIGINT)
         body = replace_columns(body, {index.name: convert(from_zero, INT)})
-    listed = ", ".join(quoted(parameter.name) for parameter in small.parameters)
+    listed = ", ".join(identifier(parameter.name) for parameter in small.parameters)
     return f"lambda {listed}: {lower(body, known)}"
 
 
@@ -45,8 +43,8 @@ def _merging(small: Lambda, known: Mapping[str, str], lower: Callable[[Expressio
     }
     both = {**known, left.name: left.name, right.name: right.name}
     body = lower(replace_columns(small.body, parts), both)
-    kept = f"struct_extract({quoted(right.name)}, 'x')"
-    return f"lambda {quoted(left.name)}, {quoted(right.name)}: struct_pack(t := {body}, x := {kept})"
+    kept = f"struct_extract({identifier(right.name)}, 'x')"
+    return f"lambda {identifier(left.name)}, {identifier(right.name)}: struct_pack(t := {body}, x := {kept})"
 
 
 def _field(call: Call, args: Sequence[str]) -> str:
@@ -87,7 +85,7 @@ def _array(call: Call, args: Sequence[str]) -> str:
 
 
 def _struct(call: Call, args: Sequence[str]) -> str:
-    names = [quoted(name) for name, _ in call.type.fields]
+    names = [identifier(name) for name, _ in call.type.fields]
     return f"struct_pack({', '.join(f'{name} := {value}' for name, value in zip(names, args[1::2], strict=True))})"
 
 
@@ -143,8 +141,8 @@ def _join(_call: Call, args: Sequence[str]) -> str:
 
 def _zip(call: Call, args: Sequence[str]) -> str:
     assert call.type.element is not None
-    names = [quoted(name) for name, _ in call.type.element.fields]
-    depth = quoted(f"~n{call_depth(call)}")
+    names = [identifier(name) for name, _ in call.type.element.fields]
+    depth = identifier(f"~n{call_depth(call)}")
     parts = ", ".join(f"{name} := list_extract({value}, {depth} + 1)" for name, value in zip(names, args, strict=True))
     sizes = ", ".join(f"len({value})" for value in args)
     present = " AND ".join(f"{value} IS NOT NULL" for value in args)
@@ -159,13 +157,13 @@ def call_depth(call: Call) -> int:
 
 
 def _distinct(call: Call, args: Sequence[str]) -> str:
-    value, place = quoted(f"~x{call_depth(call)}"), quoted(f"~i{call_depth(call)}")
+    value, place = identifier(f"~x{call_depth(call)}"), identifier(f"~i{call_depth(call)}")
     return f"list_filter({args[0]}, lambda {value}, {place}: list_position({args[0]}, {value}) = {place})"
 
 
 def unique_entries(entries: str, mark: str) -> str:
     """A map of entries: of equal keys the last wins; NULL when a key is NULL. `mark` makes names of its own."""
-    entry, place = quoted(f"~e{mark}"), quoted(f"~i{mark}")
+    entry, place = identifier(f"~e{mark}"), identifier(f"~i{mark}")
     keys = f'list_transform({entries}, lambda "~k": struct_extract("~k", \'key\'))'
     later = f"list_position(list_reverse({keys}), struct_extract({entry}, 'key')) + {place} = len({entries}) + 1"
     kept = f"list_filter({entries}, lambda {entry}, {place}: {later})"

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
 
 from lakelogic.engines.duckdb.exact import as_text, exact
 from lakelogic.engines.duckdb.functions import floats as reals
 from lakelogic.engines.duckdb.literals import cast, try_cast
+from lakelogic.engines.sql.operators import Builder
 from lakelogic.sql.expressions import Call
 from lakelogic.sql.types import decimal
-
-Builder: TypeAlias = Callable[[Call, Sequence[str]], str]
 
 
 def _round(call: Call, args: Sequence[str]) -> str:

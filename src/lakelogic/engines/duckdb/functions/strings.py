@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
 
 from lakelogic.engines.duckdb.exact import as_text, exact
 from lakelogic.engines.duckdb.literals import cast, text
 from lakelogic.engines.exact.patterns import re2_regex
+from lakelogic.engines.sql.operators import Builder, function
 from lakelogic.sql.expressions import Call, Literal
 from lakelogic.sql.patterns import parse, plain_text, replacement
-
-Builder: TypeAlias = Callable[[Call, Sequence[str]], str]
 
 # Characters whose lower or upper case is longer than one, or depends on what stands around them: DuckDB maps
 # characters one by one, so texts that hold one of these go through Python.
 _SPECIAL_LOWER = "[İΣ]"
 _SPECIAL_UPPER = "[ßŉǰΐΰևẖ-ẚὐὒὔὖᾀ-ᾯᾲ-ᾴᾶᾷᾼῂ-ῄῆῇῌῒΐῖῗῢ-ῤῦῧῲ-ῴῶῷῼﬀ-ﬆﬓ-ﬗ]"
-
-
-def _plain(name: str) -> Builder:
-    return lambda _call, args: f"{name}({', '.join(args)})"
 
 
 def _as(sql: str, call: Call) -> str:
@@ -256,8 +250,8 @@ BUILDERS: dict[str, Builder] = {
     "right": _ends("right"),
     "repeat": lambda call, args: f"repeat({args[0]}, {_not_below_zero(call, args, 1)})",
     "concat_ws": _concat_ws,
-    "replace": _plain("replace"),
-    "translate": _plain("translate"),
+    "replace": function("replace"),
+    "translate": function("translate"),
     "lpad": _pad("lpad"),
     "rpad": _pad("rpad"),
     "position": _position,
@@ -278,18 +272,18 @@ BUILDERS: dict[str, Builder] = {
     "regexp_instr": _regexp_instr,
     "regexp_substr": _regexp_substr,
     "split": _split,
-    "md5": _plain("md5"),
-    "sha1": _plain("sha1"),
-    "sha256": _plain("sha256"),
+    "md5": function("md5"),
+    "sha1": function("sha1"),
+    "sha256": function("sha256"),
     "sha224": _digest("sha224"),
     "sha384": _digest("sha384"),
     "sha512": _digest("sha512"),
     "crc32": lambda call, args: _as(exact("crc32", f"hex({args[0]})"), call),
     "octet_length": lambda call, args: _as(f"octet_length({_octets(call, args[0])})", call),
-    "hex": _plain("hex"),
-    "hex_number": _plain("hex"),
+    "hex": function("hex"),
+    "hex_number": function("hex"),
     "unhex": lambda _call, args: f"CASE WHEN regexp_full_match({args[0]}, '[0-9A-Fa-f]*') THEN unhex({args[0]}) END",
-    "bin": _plain("bin"),
+    "bin": function("bin"),
     "base64": lambda call, args: f"to_base64({_octets(call, args[0])})",
     "unbase64": lambda _call, args: f"unhex({exact('unbase64', args[0])})",
     "url_encode": lambda _call, args: exact("url_encode", args[0]),

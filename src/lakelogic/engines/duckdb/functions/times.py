@@ -3,37 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
 
+from lakelogic.engines.duckdb import literals
 from lakelogic.engines.duckdb.convert import wall_clock
 from lakelogic.engines.duckdb.literals import cast, text
+from lakelogic.engines.sql.operators import Builder
+from lakelogic.engines.sql.times import TimeSql
 from lakelogic.sql.expressions import Call
 from lakelogic.sql.times import zones as time_zones
-from lakelogic.sql.times.patterns import MONTHS as MONTH_NAMES
-from lakelogic.sql.times.patterns import WEEKDAYS, Part, Pattern, read_pattern, strftime_pieces
+from lakelogic.sql.times.patterns import Part, Pattern, read_pattern, strftime_pieces
 from lakelogic.sql.times.units import DAY, FIRST_DAY, FIRST_MOMENT, LAST_DAY, LAST_MOMENT, LENGTHS, MONTHS, SECOND
 from lakelogic.sql.types import Type
 
-Builder: TypeAlias = Callable[[Call, Sequence[str]], str]
-
 _EPOCH = "CAST('1970-01-01' AS DATE)"
 _MONTHS_AT_MOST = 120_000  # ten thousand years
-_SHORT = 60  # text that may stand twice
 _BLANKS = "E' \\t\\r\\n'"
 
 
-def let(value: str, body: Callable[[str], str], *, always: bool = False, name: str = "ll_v") -> str:
-    """A body that mentions a value several times, which is computed once.
-
-    Inside a body that reads a value of this kind from around it, another name is needed.
-    """
-    if len(value) <= _SHORT and not always:
-        return body(value)
-    return f"list_transform([{value}], lambda {name}: {body(name)})[1]"
-
-
 def _within(value: str, low: int, high: int, result: Callable[[str], str]) -> str:
-    return let(value, lambda v: f"CASE WHEN {v} BETWEEN {low} AND {high} THEN {result(v)} END")
+    return _TIMES.let(value, lambda v: f"CASE WHEN {v} BETWEEN {low} AND {high} THEN {result(v)} END")
 
 
 def _moment(micros: str, to: Type) -> str:
@@ -88,7 +76,7 @@ def _add_micros(call: Call, args: Sequence[str]) -> str:
 def _next_day(call: Call, args: Sequence[str]) -> str:
     # 1 to 7 days on, by the distance between the weekdays
     wanted = int(str(call.constant(1)))
-    return let(args[0], lambda d: _date(f"({_days(d)} + ({wanted + 7} - isodow({d})) % 7 + 1)"))
+    return _TIMES.let(args[0], lambda d: _date(f"({_days(d)} + ({wanted + 7} - isodow({d})) % 7 + 1)"))
 
 
 def _date_trunc(call: Call, args: Sequence[str]) -> str:
@@ -107,7 +95,7 @@ def _months_since(start: str, end: str) -> str:
     """Whole months from one date to another, toward zero."""
 
     def packed(day: str) -> str:
-        return let(day, lambda d: f"((year({d}) * 12 + month({d})) * 32 + day({d}))")
+        return _TIMES.let(day, lambda d: f"((year({d}) * 12 + month({d})) * 32 + day({d}))")
 
     return f"(({packed(end)} - {packed(start)}) // 32)"
 
@@ -187,7 +175,7 @@ def _parse(call: Call, args: Sequence[str]) -> str:
     zoned = call.type.kind != "timestamp_ntz"
     pattern = read_pattern(str(call.constant(1)), "parse", zoned=zoned)
     plain = f"trim({args[0]}, {_BLANKS})"
-    body = let(plain, lambda s: _parsed(s, pattern, call.type), always=True)
+    body = _TIMES.let(plain, lambda s: _parsed(s, pattern, call.type), always=True)
     return body if call.type.kind == "date" and not pattern.has("offset") else _moment_or_date(body, call.type)
 
 
@@ -205,65 +193,13 @@ def _parsed(value: str, pattern: Pattern, to: Type) -> str:
             part.field: (part, f"substr({value}, {start + 1}, {size})")
             for part, (start, size) in zip(fields, spans, strict=True)
         }
-        return f"CASE WHEN regexp_full_match({value}, {text(regex)}) THEN {_put_together(pattern, pieces, to)} END"
+        return f"CASE WHEN regexp_full_match({value}, {text(regex)}) THEN {_TIMES.moment(pattern, pieces, to)} END"
     # All groups in one look at the text; they are empty where it does not match.
     names = ", ".join(f"'f{index}'" for index in range(len(fields)))
     groups = f"regexp_extract({value}, {text(f'^(?:{regex})$')}, [{names}])"
     pieces = {part.field: (part, f"ll_p.f{index}") for index, part in enumerate(fields)}
-    found = f"CASE WHEN ll_p.f0 <> '' THEN {_put_together(pattern, pieces, to)} END"
+    found = f"CASE WHEN ll_p.f0 <> '' THEN {_TIMES.moment(pattern, pieces, to)} END"
     return f"list_transform([{groups}], lambda ll_p: {found})[1]"
-
-
-def _put_together(pattern: Pattern, pieces: dict[str, tuple[Part, str]], to: Type) -> str:
-    day = _parsed_day(pattern, pieces)
-    if "weekday_name" in pieces:
-        wanted = _named(pieces["weekday_name"], WEEKDAYS)
-        day = let(day, lambda d: f"CASE WHEN isodow({d}) = {wanted} THEN {d} END", name="ll_d")
-    if to.kind == "date" and "offset" not in pieces:
-        return day
-    return f"(epoch_us({day}) + {_clock_micros(pieces)})"
-
-
-def _number(pieces: dict[str, tuple[Part, str]], field: str, default: str) -> str:
-    return f"TRY_CAST({pieces[field][1]} AS BIGINT)" if field in pieces else default
-
-
-def _named(piece: tuple[Part, str], names: Sequence[str]) -> str:
-    short = ", ".join(text(name[: piece[0].size or None].lower()) for name in names)
-    return f"list_position([{short}], lower({piece[1]}))"
-
-
-def _parsed_day(pattern: Pattern, pieces: dict[str, tuple[Part, str]]) -> str:
-    year = _number(pieces, "year", "")
-    if "short_year" in pieces:
-        two = _number(pieces, "short_year", "")
-        year = f"(CASE WHEN {two} < {pattern.century_from} THEN 2000 ELSE 1900 END + {two})"
-    if "day_of_year" in pieces:
-        first, ordinal = _made_date(year, "1", "1"), _number(pieces, "day_of_year", "")
-        longest = f"CASE WHEN day(last_day({_made_date(year, '2', '1')})) = 29 THEN 366 ELSE 365 END"
-        return f"CASE WHEN {ordinal} BETWEEN 1 AND {longest} THEN {first} + {cast(f'{ordinal} - 1', 'INTEGER')} END"
-    month = _number(pieces, "month", "1")
-    if "month_name" in pieces:
-        month = _named(pieces["month_name"], MONTH_NAMES)
-    return _made_date(year, month, _number(pieces, "day", "1"))
-
-
-def _clock_micros(pieces: dict[str, tuple[Part, str]]) -> str:
-    """Microseconds of the day, less the offset."""
-    hour = _number(pieces, "hour", "0")
-    if "hour12" in pieces:
-        late = f"CASE WHEN lower({pieces['half'][1]}) = 'pm' THEN 12 ELSE 0 END"
-        hour = f"({_number(pieces, 'hour12', '')} % 12 + {late})"
-    seconds = f"(({hour} * 60 + {_number(pieces, 'minute', '0')}) * 60 + {_number(pieces, 'second', '0')})"
-    total = f"CAST({seconds} AS BIGINT) * {SECOND}"
-    if "fraction" in pieces:
-        total += f" + TRY_CAST(rpad({pieces['fraction'][1]}, 6, '0') AS BIGINT)"
-    if "offset" in pieces:
-        zone = pieces["offset"][1]
-        minutes = f"(TRY_CAST(substr({zone}, 2, 2) AS BIGINT) * 60 + TRY_CAST(right({zone}, 2) AS BIGINT))"
-        sign = f"CASE WHEN left({zone}, 1) = '-' THEN -1 ELSE 1 END"
-        total += f" - CASE WHEN {zone} = 'Z' THEN 0 ELSE {minutes} * {sign} * {60 * SECOND} END"
-    return total
 
 
 def _format(call: Call, args: Sequence[str]) -> str:
@@ -281,29 +217,12 @@ def _format(call: Call, args: Sequence[str]) -> str:
 
 def _floor_part(size: int) -> Builder:
     def build(_call: Call, args: Sequence[str]) -> str:
-        return let(f"epoch_us({args[0]})", lambda m: f"(({m} - (({m} % {size}) + {size}) % {size}) // {size})")
+        return _TIMES.let(f"epoch_us({args[0]})", lambda m: f"(({m} - (({m} % {size}) + {size}) % {size}) // {size})")
 
     return build
 
 
 # zones
-
-
-def _offset(moment: str, steps: time_zones.Steps) -> str:
-    """The offset that holds at a moment, found by halving."""
-
-    def tree(low: int, high: int) -> str:
-        if low == high:
-            return str(steps.offsets[low])
-        middle = (low + high) // 2
-        return (
-            f"CASE WHEN {{0}} < {steps.thresholds[middle]} THEN {tree(low, middle)} ELSE {tree(middle + 1, high)} END"
-        )
-
-    body = tree(0, len(steps.thresholds))
-    if not steps.thresholds:
-        return body
-    return let(_folded(moment, steps), lambda m: body.replace("{0}", m), always=True)
 
 
 def _folded(moment: str, steps: time_zones.Steps) -> str:
@@ -321,9 +240,25 @@ def _folded(moment: str, steps: time_zones.Steps) -> str:
 def _zone(sign: str, table: Callable[[str], time_zones.Steps]) -> Builder:
     def build(call: Call, args: Sequence[str]) -> str:
         steps = table(str(call.constant(1)))
-        return let(f"epoch_us({args[0]})", lambda m: _moment(f"({m} {sign} {_offset(m, steps)})", call.type))
+
+        def moved(moment: str) -> str:
+            return _moment(f"({moment} {sign} {_TIMES.offset(_folded(moment, steps), steps)})", call.type)
+
+        return _TIMES.let(f"epoch_us({args[0]})", moved)
 
     return build
+
+
+_TIMES = TimeSql(
+    literals,
+    number="BIGINT",
+    once=lambda value, name, body: f"list_transform([{value}], lambda {name}: {body})[1]",
+    date=_made_date,
+    weekday=lambda day: f"isodow({day})",
+    position=lambda texts, value: f"list_position([{', '.join(texts)}], {value})",
+    days_after=lambda day, days: f"{day} + {cast(days, 'INTEGER')}",
+    day_micros=lambda day: f"epoch_us({day})",
+)
 
 
 BUILDERS: dict[str, Builder] = {

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from lakelogic.engines.base import Frame
+from lakelogic.engines.spark import literals
 from lakelogic.engines.spark.functions import statistics
 from lakelogic.engines.spark.functions.sums import added, exact_sum
-from lakelogic.engines.spark.literals import constant, name, quoted, type_name
+from lakelogic.engines.spark.literals import identifier, literal, text, type_name
+from lakelogic.engines.sql.aggregates import AggregateCall, without_sign_of_zero
 from lakelogic.errors import UnsupportedError
 from lakelogic.sql.expressions import Call as ValueCall
-from lakelogic.sql.expressions import Expression, Literal
+from lakelogic.sql.expressions import Expression
 from lakelogic.sql.types import DOUBLE, STRING, Type, decimal
 
 
@@ -31,17 +33,12 @@ class Summary(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """An aggregate called `name` over values: their SQL, which is short, and what they are.
+class Call(AggregateCall):
+    """An aggregate over values.
 
     Over a window (`is_window`) Spark knows no DISTINCT, so different values are collected there.
     """
 
-    name: str
-    values: tuple[str, ...]
-    args: tuple[Expression, ...]
-    type: Type
-    distinct: bool = False
     is_window: bool = False
 
     @property
@@ -49,25 +46,14 @@ class Call:
         """The first argument; −0 is 0."""
         return plain(self.values[0], self.source)
 
-    @property
-    def source(self) -> Type:
-        """The type of the first argument."""
-        return self.args[0].type
-
-    def constant(self, index: int) -> Literal:
-        """An argument that is a constant."""
-        found = self.args[index]
-        assert isinstance(found, Literal)
-        return found
-
     def one(self, text: str) -> Summary:
         """A single aggregate call, as it is."""
-        return Summary({self.name: text}, name(self.name))
+        return Summary({self.name: text}, identifier(self.name))
 
     def listed(self, text: str, build: Callable[[str], str]) -> Summary:
         """Something made of all values that are not NULL, or of each once."""
         if not self.distinct:
-            return Summary({self.name: f"collect_list({text})"}, build(name(self.name)))
+            return Summary({self.name: f"collect_list({text})"}, build(identifier(self.name)))
         inner, found = different(self.name, text, self.source)
         return Summary({self.name: inner}, build(found))
 
@@ -77,14 +63,14 @@ Builder: TypeAlias = Callable[[Call], Summary]
 
 def plain(value: str, type_: Type) -> str:
     """A number in which −0 is 0: equal values must not differ in an answer."""
-    return f"({value} + CAST(0 AS {type_name(type_)}))" if type_.kind in ("float", "double") else value
+    return without_sign_of_zero(literals, value, type_)
 
 
 def different(column: str, text: str, type_: Type) -> tuple[str, str]:
     """An aggregate for the column, and the array of different values made of it."""
     if type_.kind in ("float", "double"):  # a set that is collected holds NaN several times
-        return f"collect_list({text})", f"array_distinct({name(column)})"
-    return f"collect_set({text})", name(column)
+        return f"collect_list({text})", f"array_distinct({identifier(column)})"
+    return f"collect_set({text})", identifier(column)
 
 
 def summary(
@@ -158,7 +144,7 @@ def sum_of_whole_numbers(name_: str, value: str) -> Summary:
     upper, lower = f"{name_}~upper", f"{name_}~lower"
     number = f"CAST({value} AS BIGINT)"
     inner = {upper: f"try_sum(shiftright({number}, 32))", lower: f"try_sum({number} & 4294967295L)"}
-    whole = f"CAST({name(upper)} AS DECIMAL(19, 0)) * 4294967296BD + {name(lower)}"
+    whole = f"CAST({identifier(upper)} AS DECIMAL(19, 0)) * 4294967296BD + {identifier(lower)}"
     return Summary(inner, f"CAST({whole} AS DECIMAL(38, 0))")
 
 
@@ -191,7 +177,7 @@ def _avg(call: Call) -> Summary:
         )
     counted = _count_distinct(Call(number, call.values[:1], call.args[:1], call.type, True, call.is_window))
     if not call.distinct:
-        counted = Summary({number: f"count({call.values[0]})"}, name(number))
+        counted = Summary({number: f"count({call.values[0]})"}, identifier(number))
     made = f"try_divide(CAST({total.outer} AS DOUBLE), CAST({counted.outer} AS DOUBLE))"
     return Summary({**total.inner, **counted.inner}, made, total.before)
 
@@ -204,14 +190,14 @@ def _by(function: str) -> Builder:
         absent = f"{value} IS {'NULL' if function == 'min' else 'NOT NULL'}"
         packed = f"named_struct('by', {by}, 'rest', {absent}, 'value', {value})"
         found = f"{function}(CASE WHEN {call.values[1]} IS NOT NULL THEN {packed} END)"
-        return Summary({call.name: found}, f"{name(call.name)}.value")
+        return Summary({call.name: found}, f"{identifier(call.name)}.value")
 
     return build
 
 
 def _collect(distinct: bool) -> Builder:
     def build(call: Call) -> Summary:
-        inner, found = f"collect_list({call.value})", name(call.name)
+        inner, found = f"collect_list({call.value})", identifier(call.name)
         if distinct:
             inner, found = different(call.name, call.value, call.source)
         return Summary({call.name: inner}, ascending(found, call.source))
@@ -230,7 +216,7 @@ def _compared(left: str, right: str, type_: Type, otherwise: str = "0") -> str:
     if type_.kind == "struct":
         found = otherwise
         for field, kind in reversed(type_.fields):
-            found = _compared(f"{left}.{name(field)}", f"{right}.{name(field)}", kind, found)
+            found = _compared(f"{left}.{identifier(field)}", f"{right}.{identifier(field)}", kind, found)
         return found
     return (
         f"CASE WHEN {left} < {right} THEN -1 WHEN {left} > {right} THEN 1 "
@@ -240,7 +226,7 @@ def _compared(left: str, right: str, type_: Type, otherwise: str = "0") -> str:
 
 
 def _joined(call: Call) -> Summary:
-    separator = quoted(str(call.constant(1).value))
+    separator = text(str(call.constant(1).value))
     return call.listed(
         call.value, lambda found: f"CASE WHEN size({found}) > 0 THEN array_join(sort_array({found}), {separator}) END"
     )
@@ -264,13 +250,13 @@ def _over_pairs(build: Callable[[str], str]) -> Builder:
         left, right = _double(call, 0), _double(call, 1)
         there = " AND ".join(f"{value} IS NOT NULL" for value in call.values)
         packed = f"CASE WHEN {there} THEN named_struct('x', {left}, 'y', {right}) END"
-        return Summary({call.name: f"collect_list({packed})"}, build(name(call.name)))
+        return Summary({call.name: f"collect_list({packed})"}, build(identifier(call.name)))
 
     return make
 
 
 def _percentile(build: Callable[[str, str], str]) -> Builder:
-    return lambda call: call.listed(call.value, lambda found: build(found, constant(call.constant(1))))
+    return lambda call: call.listed(call.value, lambda found: build(found, literal(call.constant(1))))
 
 
 _BUILDERS: dict[str, Builder] = {
@@ -312,5 +298,5 @@ def with_layers(frame: Frame, summaries: Sequence[Summary]) -> Frame:
     """The frame with the columns that aggregates read beside the values."""
     for depth in range(max((len(one.before) for one in summaries), default=0)):
         added_ = {k: v for one in summaries for k, v in (one.before[depth] if len(one.before) > depth else {}).items()}
-        frame = frame.selectExpr("*", *(f"{text} AS {name(column)}" for column, text in added_.items()))
+        frame = frame.selectExpr("*", *(f"{text} AS {identifier(column)}" for column, text in added_.items()))
     return frame

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
 
 from lakelogic.engines.spark.convert import conversion
 from lakelogic.engines.spark.convert_nested import at_path, from_json, is_json
-from lakelogic.sql.expressions import Call
-
-Builder: TypeAlias = Callable[[Call, Sequence[str]], str]
+from lakelogic.engines.sql.operators import Builder
 
 
 def _of_document(spark_name: str) -> Builder:

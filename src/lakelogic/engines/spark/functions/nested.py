@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
 
 from lakelogic.engines.spark.convert_nested import sorted_entries
-from lakelogic.engines.spark.literals import name, quoted, type_name
+from lakelogic.engines.spark.literals import identifier, text, type_name
+from lakelogic.engines.sql.operators import Builder, function
 from lakelogic.sql.expressions import Call, Lambda, Literal
-
-Builder: TypeAlias = Callable[[Call, Sequence[str]], str]
 
 
 def lambda_sql(small: Lambda, body: str) -> str:
     """A lambda as an argument; Spark, too, counts positions from 0."""
-    names = [name(parameter.name) for parameter in small.parameters]
+    names = [identifier(parameter.name) for parameter in small.parameters]
     return f"{names[0] if len(names) == 1 else '(' + ', '.join(names) + ')'} -> {body}"
-
-
-def _plain(spark_name: str) -> Builder:
-    return lambda _call, args: f"{spark_name}({', '.join(args)})"
 
 
 def _array(call: Call, args: Sequence[str]) -> str:
@@ -27,7 +21,7 @@ def _array(call: Call, args: Sequence[str]) -> str:
 
 
 def _struct(call: Call, args: Sequence[str]) -> str:
-    names = [quoted(field) for field, _ in call.type.fields]
+    names = [text(field) for field, _ in call.type.fields]
     return f"named_struct({', '.join(f'{field}, {value}' for field, value in zip(names, args[1::2], strict=True))})"
 
 
@@ -73,7 +67,7 @@ def _map_from_entries(_call: Call, args: Sequence[str]) -> str:
 def _field(call: Call, args: Sequence[str]) -> str:
     argument = call.args[1]
     assert isinstance(argument, Literal)
-    return f"({args[0]}).{name(str(argument.value))}"
+    return f"({args[0]}).{identifier(str(argument.value))}"
 
 
 BUILDERS: dict[str, Builder] = {
@@ -82,21 +76,21 @@ BUILDERS: dict[str, Builder] = {
     "array": _array,
     "item": _item,
     "size": _size,
-    "array_contains": _plain("array_contains"),
-    "array_distinct": _plain("array_distinct"),
+    "array_contains": function("array_contains"),
+    "array_distinct": function("array_distinct"),
     "array_sort": _sort,
-    "array_reverse": _plain("reverse"),
-    "array_concat": _plain("concat"),
-    "flatten": _plain("flatten"),
+    "array_reverse": function("reverse"),
+    "array_concat": function("concat"),
+    "flatten": function("flatten"),
     "sequence": _sequence,
-    "array_join": _plain("array_join"),
+    "array_join": function("array_join"),
     "arrays_zip": lambda call, args: f"CAST(arrays_zip({', '.join(args)}) AS {type_name(call.type)})",
-    "transform": _plain("transform"),
-    "filter": _plain("filter"),
-    "exists": _plain("exists"),
-    "forall": _plain("forall"),
-    "aggregate": _plain("aggregate"),
+    "transform": function("transform"),
+    "filter": function("filter"),
+    "exists": function("exists"),
+    "forall": function("forall"),
+    "aggregate": function("aggregate"),
     "map_from_entries": _map_from_entries,
     "map_entries": lambda _call, args: sorted_entries(args[0]),
-    "map_item": _plain("try_element_at"),
+    "map_item": function("try_element_at"),
 }

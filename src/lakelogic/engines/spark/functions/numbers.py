@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
 
 from lakelogic.engines.spark.convert import double_text
 from lakelogic.engines.spark.functions import floats as reals
 from lakelogic.engines.spark.literals import type_name
+from lakelogic.engines.sql.operators import Builder
 from lakelogic.sql.expressions import Call
-
-Builder: TypeAlias = Callable[[Call, Sequence[str]], str]
 
 
 def _round(call: Call, args: Sequence[str]) -> str:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
 
 from lakelogic.engines.exact.patterns import like_escaped, like_parts
 from lakelogic.engines.spark.functions.patterns import java_like, java_pattern, java_replacement
-from lakelogic.engines.spark.literals import quoted
+from lakelogic.engines.spark.literals import text
+from lakelogic.engines.sql.operators import Builder
 from lakelogic.sql.expressions import Call
 from lakelogic.sql.patterns import parse, plain_text, replacement
-
-Builder: TypeAlias = Callable[[Call, Sequence[str]], str]
 
 
 def _function(spark_name: str) -> Builder:
@@ -32,7 +30,7 @@ def _lower(value: str) -> str:
     ignorable = r"\p{Mn}\p{Me}\p{Cf}\p{Lm}\p{Sk}'.:\x{B7}\x{387}\x{55F}\x{5F4}\x{2018}\x{2019}\x{2024}\x{2027}"
     ignorable += r"\x{FE13}\x{FE52}\x{FE55}\x{FF07}\x{FF0E}\x{FF1A}"
     cased = rf"[\p{{IsLowercase}}\p{{IsUppercase}}\p{{Lt}}&&[^{ignorable}]]"
-    final = quoted(rf"(?<={cased}[{ignorable}]{{0,20}})Σ(?![{ignorable}]*{cased})")
+    final = text(rf"(?<={cased}[{ignorable}]{{0,20}})Σ(?![{ignorable}]*{cased})")
     settled = f"replace(regexp_replace({value}, {final}, 'ς'), 'Σ', 'σ')"
     return f"CASE WHEN contains({value}, 'Σ') THEN lower({settled}) ELSE lower({value}) END"
 
@@ -40,8 +38,8 @@ def _lower(value: str) -> str:
 def _ilike(call: Call, args: Sequence[str]) -> str:
     parts = like_parts(str(call.constant(1)).lower())
     if (pattern := java_like(parts)) is not None:
-        return f"({_lower(args[0])} RLIKE {quoted(pattern)})"
-    return f"({_lower(args[0])} LIKE {quoted(like_escaped(parts))})"
+        return f"({_lower(args[0])} RLIKE {text(pattern)})"
+    return f"({_lower(args[0])} LIKE {text(like_escaped(parts))})"
 
 
 def _near(number: str) -> str:
@@ -68,7 +66,7 @@ def _position(_call: Call, args: Sequence[str]) -> str:
 
 def _pieces(value: str, separator: str) -> str:
     """The text between separators that are not known before."""
-    begin, end, inside = quoted(r"\Q"), quoted(r"\E"), quoted(r"\E\\E\Q")
+    begin, end, inside = text(r"\Q"), text(r"\E"), text(r"\E\\E\Q")
     return f"split({value}, concat({begin}, replace({separator}, {end}, {inside}), {end}), -1)"
 
 
@@ -108,16 +106,16 @@ def _find_in_set(_call: Call, args: Sequence[str]) -> str:
 
 
 def _java(call: Call) -> str:
-    return quoted(java_pattern(str(call.constant(1))))
+    return text(java_pattern(str(call.constant(1))))
 
 
 def _regexp_replace(call: Call, args: Sequence[str]) -> str:
     pieces = replacement(str(call.constant(2)), str(call.constant(1)))
-    return f"regexp_replace({args[0]}, {_java(call)}, {quoted(java_replacement(pieces))})"
+    return f"regexp_replace({args[0]}, {_java(call)}, {text(java_replacement(pieces))})"
 
 
 def _regexp_instr(call: Call, args: Sequence[str]) -> str:
-    before = quoted(rf"(?s)\A(.*?)(?:{java_pattern(str(call.constant(1)))})")
+    before = text(rf"(?s)\A(.*?)(?:{java_pattern(str(call.constant(1)))})")
     found = f"char_length(regexp_extract({args[0]}, {before}, 1)) + 1"
     return f"CASE WHEN {args[0]} IS NULL THEN NULL WHEN {args[0]} RLIKE {_java(call)} THEN {found} ELSE 0 END"
 
@@ -138,7 +136,7 @@ def _split(call: Call, args: Sequence[str]) -> str:
         return f"split({args[0]}, '')"
     plain = plain_text(parse(pattern))
     written = java_pattern(pattern) if plain is None else "".join(f"\\x{{{ord(c):X}}}" for c in plain)
-    return f"split({args[0]}, {quoted(written)}, {most if most > 0 else -1})"
+    return f"split({args[0]}, {text(written)}, {most if most > 0 else -1})"
 
 
 # bytes
@@ -149,13 +147,13 @@ def _sha2(bits: int) -> Builder:
 
 
 def _unbase64(_call: Call, args: Sequence[str]) -> str:
-    shape = quoted(r"^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\z")
+    shape = text(r"^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\z")
     return f"CASE WHEN {args[0]} RLIKE {shape} THEN unbase64({args[0]}) END"
 
 
 def _url_decode(_call: Call, args: Sequence[str]) -> str:
     # Broken UTF-8 comes back as U+FFFD; when the text did not ask for that character, it is broken.
-    found, lost = f"try_url_decode({args[0]})", quoted("\ufffd")
+    found, lost = f"try_url_decode({args[0]})", text("\ufffd")
     asked = f"contains(upper({args[0]}), '%EF%BF%BD') OR contains({args[0]}, {lost})"
     return f"CASE WHEN contains({found}, {lost}) AND NOT ({asked}) THEN NULL ELSE {found} END"
 
@@ -206,7 +204,7 @@ BUILDERS: dict[str, Builder] = {
     "hex_number": _function("hex"),
     "unhex": _function("unhex"),
     "bin": _function("bin"),
-    "base64": lambda _call, args: f"replace(base64({args[0]}), {quoted(chr(13) + chr(10))}, '')",
+    "base64": lambda _call, args: f"replace(base64({args[0]}), {text(chr(13) + chr(10))}, '')",
     "unbase64": _unbase64,
     "url_encode": _function("url_encode"),
     "url_decode": _url_decode,
