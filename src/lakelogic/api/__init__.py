@@ -1,1 +1,1 @@
-"""The service: the same actions as the command line, over HTTP. `app.create_app` is the door."""
+"""The service: the same actions as the command line, over HTTP. `app.create_app` makes it."""

@@ -1,1 +1,1 @@
-"""What we remember: runs, watermarks, resume points, leases. `store.open_ledger` is the door."""
+"""What we remember: runs, watermarks, resume points, leases. `store.open_ledger` opens one."""
