@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lakelogic.engines.sql.dialect import Dialect
+from lakelogic.engines.sql.dialect import SqlDialect
 from lakelogic.sql.expressions import Expression, Literal
 from lakelogic.sql.types import Type
 
@@ -31,6 +31,6 @@ class AggregateCall:
         return argument
 
 
-def without_sign_of_zero(dialect: Dialect, value: str, type_: Type) -> str:
+def without_sign_of_zero(dialect: SqlDialect, value: str, type_: Type) -> str:
     """A number in which −0 is 0: equal values must not differ in an answer."""
     return f"({value} + {dialect.cast('0', type_)})" if type_.kind in ("float", "double") else value

@@ -10,7 +10,7 @@ from lakelogic.sql.expressions import Literal
 from lakelogic.sql.types import Type
 
 
-class Dialect(Protocol):
+class SqlDialect(Protocol):
     """Names, constants, types and casts as SQL text: nothing else quotes or escapes anything."""
 
     def identifier(self, name: str, /) -> str:

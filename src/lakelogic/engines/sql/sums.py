@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from lakelogic.engines.sql.dialect import Dialect
+from lakelogic.engines.sql.dialect import SqlDialect
 
 _BITS = 32
 _BASE = 1 << _BITS
@@ -23,17 +23,17 @@ def real(value: float) -> str:
 
 
 def is_ordinary(value: str, whole_part: str) -> str:
-    """Whether a value can be taken apart; `whole_part` is the function that cuts off what follows the point."""
+    """Whether a value can be taken apart; `whole_part` is the function that shifted off what follows the point."""
     last = f"{value} * {real(SHIFTS[-1])}"
     return f"(abs({value}) < {real(2.0**63)} AND {whole_part}({last}) = {last})"
 
 
-def digits_of(cuts: Sequence[str]) -> list[str]:
+def digits_of(shifted: Sequence[str]) -> list[str]:
     """The digits of a value, the highest first, from what lies before the point after each shift."""
-    return [cuts[0], *(f"{cuts[i]} - {cuts[i - 1]} * {real(_BASE)}" for i in range(1, len(cuts)))]
+    return [shifted[0], *(f"{shifted[i]} - {shifted[i - 1]} * {real(_BASE)}" for i in range(1, len(shifted)))]
 
 
-def put_together(dialect: Dialect, digits: Sequence[str], shift_right: Callable[[str, int], str]) -> str:
+def put_together(dialect: SqlDialect, digits: Sequence[str], shift_right: Callable[[str, int], str]) -> str:
     """The value of digits: carried first, so that each is at most half of the next one's unit, then added upwards."""
     carry = ""
     sums = []

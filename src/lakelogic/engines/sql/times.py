@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from lakelogic.engines.sql.dialect import Dialect
+from lakelogic.engines.sql.dialect import SqlDialect
 from lakelogic.sql.times import zones as time_zones
 from lakelogic.sql.times.patterns import MONTHS, WEEKDAYS, Part, Pattern
 from lakelogic.sql.times.units import SECOND
@@ -22,7 +22,7 @@ _SHORT = 60  # text that may stand twice
 class TimeSql:
     """The words of an engine for dates; all of them take and give SQL."""
 
-    dialect: Dialect
+    dialect: SqlDialect
     number: str  # the type of a piece that is a number
     once: Callable[[str, str, str], str]  # value, name, body: the body reads the value by its name
     date: Callable[[str, str, str], str]  # year, month, day
