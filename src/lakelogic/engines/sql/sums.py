@@ -23,7 +23,7 @@ def real(value: float) -> str:
 
 
 def is_ordinary(value: str, whole_part: str) -> str:
-    """Whether a value can be taken apart; `whole_part` is the function that shifted off what follows the point."""
+    """Whether a value can be taken apart; `whole_part` is the function that drops what follows the point."""
     last = f"{value} * {real(SHIFTS[-1])}"
     return f"(abs({value}) < {real(2.0**63)} AND {whole_part}({last}) = {last})"
 
