@@ -536,3 +536,82 @@ def test_what_was_made_of_values_that_are_masked_above_by_now_is_hidden(lab, ser
     assert [one.status_code for one in answers] == [200] * len(answers)
     assert [at for at, one in enumerate(answers) if "example.com" in one.text] == []
     assert answers[0].json()["hidden"] == ["mail"]
+
+
+@pytest.mark.parametrize("moved", ["in its file", "in a new file", "in a new file, with the table gone"])
+def test_a_raw_dataset_that_is_called_otherwise_in_name_and_place_is_hidden_as_before(
+    members, serve, moved, duckdb_once
+):
+    (members / "people/masked.yaml").write_text(WITHOUT_UPSTREAM)
+    assert clear_mail(serve()) == []
+    other = RAW.replace("bronze_members", "bronze_people").replace("bronze.members", "bronze.people")
+    file = members / "people/raw.yaml"
+    if moved != "in its file":
+        file.unlink()
+        file = members / "people/renamed.yaml"
+    if moved.endswith("gone"):
+        (members / "lakelogic_warehouse/raw/bronze/members").rename(members / "gone")
+    file.write_text(other)
+    DataProcessor(str(file), duckdb_once).run()
+    for size in (9_984, 9_983):  # what the first look at it remembers does not help the second
+        shown = serve(most_body_bytes=size).get(f"{API}/datasets/bronze_people/sample").json()
+        assert (shown["hidden"], {row["mail"] for row in shown["rows"]}) == (["mail"], {"••••"})
+    # The masking contract reads the new place: hidden by what it says now. It reads other rows: nothing is hidden.
+    (members / "people/masked.yaml").write_text(WITHOUT_UPSTREAM.replace("bronze.members", "bronze.people"))
+    assert serve(most_body_bytes=9_982).get(f"{API}/datasets/bronze_people/sample").json()["hidden"] == ["mail"]
+    (members / "data/guests.csv").write_text("mail,age\neve@example.com,41\n")
+    elsewhere = WITHOUT_UPSTREAM.replace("{type: table, path: raw.bronze.members}", "{path: data/guests.csv}")
+    (members / "people/masked.yaml").write_text(elsewhere)
+    assert serve(most_body_bytes=9_981).get(f"{API}/datasets/bronze_people/sample").json()["hidden"] == []
+
+
+def test_a_column_that_is_called_otherwise_along_with_its_dataset_is_hidden_too(members, serve, duckdb_once):
+    (members / "people/masked.yaml").write_text(WITHOUT_UPSTREAM)
+    assert clear_mail(serve()) == []
+    (members / "data/members.csv").write_text("address,age\nada@example.com,36\n")
+    other = RAW.replace("bronze_members", "bronze_people").replace("bronze.members", "bronze.people")
+    (members / "people/raw.yaml").write_text(other.replace("mail", "address"))
+    DataProcessor("people/raw.yaml", duckdb_once).run()
+    for size in (9_980, 9_979):
+        shown = serve(most_body_bytes=size).get(f"{API}/datasets/bronze_people/sample").json()
+        assert (shown["hidden"], [row["address"] for row in shown["rows"]]) == (["address"], ["••••"])
+
+
+def test_a_new_dataset_beside_one_that_was_taken_away_is_shown_where_nothing_of_it_is_masked(
+    members, serve, duckdb_once
+):
+    (members / "people/masked.yaml").write_text(WITHOUT_UPSTREAM)
+    assert clear_mail(serve()) == []
+    (members / "people/raw.yaml").unlink()
+    (members / "data/rooms.csv").write_text("room\n12\n")
+    rooms = RAW.replace("members", "rooms").replace("mail, required", "room, required").replace("[mail]", "[room]")
+    (members / "people/rooms.yaml").write_text(rooms.replace(", {name: age, type: int, min: 0}", ""))
+    DataProcessor("people/rooms.yaml", duckdb_once).run()
+    shown = serve(most_body_bytes=9_978).get(f"{API}/datasets/bronze_rooms/sample").json()
+    assert (shown["hidden"], [row["room"] for row in shown["rows"]]) == ([], ["12"])
+
+
+MASKING_PACK = """
+name: privacy
+require: {model: {fields: [{name: mail, pii: true, masking: redact}]}}
+"""
+
+
+@pytest.mark.parametrize("document", ["_system.yaml", "_domain.yaml"])
+def test_a_document_around_that_brought_masks_and_vanished_hides_until_it_is_back(members, serve, document):
+    folder = members / "people/clubs"
+    folder.mkdir()
+    (folder / "policy_packs").mkdir()
+    (folder / "policy_packs/privacy.yaml").write_text(MASKING_PACK)
+    kind = {"_system.yaml": "system", "_domain.yaml": "domain"}[document]
+    (folder / document).write_text(f"{kind}: clubs\nmetadata: {{policy_pack: privacy}}\n")
+    (members / "people/masked.yaml").unlink()
+    plain = MASKED.replace(", pii: true, masking: redact", "")
+    (folder / "masked.yaml").write_text(plain)
+    assert serve(most_body_bytes=9_977).get(f"{API}/datasets/bronze_members/sample").json()["hidden"] == ["mail"]
+    (folder / document).rename(members / "aside.txt")
+    for size in (9_976, 9_975):
+        assert serve(most_body_bytes=size).get(f"{API}/datasets/bronze_members/sample").json()["hidden"] == ["mail"]
+    # The contract itself says by now that it is no secret.
+    (folder / "masked.yaml").write_text(plain.replace("{name: mail}", "{name: mail, pii: false}"))
+    assert serve(most_body_bytes=9_974).get(f"{API}/datasets/bronze_members/sample").json()["hidden"] == []

@@ -14,6 +14,7 @@ from typing import Any
 
 from lakelogic.actions.look.served import Served
 from lakelogic.actions.visibility.lost_sources import Above, has_lost_source, meant_by, missing_files
+from lakelogic.actions.visibility.renamed import Heirs, documents_of, lost_masks
 from lakelogic.catalogs.base import Catalog
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.driver.registry import Member
@@ -133,21 +134,24 @@ def _graph(served: Served, version: int) -> ColumnGraph:
         absent = _absent(known, members, missing)
         made_at = {**{one.target: one.dataset for one in absent.values() if one.target}, **made_at}
         graph.lost = {one.target: one for one in absent.values() if one.target}
+        heirs = Heirs.among(members, known, absent)
         held = set(absent)  # what is known of these stands beside what they say now, until they are whole again
         strays: set[str] = set()
         now: list[KnownColumns] = []
         for member in members:
             above = _above(member, made_at, catalog)
             found = _added(graph, member, above, catalog)
-            if has_lost_source(member, above, known.get(member.dataset), datasets, catalog):
+            if has_lost_source(member, above, known.get(member.dataset), datasets, heirs, catalog):
                 strays.add(member.dataset)
-            if found is None or member.dataset in strays or any(maker in held for maker, _ in above.values()):
+            held |= _unmasked(graph, member, known)
+            is_held = member.dataset in held | strays or any(maker in held for maker, _ in above.values())
+            if found is None or is_held:
                 held.add(member.dataset)
             else:
                 now.append(found)
-        memory.remember(one for one in now if known.get(one.dataset) != one)
-    for name in sorted(held & known.keys()):
-        _recalled(graph, known[name])
+        for name in sorted(held & known.keys()):
+            held |= _recalled(graph, known[name], heirs)
+        memory.remember(one for one in now if one.dataset not in held and known.get(one.dataset) != one)
     never_whole = datasets - graph.types.keys() - known.keys()
     graph.unsure = _unsure(served, graph, known, never_whole, strays - known.keys() - never_whole, missing)
     return graph
@@ -208,6 +212,7 @@ def _to_remember(graph: ColumnGraph, member: Member, catalog: Catalog) -> KnownC
         "masks": dict(sorted(graph.masks[member.dataset].items())),
         "cleared": sorted(graph.cleared[member.dataset]),
         "edges": sorted(edges, key=str),
+        "documents": documents_of(member.loaded),
     }
     return KnownColumns(member.dataset, _path(member.path), member.domain, _target(member, catalog), facts)
 
@@ -229,16 +234,30 @@ def _absent(
     }
 
 
-def _recalled(graph: ColumnGraph, one: KnownColumns) -> None:
-    """What a dataset was when its contract was last seen whole, beside what is said of it now."""
-    facts: Any = one.facts
+def _unmasked(graph: ColumnGraph, member: Member, records: Mapping[str, KnownColumns]) -> set[str]:
+    """The names, this one and earlier ones, under which a contract masked more before a document around it vanished."""
+    now, cleared = graph.masks.get(member.dataset, {}), graph.cleared.get(member.dataset, frozenset())
+    file = _path(member.path)
+    return {name for name, record in records.items() if record.file == file and lost_masks(record, now, cleared)}
+
+
+def _recalled(graph: ColumnGraph, record: KnownColumns, heirs: Heirs) -> set[str]:
+    """Put what a dataset was when its contract was last seen whole beside what is said of it now.
+
+    The answer are datasets that may be another one by now, of which this one masks something: they are not whole yet.
+    """
+    facts: Any = record.facts
     cleared = frozenset(facts["cleared"])
-    graph.masks[one.dataset] = dict(facts["masks"]) | graph.masks.get(one.dataset, {})
-    graph.cleared[one.dataset] = cleared & graph.cleared.get(one.dataset, cleared)
-    graph.beside += [
-        Edge(dataset, name, column, one.dataset, below, Origin(name, column, "derived", (), tells))
-        for dataset, name, column, below, tells in facts["edges"]
-    ]
+    graph.masks[record.dataset] = dict(facts["masks"]) | graph.masks.get(record.dataset, {})
+    graph.cleared[record.dataset] = cleared & graph.cleared.get(record.dataset, cleared)
+    hidden: set[str] = set()
+    for dataset, name, column, below, tells in facts["edges"]:
+        origin = Origin(name, column, "derived", (), tells)
+        graph.beside.append(Edge(dataset, name, column, record.dataset, below, origin))
+        for heir, its_column in heirs.columns(dataset, column, graph.types) if heirs.of(dataset) else ():
+            graph.beside.append(Edge(heir, name, its_column, record.dataset, below, origin))
+            hidden.add(heir)
+    return hidden
 
 
 def _unsure(

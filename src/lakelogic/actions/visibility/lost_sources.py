@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from lakelogic.actions.visibility.renamed import Heirs
 from lakelogic.catalogs.base import Catalog
 from lakelogic.contract.reading.check import nearest
 from lakelogic.contract.source import is_table_name
@@ -20,7 +21,12 @@ Above = Mapping[str, tuple[str | None, str]]
 
 
 def has_lost_source(
-    member: Member, above: Above, known: KnownColumns | None, datasets: Collection[str], catalog: Catalog
+    member: Member,
+    above: Above,
+    known: KnownColumns | None,
+    datasets: Collection[str],
+    heirs: Heirs,
+    catalog: Catalog,
 ) -> bool:
     """Whether a contract reads something that nobody makes and that is not there, in place of what it read before.
 
@@ -41,7 +47,7 @@ def has_lost_source(
         return False
     unmade = {name: place for name, (maker, place) in above.items() if maker is None}
     # The place is read as before, and its maker writes somewhere else now: an old table there is no answer.
-    if any(dataset in datasets and place in unmade.values() for dataset, place in lost):
+    if any((dataset in datasets or heirs.of(dataset)) and place in unmade.values() for dataset, place in lost):
         return True
     return any(not _is_there(name, member, catalog) for name in unmade)
 
