@@ -1,8 +1,9 @@
 """Where rows come from: the source, its load modes and options, the server's defaults, and reference data."""
 
 import re
-from typing import ClassVar, Literal, cast
+from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
+from lakelogic.contract import formats
 from lakelogic.contract.base import (
     Duration,
     Flag,
@@ -20,19 +21,18 @@ from lakelogic.contract.materialization import SchemaPolicy
 from lakelogic.contract.reading.substitute import SecretReference
 
 SourceType = Literal["landing", "table", "delta", "iceberg", "database", "stream", "dlt", "api", "sftp"]
-Format = Literal[
-    "csv", "tsv", "json", "ndjson", "parquet", "avro", "orc", "xml", "excel", "fixed_width", "delta", "iceberg",
-    "pdf", "docx", "html", "image", "audio",
-]  # fmt: skip
+if TYPE_CHECKING:
+    Format = str
+    LinkType = str
+else:  # the words are those of the table of formats
+    Format = Literal[formats.names()]
+    LinkType = Literal[
+        ("landing", "table", "database", *formats.names(r for r in formats.FORMATS.values() if not r.is_document))
+    ]
 LoadMode = Literal["full", "incremental", "cdc"]
 WatermarkStrategy = Literal["pipeline_log", "max_target", "manifest", "lookback", "date_range", "delta_version"]
 Bounds = Literal["max_target", "lookback", "date_range"]
 
-SUFFIXES: dict[str, Format] = {
-    "csv": "csv", "tsv": "tsv", "json": "json", "ndjson": "ndjson", "jsonl": "ndjson", "parquet": "parquet",
-    "avro": "avro", "orc": "orc", "xml": "xml", "xls": "excel", "xlsx": "excel", "pdf": "pdf", "docx": "docx",
-    "html": "html", "htm": "html", "png": "image", "jpg": "image", "jpeg": "image", "wav": "audio", "mp3": "audio",
-}  # fmt: skip
 _COMPRESSED = (".gz", ".bz2", ".zst", ".zip", ".snappy", ".lz4")
 _TABLE_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_][\w-]*){1,2}$")
 
@@ -50,13 +50,7 @@ def format_of(path: str) -> Format | None:
     name = path.rstrip("/").rsplit("/", 1)[-1].lower()
     for ending in _COMPRESSED:
         name = name.removesuffix(ending)
-    return SUFFIXES.get(name.rsplit(".", 1)[1]) if "." in name else None
-
-
-LinkType = Literal[
-    "landing", "table", "database",
-    "csv", "tsv", "json", "ndjson", "parquet", "avro", "orc", "xml", "excel", "fixed_width", "delta", "iceberg",
-]  # fmt: skip
+    return formats.by_suffix(name.rsplit(".", 1)[1]) if "." in name else None
 
 
 class FixedColumn(Section):
@@ -176,8 +170,8 @@ class Source(Section):
         """The format as written, or as the suffix of the path or pattern tells; None when nothing tells."""
         if self.format is not None:
             return self.format
-        if self.type in ("delta", "iceberg"):
-            return "delta" if self.type == "delta" else "iceberg"
+        if formats.is_table(self.type):
+            return self.type
         for place in (self.path, self.pattern):
             if place and not is_table_name(place) and (file_format := format_of(place)):
                 return file_format
@@ -188,13 +182,11 @@ class Source(Section):
         """The type as written, or as path and format tell."""
         if self.type is not None:
             return self.type
-        if self.format not in (None, "delta", "iceberg"):
+        if self.format is not None and not formats.is_table(self.format):
             return "landing"
         if self.path and is_table_name(self.path):
             return "table"
-        if self.format in ("delta", "iceberg"):
-            return "delta" if self.format == "delta" else "iceberg"
-        return "landing"
+        return cast("SourceType", self.format) if self.format is not None else "landing"
 
     @property
     def resolved_watermark_strategy(self) -> WatermarkStrategy | None:
@@ -252,7 +244,7 @@ class Link(Section):
         if self.format is not None:
             return self.format
         if self.type not in (None, "landing", "table", "database"):
-            return cast("Format", self.type)
+            return self.type
         if self.path and not is_table_name(self.path):
             return format_of(self.path)
         return "delta"

@@ -47,5 +47,8 @@ def load(name: str, **settings: Any) -> Engine:
             f"The engine `{name}` is not registered.",
             hint="Install lakelogic again: pip install --force-reinstall lakelogic",
         )
+    from lakelogic.engines.readers.formats import check_rows
+
+    check_rows()
     engine: Engine = point.load()(**settings)
     return engine

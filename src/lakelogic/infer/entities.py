@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Final
 
+from lakelogic.contract import formats
 from lakelogic.infer.columns import TIMES, Column, look, quote
 from lakelogic.infer.landings import Landing
 from lakelogic.infer.proofs import Proof, prove
@@ -109,7 +110,7 @@ def _keys(landing: Landing, columns: Sequence[Column], seen: Sample, *, changes:
     Names tell, or codes in the first column. A pair is thought of where no column alone will do, and both are called
     as parts of keys are.
     """
-    entity, is_ordered = landing.entity, landing.format in ("csv", "tsv", "parquet")
+    entity, is_ordered = landing.entity, formats.has_header(landing.format)
     filled = [
         (place, column)
         for place, column in enumerate(columns)

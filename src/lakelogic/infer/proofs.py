@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from lakelogic.contract import formats
 from lakelogic.infer.columns import Column, fits
 from lakelogic.infer.landings import Landing
 from lakelogic.infer.samples import Reading, Sample, batches, text_of
@@ -45,7 +46,8 @@ def prove(
             proof.rows += sum(sound)
             for column in columns:
                 values = rows.get(column.name, [])
-                if landing.format != "parquet" or column.values:  # a file that tells its types tells them of all rows
+                # A file that tells its types tells them of all rows.
+                if formats.is_text(landing.format) or column.values:
                     _note(column, values, values_by_column[column.name], seen, proof)
             for key in keys:
                 if key not in proof.refuted:

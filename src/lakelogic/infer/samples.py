@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from lakelogic.connectors.discover import csv_headers, discover, parquet_columns, parquet_schemas
+from lakelogic.contract import formats
 from lakelogic.engines.base import Pinned
 from lakelogic.engines.readers import text_reader
+from lakelogic.engines.readers.columns import Look
+from lakelogic.engines.readers.formats import columns_of, reader_of
 from lakelogic.infer import nested
 from lakelogic.infer.columns import type_of
 from lakelogic.infer.documents import are_documents
@@ -16,7 +18,6 @@ from lakelogic.infer.encodings import Encoding, encoding_of, options_of
 from lakelogic.infer.landings import Landing
 from lakelogic.names import BROKEN
 from lakelogic.plan.nodes import Landed, Read
-from lakelogic.storage import parquet
 
 LEAST_PER_FILE = 100
 _NULL_WORDS = ("NA", "N/A", "n/a", "NULL", "null", "None", "-", "\\N", "NaN", "nan")
@@ -51,16 +52,16 @@ class Sample:
 
 def reading(landing: Landing) -> Reading:
     """How the files are to be read."""
-    if landing.format == "parquet":
-        return Reading(parquet_columns(parquet_schemas(landing.files)))
+    if not formats.is_text(landing.format):
+        return Reading(columns_of(Look(landing.format, landing.files)))
     encoding = encoding_of(landing.files)
     options = dict(options_of(encoding))
-    if landing.format in ("csv", "tsv"):
-        return Reading(discover(landing.format, landing.files, options), options, encoding)
+    if formats.has_header(landing.format):
+        return Reading(columns_of(Look(landing.format, landing.files, options)), options, encoding)
     is_whole, note = are_documents(landing.files, options)
     if is_whole:
         options["multiline"] = True
-    read = Read("source", landing.format, (), options)  # type: ignore[arg-type]
+    read = Read("source", landing.format, (), options)
     return Reading(text_reader.discover(read, Pinned(landing.files)), options, encoding, note)
 
 
@@ -82,7 +83,7 @@ def sample(landing: Landing, how: Reading, rows: int) -> Sample:
             left -= batch.num_rows
             if left <= 0:
                 break
-    if landing.format == "parquet":
+    if not formats.is_text(landing.format):
         types = {column.name: (str(column.type), "its file says so") for column in how.columns}
         return Sample(collected.columns, collected.files, types, broken)
     return settled(Sample(collected.columns, collected.files, {}, broken), landing)
@@ -91,7 +92,7 @@ def sample(landing: Landing, how: Reading, rows: int) -> Sample:
 def settled(seen: Sample, landing: Landing) -> Sample:
     """With the words for no value taken out, and the types of nested values told, by all values that are known."""
     values_by_column = {name: [*values, *seen.more.get(name, ())] for name, values in seen.columns.items()}
-    if landing.format not in ("csv", "tsv"):
+    if not formats.has_header(landing.format):
         shapes = {
             name: nested.type_of([v for v in values if v is not None]) for name, values in values_by_column.items()
         }
@@ -109,13 +110,10 @@ def text_of(value: Any) -> str | None:
 
 def batches(landing: Landing, how: Reading, path: str) -> Iterator[Any]:
     """The rows of one file, many at a time."""
-    if landing.format == "parquet":
-        yield from parquet.batches([path])
-        return
     options = dict(how.options)
-    if landing.format in ("csv", "tsv"):
-        options["headers"] = csv_headers([path], how.options, file_format=landing.format)
-    read = Read("source", landing.format, how.columns, options)  # type: ignore[arg-type]
+    if (columns := reader_of(landing.format).columns) is not None:
+        options |= columns(Look(landing.format, (path,), how.options)).options
+    read = Read("source", landing.format, how.columns, options)
     yield from text_reader.TextScan(read, Pinned((path,))).batches()
 
 

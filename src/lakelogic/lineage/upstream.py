@@ -308,7 +308,7 @@ def _linked(
             why.append(f"only rows of the first {_MOST_KEYS} of {len(values)} keys are looked for")
         shown = tuple(column.name for column in source.columns)
         try:
-            read = Read("source", source.format, source.columns, dict(source.options))  # type: ignore[arg-type]
+            read = Read("source", source.format, source.columns, dict(source.options))
             landed = _landed(read, source, slice_, engine)
         except UsageError as error:  # it is too large
             landed, why = pa.table({name: pa.array([], pa.string()) for name in shown}), [*why, error.message]

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from lakelogic.catalogs.base import Catalog
 from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.contract import formats
 from lakelogic.contract.document import Contract
 from lakelogic.contract.fields import Field
 from lakelogic.contract.reading.load import Loaded
@@ -27,7 +28,7 @@ from lakelogic.parity.canonical import plain
 from lakelogic.parity.compare import Difference, difference
 from lakelogic.parity.outcome import STAMPS, evaluate
 from lakelogic.parity.values import almost, value
-from lakelogic.plan.compile import TEXT_FORMATS, SourceColumns, compile_contract
+from lakelogic.plan.compile import SourceColumns, compile_contract
 from lakelogic.plan.fingerprint import fingerprint
 from lakelogic.plan.needs import expressions
 from lakelogic.plan.nodes import Landed, Plan
@@ -135,7 +136,7 @@ def _source(contract: Contract, catalog: Catalog, engine: Engine) -> SourceColum
             hint="Declare fields under model, or verify where the source is.",
         )
     file_format = contract.source.resolved_format or "parquet"
-    text = file_format in TEXT_FORMATS
+    text = formats.is_text(file_format)
     columns = tuple(Landed(f.name, STRING if text else parse_type(f.type)) for f in contract.model.fields)
     return SourceColumns(file_format, columns)
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from lakelogic import names
+from lakelogic.contract import formats
 from lakelogic.contract.describe.availability import check as not_available
 from lakelogic.contract.document import Contract
 from lakelogic.contract.reading.check import in_order
@@ -42,8 +43,6 @@ from lakelogic.sql.problems import NO_COLUMN, nearest_or_all
 from lakelogic.sql.types import STRING, Type
 from lakelogic.sql.undeclared import named
 
-TEXT_FORMATS = ("csv", "tsv", "json", "ndjson")
-
 
 @dataclass(frozen=True, slots=True)
 class SourceColumns:
@@ -59,9 +58,7 @@ class SourceColumns:
 
     def settled(self, contract: Contract, before: numbers.Memory = numbers.NOTHING) -> SourceColumns:
         """With the types of JSON keys that nobody declares; `before` are those that they had."""
-        if self.format not in absence.WITHOUT_HEADER or (
-            contract.server is not None and contract.server.cast_to_string
-        ):
+        if formats.has_header(self.format) or (contract.server is not None and contract.server.cast_to_string):
             return self
         shapes = {column.name.lower(): column.shape for column in self.columns if column.shape is not None}
         declared = [declared.name for declared in contract.model.fields]
@@ -121,17 +118,17 @@ def compile_contract(
     )
     _links(state, contract, links)
     state.model = tuple(declared.name.lower() for declared in contract.model.fields)
-    state.has_header = assumed.format not in absence.WITHOUT_HEADER
+    state.has_header = formats.has_header(assumed.format)
     mark = assumed.deleted.column if assumed.deleted is not None and contract.source.include_deleted else None
     unknown = shape.land(state, contract, assumed.columns, mark=mark)
     given = {name for step in contract.transformations for name in steps.gives(step, state)}
     state.aside = unseen.aside(contract, unknown, given)
-    if assumed.format in TEXT_FORMATS and source is not None:
+    if formats.is_text(assumed.format) and source is not None:
         fields = {name.lower() for name in types}
         state.undeclared = {one.name for one in assumed.columns if one.type.is_text and one.name.lower() not in fields}
     absence.note_landed(state, (column.name for column in assumed.columns), assumed.lacks)
     landed_scope = dict(state.scope)
-    is_text = assumed.format in TEXT_FORMATS
+    is_text = formats.is_text(assumed.format)
     if not contract.source.include_deleted:
         leave_out(state, assumed.deleted, assumed.columns)
     if contract.source.bounded_by is not None:
@@ -171,7 +168,7 @@ def compile_contract(
     rows = publish.Rows()
     rows.landed = [(name, value) for name, value in landed_scope.items() if name not in state.preserved]
     rows.is_text = is_text
-    rows.is_table = assumed.format in ("delta", "iceberg")
+    rows.is_table = formats.is_table(assumed.format)
     personal = any(f.pii or f.phi or f.sensitive or f.masking for f in contract.model.fields)
     rows.has_raw = not personal or can_encrypt
     rows.encrypts_raw = personal and can_encrypt
@@ -201,7 +198,7 @@ def compile_contract(
     drift = replace(before.landed, aside=tuple(name for name in state.scope if name in state.aside))
     plan = Plan(
         dataset=contract.dataset_name,
-        read=Read("source", assumed.format, assumed.columns, dict(assumed.options)),  # type: ignore[arg-type]
+        read=Read("source", assumed.format, assumed.columns, dict(assumed.options)),
         links=state.links,
         accounts=made.accounts,
         columns=made.columns,

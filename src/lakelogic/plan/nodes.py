@@ -17,7 +17,6 @@ from lakelogic.sql import expressions
 from lakelogic.sql.expressions import Expression
 from lakelogic.sql.types import INT, Type
 
-FileFormat = Literal["csv", "tsv", "json", "ndjson", "parquet", "delta"]
 Severity = Literal["error", "warning", "info"]
 NO_COPY = expressions.Literal(0, INT)
 APART = "apart"  # the label of nodes that only move what rows show which failed before an explode
@@ -43,7 +42,7 @@ class Read:
     """
 
     name: str  # `source`, or the name of a link
-    format: FileFormat
+    format: str  # a row of `contract/formats.py`; `delta` for the files of any table
     columns: tuple[Landed, ...]
     options: Mapping[str, object] = field(default_factory=dict)
 

@@ -10,13 +10,14 @@ from typing import Any
 import pyarrow as pa
 
 from lakelogic import names
-from lakelogic.connectors.discover import folder_values
+from lakelogic.contract import formats
 from lakelogic.contract.document import Contract
 from lakelogic.engines.base import Engine
+from lakelogic.engines.readers.columns import folder_values
 from lakelogic.engines.readers.json_lines import batch_of_texts, shapes_of_texts
 from lakelogic.engines.readers.text_reader import columns_of
-from lakelogic.plan.columns.absence import WITHOUT_HEADER, Lacks
-from lakelogic.plan.compile import TEXT_FORMATS, SourceColumns
+from lakelogic.plan.columns.absence import Lacks
+from lakelogic.plan.compile import SourceColumns
 from lakelogic.plan.nodes import Account, Assignment, Landed, Pairs, Plan, Publish, Read, Rollup, Stack
 from lakelogic.privacy.keys import Keys
 from lakelogic.privacy.masks import reveal_text
@@ -94,7 +95,7 @@ def landed_rows(
             types[batch] = _types(facts_by_batch.get(batch), file_format)
             for name, type_ in types[batch].items():
                 columns.setdefault(name.lower(), Landed(name, type_))
-        if not types[batch] and file_format not in TEXT_FORMATS:
+        if not types[batch] and not formats.is_text(file_format):
             left_out[UNKNOWN_TYPES] += 1
         elif any("binary" in str(type_) for type_ in types[batch].values()):
             left_out[BYTES] += 1
@@ -104,14 +105,14 @@ def landed_rows(
     file_format = str(told["format"]) if told else file_format
     if not columns:
         columns = _by_keys(usable)
-    if file_format in WITHOUT_HEADER:
+    if not formats.has_header(file_format):
         looked = columns_of(shapes_of_texts([row.clear for row in usable]).items())
         shapes = {column.name.lower(): column.shape for column in looked}
         columns = {name: replace(column, shape=shapes.get(name)) for name, column in columns.items()}
     source = SourceColumns(file_format, tuple(columns.values()))
     lacking = [_lacking(row, facts_by_batch.get(row.origin.batch_id or ""), columns) for row in usable]
     labels = {lacked: f"{at}" for at, lacked in enumerate(dict.fromkeys(lacking))}
-    if any(lacking) and file_format not in WITHOUT_HEADER:
+    if any(lacking) and formats.has_header(file_format):
         source = replace(source, lacks=Lacks({label: lacked for lacked, label in labels.items()}, LACKS))
     table = _table(contract, source, usable, engine, [labels[name] for name in lacking])
     return LandedRows(table, source, [row.origin for row in usable], left_out)
@@ -139,7 +140,7 @@ def _types(landed: Mapping[str, Any] | None, file_format: str) -> dict[str, Type
     if landed is None:
         return {}
     types = {name: parse_type(written) for name, written in landed["columns"]}
-    return dict.fromkeys(types, STRING) if file_format in TEXT_FORMATS else types
+    return dict.fromkeys(types, STRING) if formats.is_text(file_format) else types
 
 
 def _lacking(row: _Row, landed: Mapping[str, Any] | None, columns: Mapping[str, Landed]) -> frozenset[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any, Final
 
+from lakelogic.contract import formats
 from lakelogic.plan.nodes import Plan
 from lakelogic.run.job import Settled
 from lakelogic.run.publish.settle import EFFECTS
@@ -25,7 +26,7 @@ def findings(
 ) -> dict[str, Any]:
     """What the last lines of a run say, as plain data; the rule that failed most often comes first."""
     masked = {mask.column.removeprefix("~bad:").lower() for mask in plan.masks}
-    has_lines = plan.read.format not in ("delta", "iceberg")  # rows of a table have no place that a person can open
+    has_lines = not formats.is_table(plan.read.format)  # rows of a table have no place that a person can open
     reasons, warnings = [], []
     for rule in row_rules:
         if rule["severity"] != "error":

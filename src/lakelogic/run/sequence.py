@@ -11,6 +11,7 @@ from typing import Any
 
 from lakelogic import clock, names
 from lakelogic.engines.base import AS_IT_COMES, Engine, Frame, HasOwnDelta
+from lakelogic.engines.readers.formats import reader_of
 from lakelogic.errors import DataError, Defect, LakeLogicError, SourceError, UnsupportedError
 from lakelogic.ledger.records import Held
 from lakelogic.plan.columns.publish import Stamps
@@ -460,8 +461,6 @@ def _recount(run_: Run, read: Read) -> int | None:
     """Count the pinned input again, exactly, without the engine's own counters."""
     if run_.slice is None:
         return None
-    import pyarrow.parquet as pq
-
     if run_.slice.pinned.own:
         tables = tables_of("delta", run_.job.engine, reads=True)
         assert isinstance(tables, RowTables)
@@ -469,8 +468,8 @@ def _recount(run_: Run, read: Read) -> int | None:
         assert run_.slice.pinned.version is not None
         counted = tables.rows_by_file(run_.slice.pinned.table, run_.slice.pinned.version)
         return sum(counted[file] for file in run_.slice.pinned.files)
-    if run_.slice.format in ("parquet", "delta"):
-        return sum(int(pq.read_metadata(path).num_rows) for path in run_.slice.pinned.files)
+    if (count := reader_of(run_.slice.format).count) is not None:
+        return sum(map(count, run_.slice.pinned.files))
     from lakelogic.engines.readers.text_reader import TextScan
 
     return sum(int(batch.num_rows) for batch in TextScan(read, run_.slice.pinned).batches())

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from lakelogic.contract.formats import FORMATS
 from lakelogic.errors import SourceError, UsageError
 from lakelogic.names import landed_name
 from lakelogic.storage.text_files import MOST_RECORD_BYTES, Lines, encoding_of, most_bytes, open_text
@@ -16,7 +17,6 @@ from lakelogic.storage.text_files import MOST_RECORD_BYTES, Lines, encoding_of, 
 # A quoted value that runs on for longer than this is a quote that somebody forgot to close.
 MOST_LINES = 1_000
 OPEN_QUOTE = "a quote is not closed"
-DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Record(NamedTuple):
 
 def dialect_of(file_format: str, options: Mapping[str, object]) -> Dialect:
     """The options of a source as a dialect; refuses what cannot be told apart."""
-    delimiter = str(options.get("delimiter") or DELIMITERS[file_format]).replace("\\t", "\t")
+    delimiter = str(options.get("delimiter") or FORMATS[file_format].delimiter).replace("\\t", "\t")
     quote = options.get("quote_char", '"')
     quote = None if quote in (None, "", "none") else str(quote)
     nulls = options.get("null_values") or ()

@@ -11,18 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from lakelogic.contract.formats import FORMATS, readable
 from lakelogic.errors import SourceError, UnsupportedError, UsageError
 from lakelogic.storage.text_files import ENDINGS
 
 # The files of a folder that belong to a format, by the end of their names, in any case.
-_PACKED = ("", *ENDINGS)
-_JSON = (".json", ".jsonl", ".ndjson")
 SUFFIXES: dict[str, tuple[str, ...]] = {
-    "csv": tuple(f".csv{packed}" for packed in _PACKED),
-    "tsv": tuple(f".tsv{packed}" for packed in _PACKED),
-    "json": tuple(f"{ending}{packed}" for ending in _JSON for packed in _PACKED),
-    "ndjson": tuple(f"{ending}{packed}" for ending in _JSON for packed in _PACKED),
-    "parquet": (".parquet",),
+    row.name: tuple(
+        f".{ending}{packed}" for ending in row.endings for packed in ("", *(ENDINGS if row.is_packed else ()))
+    )
+    for row in map(FORMATS.__getitem__, readable())
 }
 
 _PIECE = 1 << 20  # bytes that are digested at once: enough to leave the engine alone meanwhile

@@ -15,6 +15,7 @@ from lakelogic.actions.operate.quarantine import Place, Request, find, ledger_he
 from lakelogic.actions.visibility.owners import refuse_rows_in_clear
 from lakelogic.catalogs.base import Catalog
 from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.contract import formats
 from lakelogic.contract.reading.load import Loaded
 from lakelogic.engines import registry
 from lakelogic.engines.base import Engine, Pinned
@@ -22,7 +23,7 @@ from lakelogic.engines.readers.text_reader import TextScan
 from lakelogic.errors import LakeLogicError, UsageError
 from lakelogic.ledger.publish import as_dict
 from lakelogic.lineage.story import Story, tell
-from lakelogic.plan.compile import TEXT_FORMATS, SourceColumns, compile_contract, load_checked
+from lakelogic.plan.compile import SourceColumns, compile_contract, load_checked
 from lakelogic.plan.nodes import Plan, Read
 from lakelogic.privacy.keys import Keys, load_keys
 from lakelogic.privacy.masks import reveal_text
@@ -203,14 +204,14 @@ def _has_changed(place: Place, dataset: str, kept: Mapping[str, Any], source: st
 def _line(loaded: Loaded, kept: Mapping[str, Any], keys: Keys, source: str | None, engine: Engine) -> int | None:
     """The line that a row stands on, where its file is still there and still holds it."""
     contract = loaded.contract
-    if not source or not Path(source).is_file() or window.source_format(contract) not in TEXT_FORMATS:
+    if not source or not Path(source).is_file() or not formats.is_text(window.source_format(contract)):
         return None
     stat = Path(source).stat()
     pinned = window.pin_files(
         (FileInfo(source, stat.st_size, stat.st_mtime_ns),), window.source_format(contract), source
     )
     looked = window.look(contract, pinned, engine)
-    read = Read("source", looked.format, looked.columns, dict(looked.options))  # type: ignore[arg-type]
+    read = Read("source", looked.format, looked.columns, dict(looked.options))
     raw = reveal_text(kept[names.RAW], keys)
     wanted = {name.lower(): value for name, value in json.loads(raw).items()} if raw.startswith("{") else {}
     for batch in TextScan(read, Pinned((source,))).batches():

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Literal
 
-from lakelogic.contract import codes
+from lakelogic.contract import codes, formats
 from lakelogic.contract.describe.shape import KeyShape, Shape, common_keys, keys_of, parameter_keys
 from lakelogic.contract.document import Contract
 from lakelogic.contract.reading.load import Loaded
@@ -120,7 +120,7 @@ _NOT_YET: dict[str, str] = {
 }
 
 # Of a closed set, the values that have their effect; for others, the reason why and what to do instead.
-_FORMATS = ("csv", "tsv", "json", "ndjson", "parquet", "delta", "iceberg")
+_FORMATS = formats.available()
 _AVAILABLE_VALUES: dict[str, tuple[tuple[str, ...], str]] = {
     "source.type": (("landing", "table", "delta", "iceberg"), "Land the rows as files, or read a table."),
     "source.format": (_FORMATS, "Convert the files to CSV, JSON or Parquet."),

@@ -7,7 +7,7 @@ import difflib
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
-from lakelogic.contract import codes
+from lakelogic.contract import codes, formats
 from lakelogic.contract.base import Section
 from lakelogic.contract.document import Contract
 from lakelogic.contract.estate import RegistryEntry, System
@@ -204,14 +204,8 @@ def _misspelt(node: Branch) -> tuple[str, ...]:
     return ("load_mode",) if "load_mode" in node.entries and _text(node.get("load_mode")) is None else ()
 
 
-_DELIMITED = frozenset(("delimiter", "quote_char", "has_header", "skip_rows", "null_values", "comment_prefix"))
 _OPTIONS_OF: dict[str, frozenset[str]] = {
-    "csv": _DELIMITED,
-    "tsv": _DELIMITED,
-    "excel": frozenset(("sheet_name", "header_row", "skip_footer")),
-    "json": frozenset(("multiline",)),
-    "xml": frozenset(("row_tag",)),
-    "fixed_width": frozenset(("columns",)),
+    **{row.name: frozenset(row.options) for row in formats.FORMATS.values() if row.options},
     "database": frozenset(("url", "connection", "table", "fetch_size", "partition_column", "partition_num")),
     "stream": frozenset(
         ("brokers", "topic", "group_id", "starting_offsets", "checkpoint", "trigger", "security"),

@@ -20,6 +20,7 @@ from lakelogic.engines.duckdb.frame import Query
 from lakelogic.engines.duckdb.functions import aggregates, documents, windows
 from lakelogic.engines.duckdb.literals import identifier
 from lakelogic.engines.readers import text_reader
+from lakelogic.engines.readers.formats import READERS
 from lakelogic.plan.nodes import Account, Landed, Link, Mask, Measure, Published, Read
 from lakelogic.privacy.keys import Keys
 from lakelogic.sql.types import from_arrow
@@ -47,7 +48,7 @@ class DuckDBEngine:
     capabilities = Capabilities(
         name="duckdb",
         functions=frozenset({*BUILDERS, *aggregates.NAMES, *windows.NAMES}),
-        formats=frozenset({"csv", "tsv", "json", "ndjson", "parquet", "delta"}),
+        formats=frozenset(READERS),
         masks=frozenset({"nullify", "hash", "redact", "partial", "encrypt", "encrypt_deterministic"}),
         nodes=frozenset(kind.__name__ for kind in nodes.LOWER),
     )

@@ -12,8 +12,10 @@ from lakelogic.engines.arrow.input import adopt_arrow, landed_of
 from lakelogic.engines.base import Pinned
 from lakelogic.engines.duckdb.frame import Query, fresh
 from lakelogic.engines.duckdb.literals import cast, identifier, literal, text, try_cast
+from lakelogic.engines.readers.formats import reader_of
 from lakelogic.engines.readers.parquet_files import footers, sort_out
-from lakelogic.engines.readers.text_reader import TEXT_FORMATS, TextScan, constants, local_path
+from lakelogic.engines.readers.parts import constants, local_path
+from lakelogic.engines.readers.text_reader import TextScan
 from lakelogic.names import BROKEN, FILE, NUMBER, TEXT
 from lakelogic.plan.nodes import Landed, Plan, Read
 from lakelogic.sql.expressions import Literal
@@ -23,7 +25,7 @@ from lakelogic.sql.types import Type
 def scan(read: Read, pinned: Pinned) -> Query:
     """The landed columns and the four about where a row came from."""
     identifiers = fresh([*(column.name for column in read.columns), FILE, NUMBER, TEXT, BROKEN], {})
-    if read.format in TEXT_FORMATS:
+    if not reader_of(read.format).by_engine:
         stream = TextScan(read, pinned)
         renamed = Renamed(stream, list(identifiers.values()))
         return stream_query(read.name, identifiers, renamed, lambda: stream.scanned)

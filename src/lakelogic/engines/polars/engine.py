@@ -15,6 +15,7 @@ from lakelogic.engines.polars.expressions import BUILDERS, expression
 from lakelogic.engines.polars.frame import Rows
 from lakelogic.engines.polars.functions import aggregates, windows
 from lakelogic.engines.readers import text_reader
+from lakelogic.engines.readers.formats import READERS
 from lakelogic.plan.nodes import Account, Landed, Link, Mask, Measure, Published, Read
 from lakelogic.privacy.keys import Keys
 from lakelogic.sql.types import from_arrow
@@ -27,7 +28,7 @@ class PolarsEngine:
     capabilities = Capabilities(
         name="polars",
         functions=frozenset({*BUILDERS, *aggregates.NAMES, *windows.NAMES}),
-        formats=frozenset({"csv", "tsv", "json", "ndjson", "parquet", "delta"}),
+        formats=frozenset(READERS),
         masks=frozenset({"nullify", "hash", "redact", "partial", "encrypt", "encrypt_deterministic"}),
         nodes=frozenset(kind.__name__ for kind in nodes.LOWER),
         reads_later=False,

@@ -12,8 +12,10 @@ from lakelogic.engines.arrow.input import adopt_arrow, landed_of
 from lakelogic.engines.base import Pinned
 from lakelogic.engines.polars.frame import Rows
 from lakelogic.engines.polars.literals import dtype
+from lakelogic.engines.readers.formats import reader_of
 from lakelogic.engines.readers.parquet_files import footers, sort_out
-from lakelogic.engines.readers.text_reader import TEXT_FORMATS, TextScan, constants, local_path
+from lakelogic.engines.readers.parts import constants, local_path
+from lakelogic.engines.readers.text_reader import TextScan
 from lakelogic.names import BROKEN, FILE, NUMBER, TEXT
 from lakelogic.plan.nodes import Landed, Read
 from lakelogic.sql.types import Type
@@ -23,7 +25,7 @@ _INTERNAL: dict[str, Any] = {FILE: pl.String, NUMBER: pl.Int64, TEXT: pl.String,
 
 def scan(read: Read, pinned: Pinned) -> Rows:
     """The landed columns and the four about where a row came from."""
-    if read.format in TEXT_FORMATS:
+    if not reader_of(read.format).by_engine:
         stream = TextScan(read, pinned)
         return Rows(_streamed(stream), lambda: stream.scanned)
     files = sort_out(read, pinned.files)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, BinaryIO
@@ -18,7 +18,9 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
-from lakelogic.engines.readers.text_reader import Builder, Part, local_path, positions
+from lakelogic.engines.readers.columns import Look, Sight, csv_headers, text_columns
+from lakelogic.engines.readers.parts import Builder, Part, local_path, positions
+from lakelogic.engines.readers.parts import Lines as Cuts
 from lakelogic.plan.nodes import Read
 from lakelogic.sql.arrays import integers, strings
 from lakelogic.storage.csv_records import MOST_LINES, Dialect, dialect_of, header_of, ragged, records
@@ -33,6 +35,25 @@ _BLANK = re.compile(rb"\n(?=[\r\n])")
 
 class _Careful(Exception):
     """The fast parser cannot go on with this file."""
+
+
+def columns_of(look: Look) -> Sight:
+    """The columns by the headers of the files."""
+    headers = csv_headers(look.files, look.options, file_format=look.format, names=look.names, expected=look.expected)
+    return Sight(text_columns(headers), headers, {"headers": headers})
+
+
+def check(read: Read) -> None:
+    """Refuse options that cannot be told apart."""
+    dialect_of(read.format, read.options)
+
+
+def cuts_of(read: Read, uri: str) -> Cuts | None:
+    """Where a file may be cut, once its header is known."""
+    dialect, headers = dialect_of(read.format, read.options), read.options.get("headers")
+    if not isinstance(headers, Mapping) or not headers.get(uri) or dialect.skip_rows:
+        return None
+    return Cuts((dialect.quote or "").encode(), by_return=True)
 
 
 def batches_of(read: Read, part: Part, whole: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -8,11 +8,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from lakelogic.engines.readers.text_reader import Builder, Part, constants, local_path, positions
+from lakelogic.engines.readers.columns import Look, Sight, parquet_columns, parquet_schemas
+from lakelogic.engines.readers.parts import Builder, Part, constants, local_path, positions
 from lakelogic.errors import SourceError
 from lakelogic.plan.nodes import Read
 from lakelogic.sql.arrays import integers
 from lakelogic.sql.types import to_arrow
+from lakelogic.storage.parquet import finer_columns
 
 BATCH = 16_384
 
@@ -123,6 +125,21 @@ def _is_exactly(found: pa.DataType, wanted: pa.DataType) -> bool:
             and all(_is_exactly(f.type, w.type) for f, w in zip(found, wanted, strict=True))
         )
     return bool(found == wanted)
+
+
+def columns_of(look: Look) -> Sight:
+    """The columns by the footers of the files."""
+    schemas = parquet_schemas(look.files)
+    finer = dict.fromkeys(name for schema in schemas.values() for name in finer_columns(schema))
+    names = {path: schema.names for path, schema in schemas.items()}
+    return Sight(parquet_columns(schemas), names, finer=tuple(finer))
+
+
+def count_of(path: str) -> int:
+    """The rows of a file, by its footer."""
+    from pyarrow import parquet
+
+    return int(parquet.read_metadata(path).num_rows)
 
 
 def batches_of(read: Read, part: Part, whole: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from lakelogic.engines.base import AS_IT_COMES, Capabilities, Frame, Order, Pinned, Staged
+from lakelogic.engines.readers.formats import READERS
 from lakelogic.engines.spark import nodes, scan, stage
 from lakelogic.engines.spark import session as sessions
 from lakelogic.engines.spark.counting import noted, notes_of
@@ -51,7 +52,7 @@ class SparkEngine:
     capabilities = Capabilities(
         name="spark",
         functions=frozenset({*FUNCTIONS, *aggregates.NAMES, *windows.NAMES}),
-        formats=frozenset({"csv", "tsv", "json", "ndjson", "parquet", "delta"}),
+        formats=frozenset(READERS),
         masks=frozenset({"nullify", "hash", "redact", "partial", "encrypt", "encrypt_deterministic"}),
         nodes=frozenset(kind.__name__ for kind in nodes.LOWER),
         distributed=True,
@@ -179,7 +180,7 @@ class SparkEngine:
         size = scan.size_of(pinned.files)
         session, small = self._for(size)
         frame = scan.scan(session, read, pinned)
-        if read.format in ("parquet", "delta"):
+        if READERS[read.format].by_engine:
             frame = noted(frame, replace(notes_of(frame), size=size))
         # One task for a few rows: nothing has to be moved between tasks then.
         return noted(frame.coalesce(1), replace(notes_of(frame), small=True)) if small else frame

@@ -18,14 +18,16 @@ import pyarrow as pa
 from lakelogic import names
 from lakelogic.engines.base import Frame, Pinned
 from lakelogic.engines.readers import text_reader
+from lakelogic.engines.readers.formats import keys_of, reader_of
 from lakelogic.engines.readers.parquet_files import sort_out
-from lakelogic.engines.readers.text_reader import TEXT_FORMATS, Part, TextScan, constants, parts_of
+from lakelogic.engines.readers.parts import Part, constants, local_path
+from lakelogic.engines.readers.parts import schema as schema_of
+from lakelogic.engines.readers.text_reader import TextScan, parts_of
 from lakelogic.engines.spark.counting import Notes, noted
 from lakelogic.engines.spark.expressions import sql
 from lakelogic.engines.spark.frame import arrow_frame, ddl, empty_frame, file_reader, located
 from lakelogic.engines.spark.literals import identifier, text, type_name
 from lakelogic.engines.spark.session import functions_of
-from lakelogic.errors import UnsupportedError
 from lakelogic.plan.columns.numbers import Shape
 from lakelogic.plan.nodes import Landed, Read
 from lakelogic.sql.expressions import Literal
@@ -44,11 +46,8 @@ def scan(session: Any, read: Read, pinned: Pinned) -> Frame:
         return _nothing(session, read)
     if pinned.own:
         return _own_delta(session, read, pinned)
-    if read.format in TEXT_FORMATS:
-        return _read_by_us(session, read, pinned.files)
-    if read.format in ("parquet", "delta"):
-        return _parquet(session, read, pinned.files)
-    raise UnsupportedError(f"The format `{read.format}` is not available on Spark yet.")
+    by_spark = reader_of(read.format).by_engine
+    return (_parquet if by_spark else _read_by_us)(session, read, pinned.files)
 
 
 def _nothing(session: Any, read: Read) -> Frame:
@@ -86,7 +85,7 @@ def _read_by_us(session: Any, read: Read, files: Sequence[str]) -> Frame:
     if size is not None and size <= SMALL:
         table = TextScan(read, Pinned(tuple(files))).reader().read_all()
         return arrow_frame(session, table) if table.num_rows else _nothing(session, read)
-    whole = text_reader.schema(read)
+    whole = schema_of(read)
     columns = [*((column.name, column.type) for column in read.columns), *WHERE_FROM]
 
     def rows(part: Part) -> Iterator[pa.RecordBatch]:
@@ -116,7 +115,7 @@ def _tasks(read: Read, files: Sequence[str]) -> list[list[Part]]:
     room = 0
     for file in files:
         parts = parts_of(read, file)
-        size = Path(text_reader.local_path(file)).stat().st_size
+        size = Path(local_path(file)).stat().st_size
         if len(parts) > 1 or size > text_reader.PART:
             tasks += [[part] for part in parts]
             room = 0
@@ -135,11 +134,12 @@ def discover(session: Callable[[], Any], read: Read, pinned: Pinned) -> tuple[La
     if size is not None and size <= SMALL:
         return text_reader.discover(read, pinned)
 
+    find = keys_of(read.format)
+
     def keys(part: Part) -> Iterator[pa.RecordBatch]:
-        from lakelogic.engines.readers.json_lines import shapes_of
         from lakelogic.sql.arrays import strings
 
-        shapes = shapes_of(read, part)
+        shapes = find(read, part)
         told = strings([json.dumps(shape.as_list()) for shape in shapes.values()])
         yield pa.RecordBatch.from_arrays([strings(list(shapes)), told], names=["k", "s"])
 

@@ -22,8 +22,6 @@ from lakelogic.sql.parse import is_select, parse_items, parse_select
 from lakelogic.sql.problems import SqlProblems
 from lakelogic.sql.types import BOOLEAN, STRING, Type
 
-WITHOUT_HEADER = ("json", "ndjson")
-
 
 @dataclass(frozen=True, slots=True)
 class Lacks:

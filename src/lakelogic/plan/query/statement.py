@@ -190,7 +190,7 @@ def link_relation(state: State, name: str) -> Relation:
     link: KnownLink = state.known_links[name]
     frame = f"{link.name}~{len(state.links)}"
     state.links[frame] = Link(
-        Read(frame, link.format, link.columns, link.options),  # type: ignore[arg-type]
+        Read(frame, link.format, link.columns, link.options),
         (),
         link.filter,
         link.name,

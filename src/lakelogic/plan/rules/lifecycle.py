@@ -130,7 +130,7 @@ def _windows(
     read = tuple(c for c in link.columns if c.name in wanted or (link.filter and c.name in columns_of(link.filter)))
     name = f"{link.name}~{len(state.links)}"
     state.links[name] = Link(
-        Read(name, link.format, read, link.options),  # type: ignore[arg-type]
+        Read(name, link.format, read, link.options),
         (),
         link.filter,
         link.name,

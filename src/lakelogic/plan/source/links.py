@@ -140,7 +140,7 @@ def match(
         nodes.append(Rollup("distinct", TRUE if kept is None else holds(kept), asked, ()))
         kept = None
     state.links[link_name] = Link(
-        Read(link_name, link.format, tuple(read_too), link.options),  # type: ignore[arg-type]
+        Read(link_name, link.format, tuple(read_too), link.options),
         tuple(nodes),
         kept,
         reference,

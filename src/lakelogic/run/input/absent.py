@@ -6,9 +6,9 @@ import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
+from lakelogic.contract import formats
 from lakelogic.contract.document import Contract
 from lakelogic.plan.columns import unseen
-from lakelogic.plan.columns.absence import WITHOUT_HEADER
 from lakelogic.plan.columns.numbers import Memory
 from lakelogic.plan.compile import Compiled, SourceColumns
 from lakelogic.plan.nodes import Landed
@@ -40,7 +40,7 @@ class Before:
 
 def before(run_: Run, source: SourceColumns) -> Before:
     """What landed before. Only keys of JSON are asked for: an input with a header speaks for itself."""
-    if run_.places is None or source.format not in WITHOUT_HEADER:
+    if run_.places is None or formats.has_header(source.format):
         return Before()
     tables = tables_of(run_.job.loaded.contract.materialization.format, run_.job.engine)
     state = tables.state(run_.places.target_location)
@@ -53,7 +53,7 @@ def before(run_: Run, source: SourceColumns) -> Before:
     settings = run_.job.loaded.contract
     if settings.materialization.strategy == "overwrite" and settings.schema_policy.evolution == "overwrite":
         stored = {}
-    if not landed or landed.get("format") not in WITHOUT_HEADER:
+    if not landed or formats.has_header(landed.get("format")):
         return Before((), stored)
     told = {name: parse_type(written) for name, written in landed.get("kinds", {}).items()} if stored else {}
     return Before(tuple(landed.get("seen") or (name for name, _ in landed.get("columns", ()))), {**stored, **told})
@@ -65,7 +65,7 @@ def with_keys(source: SourceColumns, known: Before, contract: Contract, strategy
     Declared fields are NULL anyway; a key that nobody declares is a column of the table from the first time on.
     """
     source = source.settled(contract, known.memory)
-    if source.format not in WITHOUT_HEADER or not strategy.is_keyed:
+    if formats.has_header(source.format) or not strategy.is_keyed:
         return source
     if unseen.policy(contract) != "allow":
         return source
@@ -77,7 +77,7 @@ def with_keys(source: SourceColumns, known: Before, contract: Contract, strategy
 
 def seen(source: SourceColumns, known: Before) -> list[str]:
     """The keys of JSON that landed so far, for the next run; nothing for an input that has a header."""
-    if source.format not in WITHOUT_HEADER:
+    if formats.has_header(source.format):
         return []
     names = dict.fromkeys([*known.names, *(column.name for column in source.columns)])
     return sorted({name.lower(): name for name in names}.values())
@@ -85,7 +85,7 @@ def seen(source: SourceColumns, known: Before) -> list[str]:
 
 def tell(run_: Run, compiled: Compiled, known: Before) -> None:
     """Say which declared fields did not land: always where there is a header, in JSON where they landed before."""
-    with_header = compiled.plan.read.format not in WITHOUT_HEADER
+    with_header = formats.has_header(compiled.plan.read.format)
     missing = [name for name in compiled.landed.missing if with_header or known.has(name)]
     if not missing:
         return

@@ -69,7 +69,7 @@ class References:
 
     def _made(self, link: Slice, engine: Engine, place: str) -> Slice:
         looked = look_at_links({"link": link}, engine)["link"]
-        read = Read("link", looked.format, looked.columns, looked.options)  # type: ignore[arg-type]
+        read = Read("link", looked.format, looked.columns, looked.options)
         values = tuple(Assignment(column.name, Column(column.name, column.type)) for column in looked.columns)
         account = Account(None, (), Publish(values, Literal(0, INT), text(GOOD_SIDE)))
         frame = engine.lower(engine.scan(read, link.pinned), (account,), {})

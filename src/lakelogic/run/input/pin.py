@@ -9,17 +9,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lakelogic.catalogs.base import Catalog
-from lakelogic.connectors.discover import (
-    csv_headers,
-    folder_values,
-    landed_columns,
-    parquet_columns,
-    parquet_schemas,
-    text_columns,
-)
+from lakelogic.contract import formats
 from lakelogic.contract.document import Contract
 from lakelogic.engines.base import Engine, Pinned
-from lakelogic.errors import SourceError, UnsupportedError, UsageError
+from lakelogic.engines.readers.columns import Look, folder_values, landed_columns
+from lakelogic.engines.readers.formats import reader_of
+from lakelogic.errors import SourceError, UsageError
 from lakelogic.ledger.records import InputFile
 from lakelogic.plan.columns import unseen
 from lakelogic.plan.columns.absence import lacks
@@ -32,13 +27,9 @@ from lakelogic.run.formats import tables_of
 from lakelogic.run.input.deleted import deleted_of
 from lakelogic.sql.types import STRING
 from lakelogic.storage.local import FileInfo, list_files, local_path
-from lakelogic.storage.parquet import finer_columns
 from lakelogic.tables.kinds import kind_of
 from lakelogic.tables.registry import load as load_tables
 
-_TEXT = ("csv", "tsv")
-_JSON = ("json", "ndjson")
-_TABLES = ("delta", "iceberg")
 MARK = "mark"  # in what a batch says of a table that it read: which commit made the version
 _NO_ENGINE: Engine = None  # type: ignore[assignment]  # only keys of JSON are found by one
 
@@ -132,12 +123,12 @@ def pin_source(contract: Contract, catalog: Catalog, engine: Engine | None = Non
     """All that there is: a table at its newest version, or the files that lie there."""
     path = source_path(contract)
     kind = contract.source.resolved_type
-    if kind in ("table", *_TABLES):
+    if kind == "table" or formats.is_table(kind):
         return pin_table(path, catalog, engine=engine)
     if _is_folder_of_table(path, contract.source.resolved_format, catalog):
         return pin_table(path, catalog, engine=engine)
     file_format = source_format(contract)
-    if file_format in _TABLES:
+    if formats.is_table(file_format):
         return pin_table(path, catalog, engine=engine)
     files = list_files(path, file_format=file_format, pattern=contract.source.pattern, base=catalog.base)
     _refuse_masked_folders(contract, files)
@@ -243,22 +234,17 @@ def _look(
     if slice_.schema or slice_.format == "delta":
         constants = {**options, "constants": slice_.parts} if slice_.parts else options
         return SourceColumns("delta", slice_.schema, constants, deleted=slice_.deleted)
-    if slice_.format in _TEXT:
-        headers = csv_headers(slice_.pinned.files, options, file_format=slice_.format, names=names, expected=known)
-        return SourceColumns(slice_.format, text_columns(headers), {**options, "headers": headers}, lacks(headers))
-    if slice_.format == "parquet":
-        schemas = parquet_schemas(slice_.pinned.files)
-        own = lacks({path: schema.names for path, schema in schemas.items()})
-        finer = dict.fromkeys(name for schema in schemas.values() for name in finer_columns(schema))
-        return SourceColumns("parquet", parquet_columns(schemas), options, own, finer=tuple(finer))
-    if slice_.format in _JSON:
-        if names and only:
-            return SourceColumns(slice_.format, tuple(Landed(name, STRING) for name in names), options)
-        # Fields of the model have their types: how their values are written is not asked for.
-        declared = tuple(Landed(name, STRING) for name in names)
-        read = Read("source", slice_.format, declared, options)  # type: ignore[arg-type]
-        return SourceColumns(slice_.format, engine.discover(read, slice_.pinned), options)
-    raise UnsupportedError(f"The format `{slice_.format}` is not available yet.")
+    reader = reader_of(slice_.format)
+    if reader.columns is not None:
+        seen = reader.columns(Look(slice_.format, slice_.pinned.files, options, tuple(names), known))
+        own = {**options, **seen.options}
+        return SourceColumns(slice_.format, seen.columns, own, lacks(seen.by_file), finer=seen.finer)
+    if names and only:
+        return SourceColumns(slice_.format, tuple(Landed(name, STRING) for name in names), options)
+    # Fields of the model have their types: how their values are written is not asked for.
+    declared = tuple(Landed(name, STRING) for name in names)
+    read = Read("source", slice_.format, declared, options)
+    return SourceColumns(slice_.format, engine.discover(read, slice_.pinned), options)
 
 
 def pin_links(contract: Contract, catalog: Catalog, engine: Engine | None = None) -> dict[str, Slice]:
@@ -269,7 +255,7 @@ def pin_links(contract: Contract, catalog: Catalog, engine: Engine | None = None
         if not place:
             raise UsageError(f"The link `{link.name}` has neither path nor table.", hint="Add path: or table:.")
         file_format = link.resolved_format
-        if link.table or file_format in _TABLES or _is_folder_of_table(place, file_format, catalog):
+        if link.table or formats.is_table(file_format) or _is_folder_of_table(place, file_format, catalog):
             found = pin_table(place, catalog, engine=engine)
         elif file_format is None:
             raise UsageError(f"The format of the link `{link.name}` cannot be told.", hint="Add format: csv.")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path, PurePath
 
-from lakelogic.connectors.discover import folder_values
+from lakelogic.engines.readers.columns import folder_values
 from lakelogic.errors import DataError
 from lakelogic.ledger.records import InputFile
 from lakelogic.storage.local import FileInfo, known_as

@@ -78,7 +78,7 @@ def train(engine: SparkEngine, room: Path) -> None:
         encoding="utf-8",
     )
     for file, kind, strategy in ((lines, "json", "encrypt"), (table, "csv", "hash")):
-        read = Read("source", kind, landed)  # type: ignore[arg-type]
+        read = Read("source", kind, landed)
         frame = engine.lower(engine.scan(read, Pinned((str(file),))), [account], {})
         mask = Mask("email", strategy)  # type: ignore[arg-type]
         staged = engine.stage(frame, columns, [mask], keys, str(room / f"staged-{kind}"))

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lakelogic.connectors.discover import csv_headers, discover, landed_columns, parquet_columns, parquet_schemas
+from lakelogic.engines.readers.columns import Look, csv_headers, landed_columns, parquet_columns, parquet_schemas
+from lakelogic.engines.readers.formats import columns_of
 from lakelogic.errors import SourceError, UnsupportedError, UsageError
 from lakelogic.plan.nodes import Landed
 from lakelogic.sql.types import BIGINT, DOUBLE, STRING, TIMESTAMP, array
@@ -23,6 +24,10 @@ def file(tmp_path: Path):
         return str(path)
 
     return write
+
+
+def discover(file_format, files, options=None, names=()):
+    return columns_of(Look(file_format, tuple(files), options or {}, tuple(names)))
 
 
 def columns(landed: tuple[Landed, ...]) -> list[str]:

@@ -3,33 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 import pyarrow as pa
 
-from lakelogic.errors import DataError, SourceError, UnsupportedError
+from lakelogic.errors import DataError, SourceError
 from lakelogic.plan.nodes import Landed
 from lakelogic.sql.types import DOUBLE, FLOAT, INTEGER_BITS, NULL, STRING, Type, decimal, from_arrow, unusable
 from lakelogic.storage import parquet
-from lakelogic.storage.csv_records import DELIMITERS, header
+from lakelogic.storage.csv_records import header
 
 # What Hive calls the folder of rows without a value.
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
-def discover(
-    file_format: str, files: Sequence[str], options: Mapping[str, object] | None = None, *, names: Sequence[str] = ()
-) -> tuple[Landed, ...]:
-    """The landed columns of csv, tsv and parquet files, over all of them.
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Files whose columns are asked for.
 
-    Columns are matched without case; the first spelling wins. `names` are the model's field names, used by
-    position for text files without a header. Keys of JSON are found by an engine, which reads every line.
+    `names` are those that files without a header may hold, by place. A header that has none of the `expected` names (in
+    lower case) is taken for a row of values, and refused.
     """
-    if file_format in DELIMITERS:
-        return text_columns(csv_headers(files, options, file_format=file_format, names=names))
-    if file_format == "parquet":
-        return parquet_columns(parquet_schemas(files))
-    raise UnsupportedError(f"The columns of `{file_format}` cannot be found without an engine.")
+
+    format: str
+    files: tuple[str, ...]
+    options: Mapping[str, object] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
+    expected: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What files told of their columns: over all of them, matched without case, and the names that each file has."""
+
+    columns: tuple[Landed, ...]
+    by_file: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)  # what readers of these files go by
+    finer: tuple[str, ...] = ()  # columns whose instants are finer than microseconds
 
 
 def csv_headers(
@@ -88,13 +99,14 @@ def parquet_columns(schemas: Mapping[str, pa.Schema]) -> tuple[Landed, ...]:
     columns: dict[str, tuple[Landed, str]] = {}
     for path, schema in schemas.items():
         _refuse_twins(path, schema.names)
-        for field in schema:
-            kind = NULL if pa.types.is_null(field.type) else from_arrow(field.type)
+        for stored in schema:
+            kind = NULL if pa.types.is_null(stored.type) else from_arrow(stored.type)
             if trouble := unusable(kind):
                 raise SourceError(
-                    f"Column `{field.name}` of {path} has {trouble}.", hint="Name the fields apart where it is written."
+                    f"Column `{stored.name}` of {path} has {trouble}.",
+                    hint="Name the fields apart where it is written.",
                 )
-            column, where = columns.setdefault(field.name.lower(), (Landed(field.name, kind), path))
+            column, where = columns.setdefault(stored.name.lower(), (Landed(stored.name, kind), path))
             wider = _wider(column.type, kind)
             if wider is None:
                 raise SourceError(
@@ -102,7 +114,7 @@ def parquet_columns(schemas: Mapping[str, pa.Schema]) -> tuple[Landed, ...]:
                     hint="Read the two kinds of files by contracts of their own, or write one kind again.",
                 )
             if wider != column.type:
-                columns[field.name.lower()] = (Landed(column.name, wider), path)
+                columns[stored.name.lower()] = (Landed(column.name, wider), path)
     return tuple(Landed(column.name, STRING) if column.type == NULL else column for column, _ in columns.values())
 
 

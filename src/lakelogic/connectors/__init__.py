@@ -1,1 +1,0 @@
-"""What lies in a source, before an engine reads it."""
