@@ -1,6 +1,6 @@
 """Rules: what makes a row bad (row rules) and what keeps a batch from being published (dataset rules)."""
 
-from typing import Annotated, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeAlias
 
 from lakelogic.contract.base import (
     Dialect,
@@ -17,7 +17,7 @@ from lakelogic.contract.base import (
     Verbatim,
     Whole,
 )
-from lakelogic.contract.tagged import OneOf, Tagged
+from lakelogic.contract.tagged import Tagged, one_of
 
 Severity = Literal["error", "warning", "info"]
 Phase = Literal["pre", "post"]
@@ -263,25 +263,12 @@ DATASET_RULES: dict[str, type[DatasetRule]] = {
 }  # fmt: skip
 
 
-RowRule: TypeAlias = Annotated[
-    SqlRule
-    | NotNull
-    | AcceptedValues
-    | RegexMatch
-    | Range
-    | ReferentialIntegrity
-    | LifecycleWindow
-    | Length
-    | NotFuture
-    | FreshnessRule
-    | Compare
-    | RowUnique,
-    OneOf(ROW_RULES),
-]
-AnyDatasetRule: TypeAlias = Annotated[
-    DatasetSql | Unique | NullRatio | RowCountBetween | DistinctCount | MeanBetween | SumBetween | Reconcile,
-    OneOf(DATASET_RULES),
-]
+if TYPE_CHECKING:
+    RowRule: TypeAlias = Rule
+    AnyDatasetRule: TypeAlias = DatasetRule
+else:
+    RowRule = one_of(ROW_RULES)
+    AnyDatasetRule = one_of(DATASET_RULES)
 
 
 class Quality(Section):

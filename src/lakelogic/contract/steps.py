@@ -1,9 +1,9 @@
 """Steps: one model per kind of transformation, told apart by the key that names the kind."""
 
-from typing import Annotated, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from lakelogic.contract.base import Dialect, Flag, Key, Number, OneOrMany, Scalar, Section, Sql, Text, Verbatim
-from lakelogic.contract.tagged import OneOf, Tagged
+from lakelogic.contract.tagged import Tagged, one_of
 
 Phase = Literal["pre", "post"]
 
@@ -326,31 +326,7 @@ STEPS: dict[str, type[Step]] = {
 }  # fmt: skip
 
 
-AnyStep: TypeAlias = Annotated[
-    SqlStep
-    | Select
-    | Drop
-    | Rename
-    | Derive
-    | Cast
-    | Filter
-    | Trim
-    | Lower
-    | Upper
-    | Coalesce
-    | MapValues
-    | Bucket
-    | Split
-    | Explode
-    | JsonExtract
-    | DateDiff
-    | DateRangeExplode
-    | Deduplicate
-    | DeduplicateByLatest
-    | Lookup
-    | Join
-    | Rollup
-    | Pivot
-    | Unpivot,
-    OneOf(STEPS),
-]
+if TYPE_CHECKING:
+    AnyStep: TypeAlias = Step
+else:
+    AnyStep = one_of(STEPS)

@@ -1,12 +1,15 @@
 """Items that are told apart by a key: `- rename: {from: a, to: b}` is a Rename with `from` and `to`."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Collection, Mapping
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, SerializationInfo, ValidationError
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
 from lakelogic.contract.base import Section
+from lakelogic.errors import Defect
 
 
 class Tagged(Section):
@@ -15,6 +18,9 @@ class Tagged(Section):
     `KIND` is that key. `MAIN` names the parameter that a bare value stands for (`sql: "…"`, `trim: [a, b]`);
     `BARE` kinds are written in no other way.
     """
+
+    if TYPE_CHECKING:
+        kind: str
 
     KIND: ClassVar[str] = ""
     MAIN: ClassVar[str | None] = None
@@ -99,3 +105,17 @@ def _dumped(item: Tagged, info: SerializationInfo) -> dict[str, Any]:
         exclude_unset=info.exclude_unset,
         exclude_none=info.exclude_none,
     )
+
+
+def one_of(kinds: Mapping[str, type[Tagged]]) -> Any:
+    """What a list of these kinds holds, as an annotation for a model: the table is the only list of them."""
+    models: Any = reduce(or_, kinds.values())
+    return Annotated[models, OneOf(kinds)]
+
+
+def whole(what: str, kinds: Mapping[str, type[Tagged]], rows: Collection[type]) -> None:
+    """Refuse to start where a table that gives kinds their effect does not have one row for each of them."""
+    lacking = [name for name, model in kinds.items() if model not in rows]
+    strange = [model.__name__ for model in rows if model not in kinds.values()]
+    if lacking or strange:
+        raise Defect(f"The table of {what} is not whole: no row for {lacking}, a row too many for {strange}.")

@@ -147,7 +147,7 @@ def compile_contract(
     untouched = watermarks.Untouched.of(state, contract)
     post = [(index, step) for index, step in enumerate(contract.transformations) if step.phase == "post"]
     for index, step in enumerate(contract.transformations):
-        if step.phase == "pre" and type(step) in steps.COMPILE:
+        if step.phase == "pre" and type(step) in steps.KINDS:
             absence.lend(state, contract, types, step, _made_from(contract, index, state))
             _apply(state, step, index, reserved)
     later = {
@@ -159,7 +159,7 @@ def compile_contract(
     before = verdicts.judge_before(state, contract, types, unknown, later)
     untouched = watermarks.Untouched.of(state, contract)
     for index, step in post:
-        if type(step) in steps.COMPILE:
+        if type(step) in steps.KINDS:
             _apply(state, step, index, reserved)
     verdicts.show_declared(state, contract, types, landed=False)
     verdicts.judge_after(state, contract, types, before)

@@ -17,6 +17,8 @@ from lakelogic.contract.describe.shape import KeyShape, Shape, common_keys, keys
 from lakelogic.contract.document import Contract
 from lakelogic.contract.reading.load import Loaded
 from lakelogic.contract.reading.tree import Branch, Leaf, Node, walk
+from lakelogic.contract.rules import DATASET_RULES, ROW_RULES
+from lakelogic.contract.steps import STEPS
 from lakelogic.errors import Diagnostic
 
 Status = Literal["available", "documentation", "not yet"]
@@ -45,16 +47,11 @@ _AVAILABLE: frozenset[str] = _declared(
         "model.fields[]": "name type required pii phi sensitive masking masking_format "
         "accepted_values min max min_length max_length pattern unique foreign_key rules default generated milestone",
         "schema_policy": "evolution unknown_fields",
-        "transformations[]": "phase name engine dialect sql select drop rename derive cast filter trim lower upper "
-        "coalesce map_values bucket split json_extract date_diff deduplicate deduplicate_by_latest lookup join rollup "
-        "explode date_range_explode pivot unpivot",
+        "transformations[]": f"phase name engine dialect {' '.join(STEPS)}",
         "quality": "enforce_required fail_pipeline_on_dataset_error max_quarantine_ratio",
-        "quality.row_rules[]": "name category severity phase nulls label dialect "
-        "sql not_null accepted_values regex_match range length compare referential_integrity not_future freshness "
-        "unique lifecycle_window",
+        "quality.row_rules[]": f"name category severity phase nulls label dialect {' '.join(ROW_RULES)}",
         "quality.dataset_rules[]": "name category severity label dialect must_be must_be_between must_be_less_than "
-        "must_be_greater_than must_be_at_least must_be_at_most "
-        "sql unique null_ratio row_count_between distinct_count mean_between sum_between reconcile",
+        f"must_be_greater_than must_be_at_least must_be_at_most {' '.join(DATASET_RULES)}",
         "quarantine": "enabled format target table location fail_on_quarantine max_ratio retention",
         "materialization": "strategy primary_key sequence_by scd1 scd2 fact deletion unknown_member "
         "soft_delete_column soft_delete_value soft_delete_time_column soft_delete_reason_column target_path format "

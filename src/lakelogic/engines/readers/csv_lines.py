@@ -19,8 +19,7 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
 from lakelogic.engines.readers.columns import Look, Sight, csv_headers, text_columns
-from lakelogic.engines.readers.parts import Builder, Part, local_path, positions
-from lakelogic.engines.readers.parts import Lines as Cuts
+from lakelogic.engines.readers.parts import Builder, Part, SplitPoints, local_path, positions
 from lakelogic.plan.nodes import Read
 from lakelogic.sql.arrays import integers, strings
 from lakelogic.storage.csv_records import MOST_LINES, Dialect, dialect_of, header_of, ragged, records
@@ -48,12 +47,12 @@ def check(read: Read) -> None:
     dialect_of(read.format, read.options)
 
 
-def cuts_of(read: Read, uri: str) -> Cuts | None:
+def split_points(read: Read, uri: str) -> SplitPoints | None:
     """Where a file may be cut, once its header is known."""
     dialect, headers = dialect_of(read.format, read.options), read.options.get("headers")
     if not isinstance(headers, Mapping) or not headers.get(uri) or dialect.skip_rows:
         return None
-    return Cuts((dialect.quote or "").encode(), by_return=True)
+    return SplitPoints((dialect.quote or "").encode(), by_return=True)
 
 
 def batches_of(read: Read, part: Part, whole: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from lakelogic.contract import formats
 from lakelogic.engines.readers import csv_lines, json_lines, parquet_files
 from lakelogic.engines.readers.columns import Look, Sight
-from lakelogic.engines.readers.parts import Lines, Part
+from lakelogic.engines.readers.parts import Part, SplitPoints
 from lakelogic.errors import Defect, UnsupportedError
 from lakelogic.plan.columns.numbers import Shape
 from lakelogic.plan.nodes import Landed, Read
@@ -31,13 +31,13 @@ class Reader:
     columns: Callable[[Look], Sight] | None = None  # without reading the rows
     keys: Keys | None = None  # by reading all rows: the names that a part of a file has, and how their values look
     check: Callable[[Read], None] = _anything  # refuses options before anything is read
-    lines: Callable[[Read, str], Lines | None] | None = None  # where a large file may be cut; None where it may not
+    splits: Callable[[Read, str], SplitPoints | None] | None = None  # where a large file is cut; or None
     count: Callable[[str], int] | None = None  # the rows of a file, where it tells them without being read
     by_engine: bool = False  # engines read the files themselves, where they read the same as `batches`
 
 
-_CSV = Reader(csv_lines.batches_of, columns=csv_lines.columns_of, check=csv_lines.check, lines=csv_lines.cuts_of)
-_JSON = Reader(json_lines.batches_of, keys=json_lines.shapes_of, lines=json_lines.cuts_of)
+_CSV = Reader(csv_lines.batches_of, columns=csv_lines.columns_of, check=csv_lines.check, splits=csv_lines.split_points)
+_JSON = Reader(json_lines.batches_of, keys=json_lines.shapes_of, splits=json_lines.split_points)
 _PARQUET = Reader(
     parquet_files.batches_of, columns=parquet_files.columns_of, count=parquet_files.count_of, by_engine=True
 )
@@ -76,11 +76,11 @@ def columns_of(look: Look) -> tuple[Landed, ...]:
 def check_rows() -> None:
     """Refuse to start with a format that lacks a part: half of it in the contract, half of it here."""
     missing = sorted(set(formats.readable()) - READERS.keys())
-    strangers = sorted(READERS.keys() - {row.name for row in formats.FORMATS.values() if row.is_available})
-    if missing or strangers:
-        told = [f"`{name}` is available and has no reader" for name in missing]
-        told += [f"`{name}` has a reader and is not available" for name in strangers]
-        raise Defect(f"File formats are not whole: {'; '.join(told)}.")
+    extra = sorted(READERS.keys() - {row.name for row in formats.FORMATS.values() if row.is_available})
+    if missing or extra:
+        problems = [f"`{name}` is available and has no reader" for name in missing]
+        problems += [f"`{name}` has a reader and is not available" for name in extra]
+        raise Defect(f"File formats are not whole: {'; '.join(problems)}.")
     for name, reader in READERS.items():
         if (reader.columns is None) == (reader.keys is None):
             raise Defect(f"The reader of `{name}` finds columns by `columns` or by `keys`: one of the two.")

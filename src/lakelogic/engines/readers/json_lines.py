@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import pyarrow as pa
 
-from lakelogic.engines.readers.parts import Builder, Lines, Part, local_path, positions, schema
+from lakelogic.engines.readers.parts import Builder, Part, SplitPoints, local_path, positions, schema
 from lakelogic.names import landed_name
 from lakelogic.plan.columns.numbers import OTHERS, Shape, shape_of
 from lakelogic.plan.nodes import Read
@@ -109,9 +109,9 @@ def is_whole(read: Read, part: Part) -> bool:
     return not following
 
 
-def cuts_of(read: Read, uri: str) -> Lines | None:
+def split_points(read: Read, uri: str) -> SplitPoints | None:
     """Where a file may be cut: nowhere in one that is a document."""
-    return None if is_whole(read, Part(uri)) else Lines()
+    return None if is_whole(read, Part(uri)) else SplitPoints()
 
 
 def rows_of(read: Read, part: Part) -> Iterator[list[Row]]:

@@ -27,7 +27,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class SplitPoints:
     """Where a file may be cut: behind any line feed, but nowhere in a file that has a `quote`."""
 
     quote: bytes = b""
@@ -62,8 +62,8 @@ def positions(read: Read, names: Iterable[str]) -> list[int | None]:
 
 def constants(read: Read, uri: str) -> Mapping[str, Any]:
     """The columns that a file does not hold but is known by: of its folders, or of a table's partitions."""
-    known = read.options.get("constants")
-    return known.get(uri, {}) if isinstance(known, Mapping) else {}
+    fixed = read.options.get("constants")
+    return fixed.get(uri, {}) if isinstance(fixed, Mapping) else {}
 
 
 class Builder:
@@ -72,11 +72,11 @@ class Builder:
     def __init__(self, read: Read, uri: str, whole: pa.Schema) -> None:
         self._whole = whole
         self._uri = strings([uri])[0]
-        known = constants(read, uri)
+        fixed = constants(read, uri)
         self._fixed = {
-            at: pa.scalar(known[column.name], to_arrow(column.type))
+            at: pa.scalar(fixed[column.name], to_arrow(column.type))
             for at, column in enumerate(read.columns)
-            if column.name in known
+            if column.name in fixed
         }
 
     def build(

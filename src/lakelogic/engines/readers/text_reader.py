@@ -101,11 +101,11 @@ def columns_of(keys: Iterable[tuple[str, Shape]]) -> tuple[Landed, ...]:
 
 def parts_of(read: Read, uri: str) -> list[Part]:
     """A file in parts that can be read apart from one another; one part where its text does not tell where to cut."""
-    path, lines = local_path(uri), reader_of(read.format).lines
-    if lines is None or not is_plain(path, read.options) or Path(path).stat().st_size <= PART:
+    path, splits = local_path(uri), reader_of(read.format).splits
+    if splits is None or not is_plain(path, read.options) or Path(path).stat().st_size <= PART:
         return [Part(uri)]
-    cuts = lines(read, uri)
-    return [Part(uri)] if cuts is None else _cut(path, uri, cuts.quote, by_return=cuts.by_return)
+    points = splits(read, uri)
+    return [Part(uri)] if points is None else _cut(path, uri, points.quote, by_return=points.by_return)
 
 
 def _cut(path: str, uri: str, quote: bytes, *, by_return: bool) -> list[Part]:

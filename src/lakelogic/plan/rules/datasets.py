@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from lakelogic.contract import rules as written
 from lakelogic.contract.document import Contract
+from lakelogic.contract.tagged import whole
 from lakelogic.plan.codes import NO_LINK
 from lakelogic.plan.nodes import Landed, Link, Measure, Published, Read, Severity
 from lakelogic.plan.query.questions import Asker, Question
@@ -126,18 +127,17 @@ def checks(contract: Contract, strategy: Strategy, columns: tuple[Published, ...
     for index, rule in enumerate(contract.quality.dataset_rules):
         path = f"quality.dataset_rules[{index}]"
         _refuse_bounds(rule, path, trouble)
-        if isinstance(rule, written.DatasetSql | written.Reconcile):
-            asked = _asked(rule, index, path, good, asker)
+        kind = KINDS[type(rule)]
+        if kind.ask is not None:
+            asked = kind.ask(rule, index, path, good, asker)
             if asked is not None:
                 found.append(asked[0])
                 questions += asked[1]
-            continue
-        build = BUILD[type(rule)]
-        made = build(rule, path, good, trouble)
-        if made is not None:
-            check, needed = made
-            found.append(check)
-            measures |= {measure.name: measure for measure in needed}
+        if kind.measure is not None:
+            built = kind.measure(rule, path, good, trouble)
+            if built is not None:
+                found.append(built[0])
+                measures |= {measure.name: measure for measure in built[1]}
     if contract.key and not strategy.is_keyed and all(key.lower() in good for key in contract.key):
         keys = tuple(good[key.lower()].name for key in contract.key)
         if not any(check.unique == keys and check.limits == NONE for check in found):
@@ -147,9 +147,10 @@ def checks(contract: Contract, strategy: Strategy, columns: tuple[Published, ...
 
 def _refuse_bounds(rule: written.DatasetRule, path: str, trouble: Trouble) -> None:
     """A bound that could never be compared with what the rule yields is refused, not passed over."""
-    if isinstance(rule, written.Reconcile) and (must_be(rule) or rule.must_be is not None):
+    yields = KINDS[type(rule)].yields
+    if yields == "difference" and (must_be(rule) or rule.must_be is not None):
         trouble.add(BAD_TYPES, "A reconciliation has no other bound than its tolerance.", path, "use `tolerance`")
-    elif isinstance(rule.must_be, str) or (isinstance(rule.must_be, bool) and not isinstance(rule, written.DatasetSql)):
+    elif isinstance(rule.must_be, str) or (isinstance(rule.must_be, bool) and yields != "truth or number"):
         message = f"`{str(rule.must_be).lower()}` is no number, and the rule yields one."
         trouble.add(BAD_TYPES, message, f"{path}.must_be", "write a number")
 
@@ -286,11 +287,23 @@ def _field_between(function: str, *, number: bool) -> Callable[[Any, str, Good, 
     return build
 
 
-BUILD: dict[type, Callable[[Any, str, Good, Trouble], Made | None]] = {
-    written.Unique: _unique,
-    written.NullRatio: _null_ratio,
-    written.RowCountBetween: _row_count,
-    written.DistinctCount: _field_between("count_distinct", number=False),
-    written.MeanBetween: _field_between("avg", number=True),
-    written.SumBetween: _field_between("sum", number=True),
+@dataclass(frozen=True, slots=True)
+class DatasetRuleKind:
+    """One kind of dataset rule: measures of good rows, or questions in SQL; and which bounds its answer takes."""
+
+    measure: Callable[[Any, str, Good, Trouble], Made | None] | None = None
+    ask: Callable[[Any, int, str, Good, Asker], tuple[Check, list[Question]] | None] | None = None
+    yields: Literal["number", "truth or number", "difference"] = "number"
+
+
+KINDS: dict[type, DatasetRuleKind] = {
+    written.DatasetSql: DatasetRuleKind(ask=_asked, yields="truth or number"),
+    written.Unique: DatasetRuleKind(_unique),
+    written.NullRatio: DatasetRuleKind(_null_ratio),
+    written.RowCountBetween: DatasetRuleKind(_row_count),
+    written.DistinctCount: DatasetRuleKind(_field_between("count_distinct", number=False)),
+    written.MeanBetween: DatasetRuleKind(_field_between("avg", number=True)),
+    written.SumBetween: DatasetRuleKind(_field_between("sum", number=True)),
+    written.Reconcile: DatasetRuleKind(ask=_asked, yields="difference"),
 }
+whole("dataset rules", written.DATASET_RULES, KINDS)

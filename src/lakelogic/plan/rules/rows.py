@@ -12,11 +12,13 @@ from lakelogic.contract.document import Contract
 from lakelogic.contract.durations import duration
 from lakelogic.contract.fields import Field
 from lakelogic.contract.references import link_of
+from lakelogic.contract.tagged import whole
 from lakelogic.plan.binding import bind_predicate
 from lakelogic.plan.codes import NO_LINK
 from lakelogic.plan.predicates import both, fails, present
 from lakelogic.plan.rules import lifecycle
 from lakelogic.plan.rules.constants import compare, constant, refuse_impossible
+from lakelogic.plan.rules.unique import judge_rule
 from lakelogic.plan.source.links import found_in
 from lakelogic.plan.state import Flag, State
 from lakelogic.sql.arguments import one_of
@@ -25,20 +27,6 @@ from lakelogic.sql.expressions import Call, Expression, Literal, call, columns_o
 from lakelogic.sql.nested import size_call
 from lakelogic.sql.problems import NO_COLUMN, SqlProblems
 from lakelogic.sql.types import BOOLEAN, DATE, INT, STRING, TIMESTAMP, Type
-
-CATEGORIES = {
-    "sql": "correctness",
-    "not_null": "completeness",
-    "accepted_values": "validity",
-    "regex_match": "validity",
-    "range": "validity",
-    "length": "validity",
-    "compare": "consistency",
-    "referential_integrity": "consistency",
-    "lifecycle_window": "consistency",
-    "not_future": "timeliness",
-    "freshness": "timeliness",
-}
 
 
 @dataclass(slots=True)
@@ -83,50 +71,20 @@ def constraint_flags(state: State, fields: list[Field], silence: Silence, index:
         value = state.scope.get(declared.name)
         if value is None:
             continue
-        for kind, shown, predicate in _constraints(state, declared, value, f"model.fields[{index[declared.name]}]"):
-            failed = both(present(value), fails(predicate))
-            flags.append(
-                Flag(
-                    silence.quiet(failed, columns_of(value)),
-                    f"Rule failed: {declared.name}_{kind} ({shown})",
-                    "validity",
-                    f"{declared.name}_{kind}",
-                )
-            )
+        for key, constraint in CONSTRAINTS.items():
+            limit = getattr(declared, key)
+            if limit is None or limit == ():
+                continue
+            try:
+                predicate = constraint.predicate(value, limit)
+            except SqlProblems as trouble:
+                state.trouble.sql(trouble.problems, f"model.fields[{index[declared.name]}].{key}")
+                continue
+            name = f"{declared.name}_{key}"
+            text_ = f"Rule failed: {name} ({constraint.shown(declared.name, limit)})"
+            failed = silence.quiet(both(present(value), fails(predicate)), columns_of(value))
+            flags.append(Flag(failed, text_, constraint.category, name))
     return flags
-
-
-def _constraints(state: State, declared: Field, value: Expression, path: str) -> list[tuple[str, str, Expression]]:
-    found: list[tuple[str, str, Expression]] = []
-    name = declared.name
-
-    def add(kind: str, shown: str, build: Callable[[], Expression]) -> None:
-        try:
-            found.append((kind, shown, build()))
-        except SqlProblems as trouble:
-            state.trouble.sql(trouble.problems, f"{path}.{kind}")
-
-    if declared.accepted_values:
-        add(
-            "accepted_values",
-            f"{name} IN ({_shown(declared.accepted_values)})",
-            lambda: _one_of(value, declared.accepted_values),
-        )
-    if declared.min is not None:
-        add("min", f"{name} >= {_shown([declared.min])}", lambda: compare(">=", value, constant(declared.min)))
-    if declared.max is not None:
-        add("max", f"{name} <= {_shown([declared.max])}", lambda: compare("<=", value, constant(declared.max)))
-    length = _size(value)
-    if declared.min_length is not None:
-        least = declared.min_length
-        add("min_length", f"length({name}) >= {least}", lambda: call("ge", length, Literal(least, INT)))
-    if declared.max_length is not None:
-        most = declared.max_length
-        add("max_length", f"length({name}) <= {most}", lambda: call("le", length, Literal(most, INT)))
-    if declared.pattern is not None:
-        pattern = declared.pattern
-        add("pattern", f"{name} RLIKE '{pattern}'", lambda: matches(value, text(pattern)))
-    return found
 
 
 def foreign_key_flags(
@@ -156,17 +114,19 @@ def foreign_key_flags(
 
 
 def rule_flag(state: State, rule: Any, path: str, silence: Silence) -> list[Flag] | None:
-    """The flags of one row rule, or diagnostics (None)."""
-    if isinstance(rule, written.NotNull):
-        return _not_null(state, rule, path, silence)
-    built = BUILD[type(rule)](state, rule, path)
+    """The flags of one row rule that judges each row by itself, or diagnostics (None)."""
+    kind = KINDS[type(rule)]
+    if kind.flags is not None:
+        return kind.flags(state, rule, path, silence)
+    assert kind.predicate is not None
+    built = kind.predicate(state, rule, path)
     if built is None:
         return None
     predicate, shown, default_name = built
     name = rule.name or default_name
     reason = f"Rule failed: {name} ({shown})" if name else f"Rule failed: {shown}"
     failed = silence.quiet(fails(predicate, rule.nulls), columns_of(predicate))
-    return [Flag(failed, reason, rule.category or CATEGORIES[rule.kind], name or shown, rule.severity, rule.label)]
+    return [Flag(failed, reason, rule.category or kind.category, name or shown, rule.severity, rule.label)]
 
 
 def _not_null(state: State, rule: written.NotNull, path: str, silence: Silence) -> list[Flag] | None:
@@ -175,14 +135,12 @@ def _not_null(state: State, rule: written.NotNull, path: str, silence: Silence) 
         value = state.column(name, f"{path}.not_null")
         if value is None:
             return None
-        shown = f"{name} IS NOT NULL"
         called = rule.name or f"{name}_not_null"
-        failed = silence.quiet(call("is_null", value), columns_of(value))
         flags.append(
             Flag(
-                failed,
-                f"Rule failed: {called} ({shown})",
-                rule.category or "completeness",
+                silence.quiet(call("is_null", value), columns_of(value)),
+                f"Rule failed: {called} ({name} IS NOT NULL)",
+                rule.category or KINDS[written.NotNull].category,
                 called,
                 rule.severity,
                 rule.label,
@@ -314,22 +272,45 @@ def _freshness(state: State, rule: written.FreshnessRule, path: str) -> Built | 
     return predicate, f"{rule.field} >= now - {rule.max_age.strip()}", f"{rule.field}_freshness"
 
 
-BUILD: dict[type, Callable[[State, Any, str], Built | None]] = {
-    written.SqlRule: _sql,
-    written.AcceptedValues: _field_rule(
-        lambda rule, value: _one_of(value, rule.values), lambda rule: f"{rule.field} IN ({_shown(rule.values)})"
+@dataclass(frozen=True, slots=True)
+class RowRuleKind:
+    """One shorthand of a row rule: its category, and how a row is judged, by one of three ways.
+
+    `predicate` is TRUE for a row that keeps the rule; `flags` are several of them; `among` looks at rows together,
+    after all others have judged.
+    """
+
+    category: str
+    predicate: Callable[[State, Any, str], Built | None] | None = None
+    flags: Callable[[State, Any, str, Silence], list[Flag] | None] | None = None
+    among: Callable[[State, Any, str, str], None] | None = None
+
+
+KINDS: dict[type, RowRuleKind] = {
+    written.SqlRule: RowRuleKind("correctness", _sql),
+    written.NotNull: RowRuleKind("completeness", flags=_not_null),
+    written.AcceptedValues: RowRuleKind(
+        "validity",
+        _field_rule(
+            lambda rule, value: _one_of(value, rule.values), lambda rule: f"{rule.field} IN ({_shown(rule.values)})"
+        ),
     ),
-    written.RegexMatch: _field_rule(
-        lambda rule, value: matches(value, text(rule.pattern)), lambda rule: f"{rule.field} RLIKE '{rule.pattern}'"
+    written.RegexMatch: RowRuleKind(
+        "validity",
+        _field_rule(
+            lambda rule, value: matches(value, text(rule.pattern)), lambda rule: f"{rule.field} RLIKE '{rule.pattern}'"
+        ),
     ),
-    written.Range: _field_rule(_range, _show_range),
-    written.Length: _field_rule(_length, _show_range),
-    written.Compare: _compare,
-    written.ReferentialIntegrity: _referential,
-    written.NotFuture: _not_future,
-    written.FreshnessRule: _freshness,
-    written.LifecycleWindow: _lifecycle,
+    written.Range: RowRuleKind("validity", _field_rule(_range, _show_range)),
+    written.Length: RowRuleKind("validity", _field_rule(_length, _show_range)),
+    written.Compare: RowRuleKind("consistency", _compare),
+    written.ReferentialIntegrity: RowRuleKind("consistency", _referential),
+    written.LifecycleWindow: RowRuleKind("consistency", _lifecycle),
+    written.NotFuture: RowRuleKind("timeliness", _not_future),
+    written.FreshnessRule: RowRuleKind("timeliness", _freshness),
+    written.RowUnique: RowRuleKind("uniqueness", among=judge_rule),
 }
+whole("row rules", written.ROW_RULES, KINDS)
 
 
 def _one_of(value: Expression, choices: Any) -> Expression:
@@ -346,13 +327,52 @@ def _shown(values: Any) -> str:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """One key of a field that is a rule: what it shows of itself, and what TRUE means for a present value."""
+
+    category: str
+    shown: Callable[[str, Any], str]
+    predicate: Callable[[Expression, Any], Expression]
+
+
+CONSTRAINTS: dict[str, Constraint] = {
+    "accepted_values": Constraint("validity", lambda name, values: f"{name} IN ({_shown(values)})", _one_of),
+    "min": Constraint(
+        "validity",
+        lambda name, least: f"{name} >= {_shown([least])}",
+        lambda value, least: compare(">=", value, constant(least)),
+    ),
+    "max": Constraint(
+        "validity",
+        lambda name, most: f"{name} <= {_shown([most])}",
+        lambda value, most: compare("<=", value, constant(most)),
+    ),
+    "min_length": Constraint(
+        "validity",
+        lambda name, least: f"length({name}) >= {least}",
+        lambda value, least: call("ge", _size(value), Literal(least, INT)),
+    ),
+    "max_length": Constraint(
+        "validity",
+        lambda name, most: f"length({name}) <= {most}",
+        lambda value, most: call("le", _size(value), Literal(most, INT)),
+    ),
+    "pattern": Constraint(
+        "validity",
+        lambda name, pattern: f"{name} RLIKE '{pattern}'",
+        lambda value, pattern: matches(value, text(pattern)),
+    ),
+}
+
+
 def reads_only_known(state: State, rule: Any) -> bool:
     """Whether a rule can be bound to the columns of this phase (used to find its phase)."""
     trouble = type(state.trouble)(state.trouble.where)
     probe = State(state.dataset, state.now, trouble, state.subquery, state.dialect, state.strategy)
     probe.scope, probe.used, probe.links = dict(state.scope), set(state.used), dict(state.links)
     probe.known_links, probe.unread_links = dict(state.known_links), state.unread_links
-    if isinstance(rule, written.RowUnique):
+    if KINDS[type(rule)].among is not None:
         return all(state.spelled(name) is not None for name in rule.fields)
     rule_flag(probe, rule, "", Silence())
     return not any(diagnostic.code == NO_COLUMN for diagnostic in probe.trouble.found)

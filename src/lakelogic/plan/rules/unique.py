@@ -28,13 +28,18 @@ class Uniqueness:
     label: str | None = None
 
     @classmethod
-    def of(cls, rule: RowUnique, path: str) -> Uniqueness:
-        """A row rule."""
+    def of(cls, rule: RowUnique, path: str, category: str = "uniqueness") -> Uniqueness:
+        """A row rule; `category` is that of its kind."""
         name = rule.name or f"{'_'.join(rule.fields)}_unique"
         return cls(
             rule.fields, f"{path}.unique", name, rule.keep == "first", rule.order_by, rule.severity,
-            rule.category or "uniqueness", rule.label,
+            rule.category or category, rule.label,
         )  # fmt: skip
+
+
+def judge_rule(state: State, rule: RowUnique, path: str, category: str) -> None:
+    """Judge by a row rule of that kind."""
+    judge_unique(state, Uniqueness.of(rule, path, category))
 
 
 def judge_unique(state: State, asked: Uniqueness) -> None:

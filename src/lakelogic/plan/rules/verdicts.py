@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from lakelogic import names
 from lakelogic.contract.document import Contract
 from lakelogic.contract.fields import Field
-from lakelogic.contract.rules import NotNull, RowUnique, Rule
+from lakelogic.contract.rules import Rule
 from lakelogic.contract.source import Options
 from lakelogic.plan.columns import shape, written
 from lakelogic.plan.columns.evolve import Changed, LandedDrift
@@ -226,7 +226,7 @@ def all_rules(contract: Contract) -> Iterable[tuple[str, Rule]]:
 def _rule_flags(state: State, rules: Sequence[tuple[str, Rule]], silence: judge.Silence) -> list[Flag]:
     flags: list[Flag] = []
     for path, rule in rules:
-        if type(rule) in judge.BUILD or isinstance(rule, NotNull):
+        if judge.KINDS[type(rule)].among is None:
             flags += judge.rule_flag(state, rule, path, silence) or []
     return flags
 
@@ -241,8 +241,9 @@ def _judge_groups(state: State, contract: Contract, fields: Sequence[Field], rul
             path = f"model.fields[{index[declared.name]}].unique"
             judge_unique(state, Uniqueness((declared.name,), path, f"{declared.name}_unique"))
     for path, rule in rules:
-        if isinstance(rule, RowUnique):
-            judge_unique(state, Uniqueness.of(rule, path))
+        kind = judge.KINDS[type(rule)]
+        if kind.among is not None:
+            kind.among(state, rule, path, kind.category)
 
 
 def _model_flags(state: State, contract: Contract, fields: Sequence[Field], silence: judge.Silence) -> list[Flag]:

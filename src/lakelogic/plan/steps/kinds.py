@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from sqlglot import exp
 
 from lakelogic import names
 from lakelogic.contract import steps as written
+from lakelogic.contract.tagged import whole
 from lakelogic.plan.binding import bind_predicate, bind_text
 from lakelogic.plan.codes import BAD_STEP, RESERVED
 from lakelogic.plan.naming import known as _known
@@ -33,9 +35,13 @@ def apply(state: State, step: Any, index: int, reserved: frozenset[str] = names.
     """Compile one step; trouble is noted at its line. It must not make a column of a `reserved` name."""
     path = f"transformations[{index}]"
     before, state.opened = set(state.scope), False
-    COMPILE[type(step)](state, step, path)
+    KINDS[type(step)].apply(state, step, path)
     made = [name for name in state.scope if name not in before and not name.startswith(names.INTERNAL)]
-    made += [name for name in _made(step, state.known_links, state.dialect) if name.startswith(names.INTERNAL)]
+    made += [
+        name
+        for name in _made(step, StepContext(state.known_links, state.dialect, state.dataset))
+        if name.startswith(names.INTERNAL)
+    ]
     for name in made:
         # A rollup keeps the keys of its rows in columns of ours.
         is_ours = name.lower().startswith(names.RESERVED_PREFIX) and not isinstance(step, written.Rollup)
@@ -161,33 +167,103 @@ def _reshape(act: Callable[[State, Any, str, str], None]) -> Callable[[State, An
     return lambda state, step, path: act(state, step, path, step_name(step, path))
 
 
-COMPILE: dict[type, Callable[[State, Any, str], None]] = {
-    written.SqlStep: _sql,
-    written.Select: _select,
-    written.Drop: _drop,
-    written.Rename: _rename,
-    written.Derive: _derive,
-    written.Cast: _cast,
-    written.Filter: _filter,
-    written.Trim: values.text_step(lambda step: {"both": "trim", "left": "ltrim", "right": "rtrim"}[step.side]),
-    written.Lower: values.text_step(lambda _: "lower"),
-    written.Upper: values.text_step(lambda _: "upper"),
-    written.Coalesce: values.coalesce,
-    written.MapValues: values.map_values,
-    written.Bucket: values.bucket,
-    written.Split: values.split,
-    written.JsonExtract: values.json_extract,
-    written.DateDiff: values.date_diff,
-    written.Deduplicate: _deduplicate,
-    written.DeduplicateByLatest: _deduplicate,
-    written.Lookup: _lookup,
-    written.Join: _reshape(reshape.join),
-    written.Explode: _reshape(reshape.explode),
-    written.DateRangeExplode: _reshape(reshape.date_range_explode),
-    written.Pivot: _reshape(reshape.pivot),
-    written.Unpivot: _reshape(reshape.unpivot),
-    written.Rollup: rollup,
+@dataclass(frozen=True, slots=True)
+class StepContext:
+    """What the columns of a step can depend on beside the step."""
+
+    links: Mapping[str, Any]
+    dialect: str
+    dataset: str
+
+
+Names: TypeAlias = Callable[[Any, StepContext], Iterable[str]]
+
+
+def _none(_step: Any, _around: StepContext) -> Iterable[str]:
+    return ()
+
+
+def _its(*keys: str) -> Names:
+    """The columns that these keys of a step name: one, several, or the keys of a map."""
+
+    def names_of(step: Any, _around: StepContext) -> Iterable[str]:
+        values = [getattr(step, key) for key in keys]
+        return [name for value in values if value for name in ([value] if isinstance(value, str) else value)]
+
+    return names_of
+
+
+def _output(step: Any, _around: StepContext) -> Iterable[str]:
+    return (step.output or step.field,)
+
+
+def _in_place(step: Any, _around: StepContext) -> Iterable[str]:
+    return () if step.output else (step.field,)
+
+
+def _derived_again(step: written.Derive, context: StepContext) -> Iterable[str]:
+    dialect = step.dialect or context.dialect
+    item = f"{step.sql} AS {exp.to_identifier(step.field, quoted=True).sql(dialect=dialect)}"
+    return query.names_read_again(item, dialect, context.dataset)
+
+
+def _joined(step: written.Join, context: StepContext) -> Iterable[str]:
+    link = context.links.get(step.reference)
+    taken = step.fields or (tuple(column.name for column in link.visible) if link else ())
+    return [f"{step.prefix or ''}{name}" for name in taken]
+
+
+@dataclass(frozen=True, slots=True)
+class StepKind:
+    """One kind of step: how it becomes nodes, and the columns it makes, anew or out of themselves."""
+
+    apply: Callable[[State, Any, str], None]
+    makes: Names = _none
+    reads_again: Names = _none
+
+
+KINDS: dict[type, StepKind] = {
+    written.SqlStep: StepKind(
+        _sql,
+        lambda step, context: query.names_made(step.sql, step.dialect or context.dialect, context.links),
+        lambda step, context: query.names_read_again(step.sql, step.dialect or context.dialect, context.dataset),
+    ),
+    written.Select: StepKind(_select),
+    written.Drop: StepKind(_drop),
+    written.Rename: StepKind(_rename, lambda step, _: step.pairs.values(), lambda step, _: step.pairs),
+    written.Derive: StepKind(_derive, _its("field"), _derived_again),
+    written.Cast: StepKind(_cast),
+    written.Filter: StepKind(_filter),
+    written.Trim: StepKind(
+        values.text_step(lambda step: {"both": "trim", "left": "ltrim", "right": "rtrim"}[step.side])
+    ),
+    written.Lower: StepKind(values.text_step(lambda _: "lower")),
+    written.Upper: StepKind(values.text_step(lambda _: "upper")),
+    written.Coalesce: StepKind(
+        values.coalesce, _output, lambda step, context: () if step.sources else _in_place(step, context)
+    ),
+    written.MapValues: StepKind(values.map_values, _output, _in_place),
+    written.Bucket: StepKind(values.bucket, _its("field"), _its("source")),
+    written.Split: StepKind(values.split, _output, _in_place),
+    written.JsonExtract: StepKind(values.json_extract, _its("field"), _its("source")),
+    written.DateDiff: StepKind(values.date_diff, _its("field"), _its("from_col", "to_col")),
+    written.Deduplicate: StepKind(_deduplicate),
+    written.DeduplicateByLatest: StepKind(_deduplicate),
+    written.Lookup: StepKind(_lookup, _its("field"), _its("on")),
+    written.Join: StepKind(_reshape(reshape.join), _joined),
+    written.Explode: StepKind(_reshape(reshape.explode), _output, _in_place),
+    written.DateRangeExplode: StepKind(_reshape(reshape.date_range_explode), _its("output")),
+    written.Pivot: StepKind(
+        _reshape(reshape.pivot), lambda step, _: (*step.id_vars, *reshape.pivoted_names(step)), _its("id_vars")
+    ),
+    written.Unpivot: StepKind(_reshape(reshape.unpivot), _its("id_vars", "key_field", "value_field"), _its("id_vars")),
+    written.Rollup: StepKind(
+        rollup,
+        _its("group_by", "aggregations", "rollup_keys_column", "rollup_keys_count_column", "upstream_run_ids_column"),
+        _its("group_by"),
+    ),
 }
+whole("steps", written.STEPS, KINDS)
 
 
 def makes(step: Any, state: State) -> set[str]:
@@ -195,71 +271,16 @@ def makes(step: Any, state: State) -> set[str]:
 
     A column that the step itself reads (`lower(email) AS email`) is not new: where it did not land, it is NULL.
     """
-    return _made(step, state.known_links, state.dialect) - _read_again(step, state.dialect, state.dataset)
+    context = StepContext(state.known_links, state.dialect, state.dataset)
+    again = {name.lower() for name in KINDS[type(step)].reads_again(step, context)}
+    return _made(step, context) - again
 
 
 def gives(step: Any, state: State) -> set[str]:
     """The names, in lower case, that a step writes out for its columns; `*` writes none."""
-    return _made(step, {} if isinstance(step, written.SqlStep) else state.known_links, state.dialect)
+    links = {} if isinstance(step, written.SqlStep) else state.known_links
+    return _made(step, StepContext(links, state.dialect, state.dataset))
 
 
-def _read_again(step: Any, dialect: str, dataset: str) -> set[str]:
-    """Of the columns that a step makes, those that it makes out of themselves."""
-    read: set[str] = set()
-    match step:
-        case written.SqlStep():
-            return query.names_read_again(step.sql, step.dialect or dialect, dataset)
-        case written.Derive():
-            written_in = step.dialect or dialect
-            return query.names_read_again(f"{step.sql} AS {_quoted(step.field, written_in)}", written_in, dataset)
-        case written.MapValues() | written.Split() | written.Explode():
-            read = set() if step.output else {step.field}
-        case written.Coalesce():
-            read = set() if step.output or step.sources else {step.field}
-        case written.Lookup():
-            read = {step.on}
-        case written.Bucket() | written.JsonExtract():
-            read = {step.source}
-        case written.DateDiff():
-            read = {step.from_col, step.to_col}
-        case written.Rename():
-            read = set(step.pairs)
-        case written.Pivot() | written.Unpivot():
-            read = set(step.id_vars)
-        case written.Rollup():
-            read = set(step.group_by)
-    return {name.lower() for name in read}
-
-
-def _quoted(name: str, dialect: str) -> str:
-    return str(exp.to_identifier(name, quoted=True).sql(dialect=dialect))
-
-
-def _made(step: Any, links: Mapping[str, Any], dialect: str) -> set[str]:
-    match step:
-        case written.SqlStep():
-            return query.names_made(step.sql, step.dialect or dialect, links)
-        case written.Derive() | written.Lookup() | written.Bucket() | written.JsonExtract() | written.DateDiff():
-            return {step.field.lower()}
-        case written.Coalesce() | written.MapValues() | written.Split():
-            return {(step.output or step.field).lower()}
-        case written.Rename():
-            return {new.lower() for new in step.pairs.values()}
-        case written.Join():
-            link = links.get(step.reference)
-            taken = step.fields or (tuple(column.name for column in link.visible) if link else ())
-            return {f"{step.prefix or ''}{name}".lower() for name in taken}
-        case written.Explode():
-            return {(step.output or step.field).lower()}
-        case written.DateRangeExplode():
-            return {step.output.lower()}
-        case written.Pivot():
-            return {name.lower() for name in (*step.id_vars, *reshape.pivoted_names(step))}
-        case written.Unpivot():
-            return {name.lower() for name in (*step.id_vars, step.key_field, step.value_field)}
-        case written.Rollup():
-            traces = (step.rollup_keys_column, step.rollup_keys_count_column, step.upstream_run_ids_column)
-            return {
-                name.lower() for name in (*step.group_by, *step.aggregations, *(trace for trace in traces if trace))
-            }
-    return set()
+def _made(step: Any, context: StepContext) -> set[str]:
+    return {name.lower() for name in KINDS[type(step)].makes(step, context)}
