@@ -17,7 +17,7 @@ from lakelogic.contract.reading.load import Loaded
 from lakelogic.engines.base import Engine, Frame
 from lakelogic.errors import LakeLogicError, NotFound, SourceError, UsageError
 from lakelogic.lineage.stored import MOST_ROWS, look, whole
-from lakelogic.plan.columns.publish import Stamps
+from lakelogic.plan.columns.stamps import Stamps
 from lakelogic.plan.compile import SourceColumns, compile_contract
 from lakelogic.plan.explain import written
 from lakelogic.plan.lineage import readable
@@ -234,7 +234,7 @@ def _trace(
     """What must hold of the rows before, and the same for people where it is about the key of one row."""
     contract = loaded.contract
     every = [c.name for c in plan.columns if c.on_good and not c.name.startswith(("_lakelogic_", names.INTERNAL))]
-    history = strategy_of(contract).kind == "scd2"
+    history = strategy_of(contract).keeps_history
     columns = list(contract.key) if contract.key and not history else every
     wanted, why = [], list[str]()
     for row in rows:

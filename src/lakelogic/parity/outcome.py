@@ -16,7 +16,7 @@ from lakelogic.contract.reading.load import Loaded
 from lakelogic.engines.base import DataFile, Engine, Pinned, Staged
 from lakelogic.errors import LakeLogicError, ReconcileError
 from lakelogic.parity.canonical import canonical
-from lakelogic.plan.columns.publish import Stamps
+from lakelogic.plan.columns.stamps import Stamps
 from lakelogic.plan.compile import Compiled, SourceColumns, compile_contract
 from lakelogic.plan.nodes import Plan, Read
 from lakelogic.quarantine.rows import Decoder

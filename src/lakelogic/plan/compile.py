@@ -22,6 +22,7 @@ from lakelogic.plan.columns import absence, numbers, publish, shape, unseen
 from lakelogic.plan.columns.evolve import LandedDrift
 from lakelogic.plan.columns.masked import check_masks
 from lakelogic.plan.columns.spelling import as_stored
+from lakelogic.plan.columns.stamps import Stamps
 from lakelogic.plan.naming import step_name
 from lakelogic.plan.nodes import Landed, Plan, Read, RowWise
 from lakelogic.plan.query.compiler import subquery
@@ -80,7 +81,7 @@ def compile_contract(
     source: SourceColumns | None = None,
     links: Mapping[str, SourceColumns] | None = None,
     *,
-    stamps: publish.Stamps | None = None,
+    stamps: Stamps | None = None,
     can_encrypt: bool = False,
     stored: Mapping[str, Type | None] | tuple[()] = (),
     days: tuple[str, Days] | None = None,
@@ -99,7 +100,7 @@ def compile_contract(
     contract = without_made(loaded.contract, strategy)
     if contract is not loaded.contract:
         strategy = strategy_of(contract)
-    stamps = stamps or publish.Stamps("run", None, datetime(1970, 1, 1, tzinfo=UTC), "source")
+    stamps = stamps or Stamps("run", None, datetime(1970, 1, 1, tzinfo=UTC), "source")
     closed = (
         contract.model.fields
         and contract.schema_policy.unknown_fields in ("drop", "fail")
@@ -297,7 +298,7 @@ def _check_settings(contract: Contract, strategy: Strategy, trouble: Trouble) ->
         message = f"`watermark_strategy: {source.watermark_strategy}` knows {known}, and this source is {read}."
         trouble.add(NOT_YET, message, "source.watermark_strategy", "leave it out: `pipeline_log` knows both")
     bounded = source.bounded_by
-    follows = source.load_mode == "incremental" and (bounded or kind in ("append", "merge", "scd2"))
+    follows = source.load_mode == "incremental" and (bounded or strategy.takes_new_rows)
     if over_table and source.load_mode != "full" and not follows:
         message = f"load_mode {source.load_mode} over a table is not available yet for {kind}."
         trouble.add(NOT_YET, message, "source.load_mode", "leave it out: a table that is unchanged is not read again")

@@ -183,7 +183,7 @@ def finish(run_: Run, settled: Settled, status: str, *, published: bool, commit:
     elif job.ledger is not None and commit is not None:
         assert run_.batch_id is not None
         inputs = inputs_told(run_.identity) if published else ()
-        whole = run_.strategy.kind == "overwrite"
+        whole = run_.strategy.replaces
         replaced = replaced_inputs(run_.identity, whole=whole) if published else ()
         job.ledger.finish(record, inputs, run_.batch_id, run_.progress.key, replaced=replaced)
         faults.reach("after_ledger")

@@ -14,7 +14,7 @@ from lakelogic.engines.base import AS_IT_COMES, Engine, Frame, HasOwnDelta
 from lakelogic.engines.readers.formats import reader_of
 from lakelogic.errors import DataError, Defect, LakeLogicError, SourceError, UnsupportedError
 from lakelogic.ledger.records import Held
-from lakelogic.plan.columns.publish import Stamps
+from lakelogic.plan.columns.stamps import Stamps
 from lakelogic.plan.compile import Compiled, SourceColumns, compile_contract
 from lakelogic.plan.fingerprint import earlier, fingerprint, making, reading
 from lakelogic.plan.needs import needed_formats, needed_functions, needed_masks, needed_nodes
@@ -447,7 +447,7 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
 
 def read_facts(run_: Run) -> dict[str, Any]:
     """What a commit says about its input: whoever comes later can tell whether a row was read again."""
-    whole = run_.strategy.kind == "overwrite" and not run_.strategy.in_partitions
+    whole = run_.strategy.replaces and not run_.strategy.in_partitions
     replaces = whole or run_.replaced is not None
     table = run_.slice is not None and run_.slice.pinned.table is not None
     return {

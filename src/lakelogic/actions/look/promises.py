@@ -15,10 +15,10 @@ from lakelogic.driver.registry import Member
 from lakelogic.ledger.ask import newest_runs
 from lakelogic.ledger.records import PUBLISHED
 from lakelogic.ledger.store import open_ledger
+from lakelogic.run.publish.levels import LEVELS
 
 _COLUMNS = ("run_id", "dataset", "status", "started_at", "finished_at", "counts_good", "service_levels")
 _TOLD_FRESH = PUBLISHED | {"no_new_data", "failed"}  # `failed` by a broken promise, with its rows published
-_UNITS = {"freshness": "hours", "row_count": "rows", "completeness": "share"}
 
 
 def service_levels(
@@ -45,16 +45,7 @@ def _promised(member: Member, runs: Sequence[Mapping[str, Any]], now: datetime) 
 
 def _said(levels: ServiceLevels) -> dict[str, str]:
     """The promises in words, by name."""
-    said: dict[str, str] = {}
-    if levels.freshness_age is not None:
-        said["freshness"] = f"at most {levels.freshness_age.total_seconds() / 3600:g} hours"
-    if levels.row_count is not None:
-        low, high = levels.row_count.min_rows, levels.row_count.max_rows
-        parts = [*([f"at least {low}"] if low is not None else []), *([f"at most {high}"] if high is not None else [])]
-        said["row_count"] = f"{' and '.join(parts) or 'any number of'} {'row' if {low, high} == {1, None} else 'rows'}"
-    if levels.completeness is not None:
-        said["completeness"] = f"at least {float(levels.completeness.threshold):g}"
-    return said
+    return {name: level.promise(levels) for name, level in LEVELS.items() if level.is_promised(levels)}
 
 
 def _level(
@@ -80,7 +71,7 @@ def _level(
             since = due  # nothing came since: it broke on its own, between two runs
     measured = [one for one in history if one["kept"] is not None]
     return {
-        "name": name, "promised": said, "found": found, "unit": _UNITS[name], "kept": kept, "since": since,
+        "name": name, "promised": said, "found": found, "unit": LEVELS[name].unit, "kept": kept, "since": since,
         "attained": sum(one["kept"] for one in measured) / len(measured) if measured else None,
         "runs": len(measured), "breaches": sum(not one["kept"] for one in measured), "next_due": due,
         "history": history,

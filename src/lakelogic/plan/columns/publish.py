@@ -6,7 +6,6 @@ import posixpath
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from lakelogic import names
 from lakelogic.contract.document import Contract
@@ -16,25 +15,15 @@ from lakelogic.plan.codes import REDACTED
 from lakelogic.plan.columns.exploded import Source, keep_apart, warn_of_repeated
 from lakelogic.plan.columns.flows import Flows, tied
 from lakelogic.plan.columns.shape import legible
+from lakelogic.plan.columns.stamps import Stamps, stamp_values
 from lakelogic.plan.columns.taints import Taint, changed, strictest
 from lakelogic.plan.nodes import Account, Assignment, Mask, Publish, Published
 from lakelogic.plan.predicates import present
 from lakelogic.plan.state import OpenAccount, Snapshot, State, any_set
 from lakelogic.sql.expressions import Call, Column, Expression, Literal, call, columns_of, convert, text
-from lakelogic.sql.types import BIGINT, BOOLEAN, INT, NULL, STRING, TIMESTAMP, Type, array
+from lakelogic.sql.types import BIGINT, BOOLEAN, INT, NULL, STRING, Type, array
 
 BAD_PREFIX = "~bad:"  # a column whose type on the bad side differs from the good side's
-
-
-@dataclass(frozen=True, slots=True)
-class Stamps:
-    """What a run writes on every row."""
-
-    run_id: str
-    pipeline_run_id: str | None
-    at: datetime
-    source: str
-    by: str = "lakelogic"
 
 
 @dataclass(slots=True)
@@ -55,25 +44,6 @@ class Columns:
     columns: tuple[Published, ...]
     masks: tuple[Mask, ...]
     accounts: tuple[Account, ...]
-
-
-def stamp_values(contract: Contract, stamps: Stamps, file: Expression) -> dict[str, Expression]:
-    """The lineage columns of a contract and their values."""
-    lineage = contract.lineage
-    if not lineage.enabled:
-        return {}
-    run_id = stamps.pipeline_run_id if lineage.run_id_source == "pipeline_run_id" else stamps.run_id
-    chosen: list[tuple[bool, str, Expression]] = [
-        (lineage.capture_source_path, lineage.source_path_column_name, file),
-        (lineage.capture_timestamp, lineage.timestamp_column_name, Literal(stamps.at, TIMESTAMP)),
-        (lineage.capture_run_id, lineage.run_id_column_name, text(run_id or stamps.run_id)),
-        (lineage.capture_contract_name, lineage.contract_name_column_name, text(contract.title)),
-        (lineage.capture_domain, lineage.domain_column_name, Literal(contract.domain, STRING)),
-        (lineage.capture_system, lineage.system_column_name, Literal(contract.system, STRING)),
-        (lineage.capture_created_at, lineage.created_at_column_name, Literal(stamps.at, TIMESTAMP)),
-        (lineage.capture_created_by, lineage.created_by_column_name, text(stamps.by)),
-    ]
-    return {name: value for wanted, name, value in chosen if wanted}
 
 
 def publish(

@@ -10,6 +10,7 @@ from lakelogic.contract.fields import Field
 from lakelogic.contract.source import Options
 from lakelogic.plan.codes import BAD_TYPE, RESERVED
 from lakelogic.plan.columns import written
+from lakelogic.plan.columns.stamps import stamp_names
 from lakelogic.plan.columns.taints import Taint
 from lakelogic.plan.nodes import Landed, Mask
 from lakelogic.plan.predicates import either, present
@@ -118,15 +119,6 @@ def reserved_names(contract: Contract, trouble: Trouble) -> frozenset[str]:
             hint = "choose another name; an upstream stamp is kept by lineage.preserve_upstream"
             trouble.add(RESERVED, message, f"model.fields[{index}].name", hint)
     return found
-
-
-def stamp_names(contract: Contract) -> tuple[str, ...]:
-    """The columns that a run of this contract stamps on rows."""
-    lineage = contract.lineage
-    if not lineage.enabled:
-        return ()
-    kinds = ("source_path", "timestamp", "run_id", "contract_name", "domain", "system", "created_at", "created_by")
-    return tuple(getattr(lineage, f"{kind}_column_name") for kind in kinds if getattr(lineage, f"capture_{kind}"))
 
 
 def conform(

@@ -64,11 +64,11 @@ def _strategies(contract: Contract, writes: Strategy) -> Found:
     if not contract.source.follows_target:
         return
     path = "source.watermark_strategy"
-    if kind not in ("append", "merge", "scd2"):
+    if not writes.takes_new_rows:
         message = f"`watermark_strategy: {strategy}` reads what the table lacks, and `{kind}` replaces what it has."
         hint = "Use `strategy: append`, `merge` or `scd2`; or read everything: leave `load_mode` out."
         yield codes.CONTRADICTION, message, path, hint
-    elif strategy == "lookback" and kind == "append":
+    elif strategy == "lookback" and writes.only_adds:
         message = "`lookback` reads rows again, and `append` would add them again: it never takes the same input twice."
         hint = (
             "Let rows find theirs with `strategy: merge` and a `primary_key`; or read what is new with "
@@ -121,7 +121,7 @@ def _not_in_model(contract: Contract, writes: Strategy, types: Mapping[str, Type
     if contract.source.follows_target:
         message = f"The model has no field `{field}`, so the table cannot tell what was read."
         yield codes.ONE_NEEDED, message, path, str(near)
-    elif writes.kind == "append" and not contract.materialization.reprocess_date_column:
+    elif writes.only_adds and not contract.materialization.reprocess_date_column:
         message = f"The model has no field `{field}`, so the rows of these days cannot be told in the table."
         hint = "Declare it in the model, or name the table's column: materialization: {reprocess_date_column: …}."
         yield codes.ONE_NEEDED, message, path, hint

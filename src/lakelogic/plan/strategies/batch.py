@@ -23,7 +23,7 @@ def demanded(strategy: Strategy) -> tuple[str, ...]:
         return strategy.scope
     if not strategy.is_keyed:
         return ()
-    needs_time = strategy.order is not None and (strategy.kind == "scd2" or strategy.operation is not None)
+    needs_time = strategy.order is not None and (strategy.keeps_history or strategy.operation is not None)
     return (*strategy.keys, *((strategy.order,) if needs_time and strategy.order not in strategy.keys else ()))
 
 
@@ -36,7 +36,7 @@ def flags(state: State, contract: Contract) -> list[Flag]:
     """What can be wrong with a row that no field and no rule tells."""
     strategy = state.strategy
     found: list[Flag] = []
-    if strategy.kind == "scd2" and strategy.order and (name := state.spelled(strategy.order)):
+    if strategy.keeps_history and strategy.order and (name := state.spelled(strategy.order)):
         value = state.scope[name]
         if value.type.is_text:
             failed = both(present(value), call("is_null", convert(value, TIMESTAMP)))
@@ -122,10 +122,10 @@ def settle_duplicates(state: State, contract: Contract) -> None:
     if strategy.order:
         order = state.column(strategy.order, order_path(contract, strategy))
         path, decides = order_path(contract, strategy), "which row is newer"
-        if order is None or (strategy.kind != "scd2" and not state.may_decide([order], path, decides)):
+        if order is None or (not strategy.keeps_history and not state.may_decide([order], path, decides)):
             return
-    name = "scd2" if strategy.kind == "scd2" else "merge"
-    if order is not None and strategy.kind == "scd2":
+    name = "scd2" if strategy.keeps_history else "merge"
+    if order is not None and strategy.keeps_history:
         # One instant can be written in two ways.
         rank = ranked(state, name, (*(grouped(state.scope[key]) for key in keys), convert(order, TIMESTAMP)))
         detail = (f"one of {', '.join(keys)} for each {strategy.order}",)

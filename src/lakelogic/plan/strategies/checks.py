@@ -47,7 +47,7 @@ def _warn_of_newest_only(contract: Contract, trouble: Trouble) -> None:
 def check_columns(state: State, contract: Contract, good: Mapping[str, Expression]) -> None:
     """What is wrong with the columns that a strategy names or adds."""
     strategy = state.strategy
-    if strategy.kind == "scd2":
+    if strategy.keeps_history:
         for name in own_columns(strategy, {}):
             if any(name.lower() == known.lower() for known in good):
                 message = f"`{name}` is a column of the rows and one that the history adds."
@@ -102,7 +102,7 @@ def _everything_again(contract: Contract, strategy: Strategy) -> Found:
     source = contract.source
     if contract.materialization.target_path is None:
         return  # its rows are only judged
-    if strategy.kind == "append" and source.load_mode == "full" and "load_mode" in source.model_fields_set:
+    if strategy.only_adds and source.load_mode == "full" and "load_mode" in source.model_fields_set:
         message = "`load_mode: full` beside `append` would add everything again with every run."
         hint = (
             "Leave it out or write `load_mode: incremental` to add what is new; or replace the table with "
@@ -126,7 +126,7 @@ def _deletions(contract: Contract, strategy: Strategy) -> Found:
             message = f"`scope` has no effect with `{deletion.strategy}`."
             yield codes.NO_EFFECT, message, f"{path}.scope", "It bounds `snapshot_reconcile`."
         return
-    if strategy.kind == "scd2":
+    if strategy.keeps_history:
         hint = "Land deletions as changes: `load_mode: cdc`."
         yield NOT_YET, "snapshot_reconcile for a history is not available yet.", path, hint
     if contract.source.load_mode != "full":
@@ -191,7 +191,7 @@ def _marks(contract: Contract, strategy: Strategy) -> Found:
     if not deletes:
         for name in written:
             message = f"`{name}` has no effect: nothing deletes rows here."
-            if strategy.kind == "scd2":
+            if strategy.keeps_history:
                 message = f"`{name}` has no effect: in a history a deletion closes the version."
             hint = "Use `load_mode: cdc` or `deletion`, or remove it."
             yield codes.NO_EFFECT, message, f"materialization.{name}", hint

@@ -24,7 +24,7 @@ _OF_ROWS = (
 
 def made_fields(strategy: Strategy) -> dict[str, Type]:
     """The columns that the history adds, by their names in small letters; nothing for other strategies."""
-    return {name.lower(): type_ for name, type_ in own_columns(strategy).items()} if strategy.kind == "scd2" else {}
+    return {name.lower(): type_ for name, type_ in own_columns(strategy).items()} if strategy.keeps_history else {}
 
 
 def landing_fields(contract: Contract, strategy: Strategy | None = None) -> tuple[Field, ...]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
 from lakelogic import names
 from lakelogic.contract.document import Contract
+from lakelogic.errors import Defect
+from lakelogic.plan.columns.stamps import attempt_columns, first_columns
 from lakelogic.plan.nodes import Plan
 from lakelogic.plan.strategies import merge, part, periodic, scd2
 from lakelogic.plan.strategies.frames import Behind, Meeting, Settlement
-from lakelogic.plan.strategies.settings import Strategy
+from lakelogic.plan.strategies.settings import KINDS, Kind, Strategy
 from lakelogic.sql.types import Type, from_arrow, to_arrow
 
 
@@ -20,11 +23,29 @@ def good_types(plan: Plan) -> dict[str, Type]:
     return {column.name: from_arrow(to_arrow(column.type)) for column in chosen}
 
 
+@dataclass(frozen=True, slots=True)
+class StrategyQueries:
+    """The queries of one kind of strategy, and the columns that its table has beside those of the good rows."""
+
+    settle: Callable[[Strategy, Meeting], Settlement]
+    own_columns: Callable[[Strategy, Mapping[str, Type]], dict[str, Type]] = lambda _strategy, _incoming: {}
+
+
+QUERIES: dict[Kind, StrategyQueries] = {
+    "append": StrategyQueries(merge.settle),
+    "overwrite": StrategyQueries(merge.settle),
+    "merge": StrategyQueries(merge.settle, merge.own_columns),
+    "scd2": StrategyQueries(scd2.settle, lambda strategy, _incoming: scd2.own_columns(strategy)),
+    "periodic": StrategyQueries(periodic.settle),
+    "part": StrategyQueries(part.settle),
+}
+if QUERIES.keys() != KINDS.keys():
+    raise Defect(f"These strategies are not whole: {sorted(QUERIES.keys() ^ KINDS.keys())}.")
+
+
 def own_columns(strategy: Strategy, incoming: Mapping[str, Type]) -> dict[str, Type]:
     """The columns that the table has beside those of the good rows."""
-    if strategy.kind == "scd2":
-        return scd2.own_columns(strategy)
-    return merge.own_columns(strategy, incoming) if strategy.kind == "merge" else {}
+    return QUERIES[strategy.kind].own_columns(strategy, incoming)
 
 
 def meet(
@@ -43,12 +64,12 @@ def meet(
     incoming = good_types(plan)
     spelled = {name.lower(): name for name in incoming}
     lineage = contract.lineage
-    meeting = Meeting(
+    inputs = Meeting(
         stored,
         incoming,
         tuple(spelled[key.lower()] for key in strategy.keys) if strategy.is_keyed else (),
         frozenset(name.lower() for name in attempt_columns(contract)),
-        frozenset((lineage.created_at_column_name.lower(), lineage.created_by_column_name.lower())),
+        frozenset(name.lower() for name in first_columns(contract)),
         now,
         any(column.name == names.DELETE for column in plan.columns),
         newer,
@@ -58,8 +79,7 @@ def meet(
         _stored(stored, lineage.source_path_column_name),
         absent_columns(plan, incoming),
     )
-    settle = {"scd2": scd2.settle, "periodic": periodic.settle, "part": part.settle}.get(strategy.kind, merge.settle)
-    return settle(strategy, meeting)
+    return QUERIES[strategy.kind].settle(strategy, inputs)
 
 
 def absent_columns(plan: Plan, incoming: Mapping[str, Type]) -> tuple[str, ...]:
@@ -71,18 +91,3 @@ def absent_columns(plan: Plan, incoming: Mapping[str, Type]) -> tuple[str, ...]:
 
 def _stored(columns: Mapping[str, Type], wanted: str) -> str | None:
     return next((name for name in columns if name.lower() == wanted.lower()), None)
-
-
-def attempt_columns(contract: Contract) -> set[str]:
-    """The columns that say which run wrote a row; they do not make it another row."""
-    lineage = contract.lineage
-    return {
-        lineage.source_path_column_name,
-        lineage.timestamp_column_name,
-        lineage.run_id_column_name,
-        lineage.contract_name_column_name,
-        lineage.domain_column_name,
-        lineage.system_column_name,
-        lineage.created_at_column_name,
-        lineage.created_by_column_name,
-    }

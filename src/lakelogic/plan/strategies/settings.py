@@ -15,13 +15,37 @@ Kind = Literal["append", "overwrite", "merge", "scd2", "periodic", "part"]
 IS_DELETED = "_lakelogic_is_deleted"
 DELETE_VALUES = ("D", "d", "DELETE", "delete")
 
-_FACTS: dict[str, Kind] = {
-    "transaction": "append",
-    "factless": "append",
-    "periodic_snapshot": "periodic",
-    "accumulating_snapshot": "merge",
-    "aggregate": "merge",
-}
+
+@dataclass(frozen=True, slots=True)
+class StrategyKind:
+    """One way to write, and what it means for a run. Its queries stand in the table of `meet.py`."""
+
+    words: tuple[str, ...] = ()  # of `materialization.strategy`
+    facts: tuple[str, ...] = ()  # types of facts that are written so
+    is_keyed: bool = False  # rows find theirs in the table by key
+    looks_at_the_table: bool = False  # what is written depends on what the table holds
+    only_adds: bool = False  # rows of the table stay as they are
+    replaces: bool = False  # the batch takes the place of what is there
+    keeps_history: bool = False  # a change ends a version and begins another
+    needs_whole_batches: bool = False  # rows of a batch that came later would take the place of the others
+    takes_new_rows: bool = False  # a batch can be what is new in a source, in place of all that it has
+
+
+KINDS: dict[Kind, StrategyKind] = {
+    "append": StrategyKind(("append",), ("transaction", "factless"), only_adds=True, takes_new_rows=True),
+    "overwrite": StrategyKind(("overwrite",), replaces=True, needs_whole_batches=True),
+    "merge": StrategyKind(
+        ("merge", "snapshot_reconcile"), ("accumulating_snapshot", "aggregate"),
+        is_keyed=True, looks_at_the_table=True, takes_new_rows=True,
+    ),
+    "scd2": StrategyKind(
+        ("scd2",), is_keyed=True, looks_at_the_table=True, keeps_history=True, takes_new_rows=True
+    ),
+    "periodic": StrategyKind((), ("periodic_snapshot",), looks_at_the_table=True, needs_whole_batches=True),
+    "part": StrategyKind(looks_at_the_table=True),
+}  # fmt: skip
+_WORDS: dict[str, Kind] = {word: kind for kind, row in KINDS.items() for word in row.words}
+_FACTS: dict[str, Kind] = {fact: kind for kind, row in KINDS.items() for fact in row.facts}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +91,32 @@ class Strategy:
     @property
     def is_keyed(self) -> bool:
         """Whether rows find theirs in the table by key."""
-        return self.kind in ("merge", "scd2")
+        return KINDS[self.kind].is_keyed
+
+    @property
+    def only_adds(self) -> bool:
+        """Whether rows of the table stay as they are."""
+        return KINDS[self.kind].only_adds
+
+    @property
+    def replaces(self) -> bool:
+        """Whether the batch takes the place of what is there."""
+        return KINDS[self.kind].replaces
+
+    @property
+    def keeps_history(self) -> bool:
+        """Whether a change ends a version and begins another."""
+        return KINDS[self.kind].keeps_history
+
+    @property
+    def needs_whole_batches(self) -> bool:
+        """Whether rows of a batch that come later would take the place of the others."""
+        return KINDS[self.kind].needs_whole_batches
+
+    @property
+    def takes_new_rows(self) -> bool:
+        """Whether a batch can be what is new in a source, in place of all that it has."""
+        return KINDS[self.kind].takes_new_rows
 
     @property
     def follows_source(self) -> bool:
@@ -82,7 +131,7 @@ class Strategy:
     @property
     def looks_at_the_table(self) -> bool:
         """Whether what is written depends on what the table holds."""
-        return self.kind in ("merge", "scd2", "periodic", "part")
+        return KINDS[self.kind].looks_at_the_table
 
     @property
     def may_delete(self) -> bool:
@@ -95,7 +144,7 @@ APPEND = Strategy("append")
 
 def adding(strategy: Strategy) -> Strategy:
     """The strategy for a part of a batch: its rows are added to a table that a whole batch would replace."""
-    if strategy.kind not in ("overwrite", "periodic"):
+    if not strategy.needs_whole_batches:
         return strategy
     return replace(strategy, kind="append", scope=(), in_partitions=False)
 
@@ -105,7 +154,7 @@ def strategy_of(contract: Contract) -> Strategy:
     settings, source = contract.materialization, contract.source
     cdc = source.load_mode == "cdc"
     kind = _kind(contract)
-    if kind not in ("merge", "scd2"):
+    if not KINDS[kind].is_keyed:
         scope = settings.partition_by if kind == "periodic" else ()
         in_partitions = kind == "overwrite" and settings.overwrite_scope == "partitions"
         return Strategy(kind, contract.key, scope=scope, in_partitions=in_partitions)
@@ -137,12 +186,12 @@ def _kind(contract: Contract) -> Kind:
     if settings.fact is not None:
         return _FACTS[settings.fact.type]
     if "strategy" in settings.model_fields_set:
-        return "merge" if settings.strategy == "snapshot_reconcile" else settings.strategy
+        return _WORDS[settings.strategy]
     if settings.scd2 is not None:
         return "scd2"
     if settings.scd1 is not None or reconciles(contract) or contract.source.load_mode == "cdc":
         return "merge"
-    return settings.strategy if settings.strategy != "snapshot_reconcile" else "merge"
+    return _WORDS[settings.strategy]
 
 
 def reconciles(contract: Contract) -> bool:

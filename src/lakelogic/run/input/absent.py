@@ -99,7 +99,7 @@ def tell(run_: Run, compiled: Compiled, known: Before) -> None:
 def tell_aside(run_: Run, compiled: Compiled, stored: Collection[str]) -> None:
     """Say which columns were not published, and how they would be; `stored` are the columns of the table."""
     there = {name.lower() for name in stored}
-    replaces = run_.strategy.kind == "overwrite"
+    replaces = run_.strategy.replaces
     what = "its rows are replaced by rows without it" if replaces else "its values stay as they are"
     for name in compiled.landed.aside:
         kept = f" The table has a column of this name: {what}." if name.lower() in there else ""

@@ -31,7 +31,7 @@ def settle_order(run_: Run, changed: Sequence[FileInfo], known: Mapping[str, Inp
     """What the batch says of changed files that others were read after; people are told what becomes of their rows."""
     contract, where = run_.job.loaded.contract, run_.places
     strategy = run_.strategy
-    if not changed or where is None or strategy.kind not in ("merge", "scd2") or strategy.order is not None:
+    if not changed or where is None or not strategy.is_keyed or strategy.order is not None:
         return {}
     tables = tables_of(contract.materialization.format, run_.job.engine)
     first = first_read([facts_of(commit) for commit in reversed(good_commits(tables, run_.progress))])
@@ -41,7 +41,7 @@ def settle_order(run_: Run, changed: Sequence[FileInfo], known: Mapping[str, Inp
     files, later = [one for group, _ in found for one in group], sum(len(names) for _, names in found)
     named = files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
     told = f"{named} changed since it was read, and {later} files were read after it"
-    if strategy.kind == "scd2":
+    if strategy.keeps_history:
         run_.events.tell(Caution(f"{told}: its rows become the newest versions. Name scd2.timestamp_field"))
         return {}
     lineage, state = contract.lineage, tables.state(where.target_location)

@@ -99,7 +99,7 @@ def decide(
     if not _replaces(strategy, asked, policy, once=once):
         return cut, cut.told()
     column = _column(contract, columns)
-    if column is None and strategy.kind == "overwrite":
+    if column is None and strategy.replaces:
         return None, "full: the table has no column that places its rows in time, so all of it is replaced"
     if column is None and not once:
         raise UnsupportedError(
@@ -115,9 +115,9 @@ def _replaces(strategy: Strategy, asked: Asked, policy: str, *, once: bool) -> b
     """Whether rows of the table go. Changes (CDC) and histories are told again and put in their place instead."""
     if strategy.kind == "merge":
         return asked.again and strategy.operation is None and policy != "append"
-    if strategy.kind == "overwrite":
+    if strategy.replaces:
         return True
-    return strategy.kind == "append" and (asked.again or not once) and policy != "append"
+    return strategy.only_adds and (asked.again or not once) and policy != "append"
 
 
 def takes_back(contract: Contract, strategy: Strategy) -> bool:
@@ -240,7 +240,7 @@ def within(strategy: Strategy, replaced: Replaced | None) -> Strategy:
     """The strategy, where a batch takes the place of a part of its table."""
     if replaced is None:
         return strategy
-    is_plain = strategy.kind in ("append", "overwrite")
+    is_plain = not strategy.looks_at_the_table
     anew = strategy.kind == "periodic" and isinstance(replaced[1], Everything)
     kind = "part" if is_plain or anew else strategy.kind
     return replace(strategy, kind=kind, part=replaced)

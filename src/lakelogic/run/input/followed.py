@@ -27,7 +27,7 @@ def by(run_: Run) -> str | None:
     ledger, source, loaded = run_.job.ledger, run_.slice, run_.job.loaded
     if ledger is None or run_.cut is not None or source is None or source.since is not None:
         return None
-    if run_.strategy.kind == "append":
+    if run_.strategy.only_adds:
         return None
     newest = ledger.head(run_.progress.key)
     intent = ledger.intent_of(run_.progress.key, newest) if newest is not None else None

@@ -128,7 +128,7 @@ def _anew(run_: Run, known: Known) -> dict[str, Any]:
             f"{where.target} is written by Spark's own Delta: its history cannot be replaced in one commit.",
             hint="Nothing was read. `lakelogic reset` the dataset and run.",
         )
-    if strategy.kind == "overwrite" or strategy.reconcile is not None:
+    if strategy.replaces or strategy.reconcile is not None:
         return {}  # it is replaced anyway; or what the snapshot lacks is marked as deleted
     return {INSTEAD: {"column": state.schema.names[0], "everything": True}}
 
@@ -265,7 +265,7 @@ def _gone(run_: Run, taken: tracked.Taken, state: TableState) -> dict[str, Any]:
     tables = tables_of(contract.materialization.format, run_.job.engine)
     if why := tables_read.why_rows_stay(contract, tables, state, run_.progress, part):
         told = f"rows of {where.target} that {described} does not have any more stay: {why}"
-        if run_.strategy.kind == "scd2" and contract.source.load_mode == "incremental":
+        if run_.strategy.keeps_history and contract.source.load_mode == "incremental":
             raise DataError(
                 f"{taken.told[0] if taken.told else described}; a history cannot tell which of them were deleted: "
                 f"{why}.",

@@ -26,7 +26,7 @@ Way = Literal["nothing", "added", "all"]
 
 def follows(contract: Contract, strategy: Strategy) -> bool:
     """Whether a table is read from the last version on: to add to a table, or because the contract says so."""
-    return strategy.kind == "append" or contract.source.load_mode == "incremental"
+    return strategy.only_adds or contract.source.load_mode == "incremental"
 
 
 def take_table(
@@ -84,8 +84,7 @@ def _all(
     contract: Contract, strategy: Strategy, source: Slice, stamps: tuple[str, ...], before: InputFile, why: str
 ) -> Taken:
     """All of the table, in place of what it gave before; where each batch stands for itself, that is not asked for."""
-    kind, written = strategy.kind, contract.source.load_mode == "incremental"
-    if kind == "append" and written:
+    if strategy.only_adds and contract.source.load_mode == "incremental":
         raise DataError(
             f"{why[0].upper()}{why[1:]}, and a target that rows are appended to cannot take that.",
             where="source.load_mode",
@@ -93,7 +92,7 @@ def _all(
             "read again in place of what they gave; or use `strategy: merge` with a `primary_key`.",
         )
     told = f"{why}: all of it is read, in place of the rows it gave before"
-    if kind in ("merge", "scd2"):
+    if strategy.is_keyed:
         return replace(whole(contract, strategy, source, stamps), after=(before.batch_id or "",), told=(told,))
     return Taken(source, Sources(tuple(sorted({source.described, *stamps}))), (before.batch_id or "",), (told,))
 

@@ -36,7 +36,7 @@ HOW_TO_BEGIN_AGAIN = "`lakelogic reload` reads everything again and replaces the
 
 def tracks(strategy: Strategy) -> bool:
     """Whether the contract adds to its table: then nothing may be taken twice, whatever `load_mode` says."""
-    return strategy.kind == "append"
+    return strategy.only_adds
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ def _range(contract: Contract, writes: Strategy, asked: Asked | None, columns: S
             cut = Cut(asked.days, "rows", contract.source.watermark_field, again=again, within=written)
             return cut, f"nothing: the contract reads {written}"
         days = Days(max(written.first, asked.days.first), min(written.last, asked.days.last))
-    if writes.kind == "overwrite" and not again:
+    if writes.replaces and not again:
         cut = Cut(days, "rows", contract.source.watermark_field, within=written, whole=True)
         return cut, cut.told()
     found, told = cuts.decide(contract, writes, Asked(days, again=again), columns, by_rows=True)
@@ -89,19 +89,19 @@ def _range(contract: Contract, writes: Strategy, asked: Asked | None, columns: S
 def bound_of(run_: Run) -> Bound | None:
     """Where the run begins; None for a contract whose table does not tell, and for rows that are only judged."""
     contract, where = run_.job.loaded.contract, run_.places
-    source, kind = contract.source, run_.strategy.kind
+    source = contract.source
     strategy = source.bounded_by
     if where is None or strategy is None or source.watermark_field is None or not contract.source.follows_target:
         return None
     field = next(one for one in contract.model.fields if one.name.lower() == source.watermark_field.lower())
     bound = Bound(strategy, field.name, parse_type(field.type))
-    if run_.job.again and kind != "append":
+    if run_.job.again and not run_.strategy.only_adds:
         return bound
     state = tables_of(contract.materialization.format, run_.job.engine).state(where.target_location)
     if state is None or not state.files:
         return bound
     greatest = _greatest(run_.job.engine, state, bound, run_.strategy)
-    if greatest is None and kind == "append" and state.rows:
+    if greatest is None and run_.strategy.only_adds and state.rows:
         raise DataError(
             f"No row of {where.target} has a value in `{field.name}`, so everything would be added again.",
             where="source.watermark_field",

@@ -81,7 +81,7 @@ def refuse_changed(contract: Contract, where: Places, progress: Progress, keys: 
     tables = load_tables(contract.materialization.format)
     good = tables.state(where.target_location)
     strategy = strategy_of(contract)
-    replaces = strategy.kind == "overwrite" and not strategy.in_partitions
+    replaces = strategy.replaces and not strategy.in_partitions
     said: list[str] = []
     memory = None if good is None else _memory(good, tables, _names(progress, "good"))
     if good is not None and not replaces:
@@ -210,7 +210,7 @@ def _refuse_unfit(contract: Contract, state: TableState, masks: Mapping[str, Mas
         why = "the table is written by the session's own Delta"
     elif parts:
         why = f"its files lie in folders by `{parts[0]}`, which is masked"
-    elif keys and strategy_of(contract).kind == "scd2":
+    elif keys and strategy_of(contract).keeps_history:
         why = f"the surrogate keys of its history are made of `{keys[0]}`"
     if why is not None:
         raise UnsupportedError(

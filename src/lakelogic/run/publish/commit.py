@@ -247,11 +247,11 @@ class Commit:
         else:
             rows = sum(file.rows for file in files)
             self.applied = {"inserted": rows, "rows": rows}
-            in_parts = strategy.kind == "overwrite" and self.strategy.in_partitions
+            in_parts = strategy.replaces and self.strategy.in_partitions
             info = self._good_info({**facts, **({IN_PARTS: True} if in_parts else {})}, self.applied)
             if in_parts:
                 done = replace_partitions(self.tables, place, files, schema, info, self.layout)
-            elif strategy.kind == "overwrite":
+            elif strategy.replaces:
                 replaced = self.decision.action == "replace" and not keeps_columns
                 done = self.tables.overwrite(place, files, schema, info, replace_schema=replaced, layout=self.layout)
             else:
@@ -267,7 +267,7 @@ class Commit:
     def _makers(self, facts: Mapping[str, Any]) -> dict[str, Any]:
         """Whose rows the table holds with these."""
         before = makers_of(self.tables, self.places.target_location, *applications(self.progress, "good"))
-        whole = self.strategy.kind == "overwrite" and not self.strategy.in_partitions and self.replaced is None
+        whole = self.strategy.replaces and not self.strategy.in_partitions and self.replaced is None
         return makers_after(before, facts, replaces=whole) | self._read_masks("good", facts, begins=whole)
 
     def _read_masks(self, side: str, facts: Mapping[str, Any], *, begins: bool = False) -> dict[str, Any]:
@@ -298,7 +298,7 @@ class Commit:
         self.changes = evolve.changes(declared, {field.name: from_arrow(field.type) for field in state.schema})
         required = [f.name for f in self.contract.model.fields if f.required]
         # Rows that stay bind the types.
-        rewrites = self.strategy.kind == "overwrite" and not self.strategy.in_partitions and self.replaced is None
+        rewrites = self.strategy.replaces and not self.strategy.in_partitions and self.replaced is None
         policy = self.contract.schema_policy.evolution
         self.decision = evolve.decide(policy, self.changes, rewrites=rewrites, required=required)
         if state.own and self.decision.action != "keep":
@@ -372,7 +372,7 @@ def committer(
 ) -> Commit:
     """A commit for one batch; tables that would be damaged by writing are refused here, before anything is staged."""
     tables = tables_of(contract.materialization.format, engine)
-    tables.check(where.target_location, removes=replaced is not None or strategy.kind != "append")
+    tables.check(where.target_location, removes=replaced is not None or not strategy.only_adds)
     is_whole = replaced is not None and (not isinstance(replaced[1], Sources) or replaced[1].whole)
     is_part = replaced is not None and (isinstance(replaced[1], Days) or not is_whole)
     if is_part and any(other.strategy == "overwrite" for other in where.others):

@@ -131,7 +131,7 @@ def stands_against(commit: Commit, batch: Manifest, later: list[Mapping[str, str
     """Why a batch cannot be published behind others that came later; None where it can."""
     if commit.tables.state(batch.places.target_location) is None:
         return f"The table {batch.places.target} is gone."
-    if later and commit.strategy.kind == "overwrite":
+    if later and commit.strategy.replaces:
         return f"{batch.places.target} has moved on: a later run has published since."
     if any(withhold.overlaps(batch.facts["input"], facts_of(found).get("input", {})) for found in later):
         return f"{batch.places.target} has moved on: a later run has read the same input."

@@ -76,7 +76,7 @@ def settle_good(
         layout,
         refuse=lambda counted: _too_many(strategy, counted),
     )
-    settling.anew = strategy.begins_anew and strategy.kind == "scd2"
+    settling.anew = strategy.begins_anew and strategy.keeps_history
     if strategy.kind == "part" and strategy.part is not None:
         settling.part = partial(_may_hold, *strategy.part)
     if strategy.unknown is not None:

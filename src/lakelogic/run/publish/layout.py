@@ -40,7 +40,7 @@ def refuse_other_kind(contract: Contract, strategy: Strategy, stored: Sequence[s
     history = strategy.history or Scd2.model_validate({})
     marks = [history.effective_from_field, history.effective_to_field, history.version_column]
     is_history = all(name.lower() in known for name in marks)
-    if strategy.kind == "scd2" and not is_history:
+    if strategy.keeps_history and not is_history:
         lacks = ", ".join(f"`{name}`" for name in marks if name.lower() not in known)
         raise UsageError(
             f"{table} holds no versions: it has no column {lacks}.",
@@ -48,7 +48,8 @@ def refuse_other_kind(contract: Contract, strategy: Strategy, stored: Sequence[s
             hint="Write the history to a new target_path, or start over with `lakelogic reset`.",
         )
     declared = {field.name.lower() for field in contract.model.fields}
-    if strategy.kind == "merge" and is_history and not declared.intersection(name.lower() for name in marks):
+    is_undeclared = not declared.intersection(name.lower() for name in marks)
+    if strategy.is_keyed and not strategy.keeps_history and is_history and is_undeclared:
         raise UsageError(
             f"{table} is a history: it holds several rows of a key, and merge keeps one.",
             where="materialization.strategy",
@@ -101,7 +102,7 @@ def keeps(state: TableState | None, strategy: Strategy) -> bool:
     """
     if state is None or state.own:
         return False
-    if strategy.kind in ("append", "overwrite"):
+    if not strategy.looks_at_the_table:
         return True
     return strategy.is_keyed and strategy.part is None and strategy.reconcile is None and strategy.unknown is None
 

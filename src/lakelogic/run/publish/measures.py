@@ -13,7 +13,7 @@ from lakelogic.contract.document import Contract
 from lakelogic.engines.base import Engine, Pinned, Staged
 from lakelogic.errors import DataError, UsageError
 from lakelogic.names import GOOD_SIDE, SIDE
-from lakelogic.plan.columns.shape import stamp_names
+from lakelogic.plan.columns.stamps import stamp_names
 from lakelogic.plan.compile import Compiled
 from lakelogic.plan.nodes import Measure, Published, Read
 from lakelogic.plan.predicates import either, holds
@@ -60,7 +60,7 @@ def measure(
         return _duplicates(engine, staged, good, keys)
 
     outcomes = gates.judge(compiled.checks.checks, measured, duplicates)
-    if writes and strategy.is_keyed and not (strategy.kind == "scd2" and strategy.order):
+    if writes and strategy.is_keyed and not (strategy.keeps_history and strategy.order):
         keys = [name for key in contract.key for name in good if name.lower() == key.lower()]
         if found := duplicates(keys):
             raise DataError(

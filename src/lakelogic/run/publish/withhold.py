@@ -59,7 +59,7 @@ def overtake(ledger: Ledger, label: str, where: Places, commit: Mapping[str, Any
 def moved_on(name: str, held: Held, later: Mapping[str, Any], run_id: str) -> str | None:
     """Why a batch cannot be released behind a run that read `later` and published; None where it can."""
     facts: Any = held.facts
-    if "contract" in facts and strategy_of(Contract.model_validate(facts["contract"])).kind == "overwrite":
+    if "contract" in facts and strategy_of(Contract.model_validate(facts["contract"])).replaces:
         return f"{name} has moved on: a later run has published since ({run_id})."
     if overlaps(_input(held), later):
         return f"{name} has moved on: a later run has read the same input ({run_id})."
@@ -147,4 +147,4 @@ def _input(held: Held) -> Mapping[str, Any]:
 def _acts_on_nothing(contract: Contract) -> bool:
     """Whether a batch without good rows still changes the table: it is emptied, or what it lacks is deleted."""
     strategy = strategy_of(contract)
-    return strategy.kind == "overwrite" or strategy.reconcile is not None
+    return strategy.replaces or strategy.reconcile is not None

@@ -32,7 +32,7 @@ from lakelogic.contract.rules import RowUnique
 from lakelogic.contract.steps import Deduplicate
 from lakelogic.errors import GateClosed, LakeLogicError, UnsupportedError
 from lakelogic.ledger.adoption import batches_elsewhere
-from lakelogic.plan.columns.publish import Stamps
+from lakelogic.plan.columns.stamps import Stamps
 from lakelogic.plan.compile import compile_contract
 from lakelogic.plan.fingerprint import fingerprint
 from lakelogic.plan.naming import step_name
@@ -310,8 +310,7 @@ def _in_time(
 ) -> tuple[list[dict[str, Any]], _Came]:
     """The rows for which it is not too late; the others are counted as left out."""
     contract, now = run_.job.loaded.contract, _Came(run_.started)
-    kind = run_.strategy.kind
-    if not rows or (batch is None and kind not in ("overwrite", "periodic")):
+    if not rows or (batch is None and not run_.strategy.needs_whole_batches):
         return rows, now
     arrivals = _arrivals(run_)
     if batch is None:

@@ -205,7 +205,7 @@ def _mended(checked: Checked, broken: str, *, mend: bool) -> Finding:
 
 
 def _twice(checked: Checked) -> Iterator[Finding]:
-    if strategy_of(checked.job.loaded.contract).kind != "append":
+    if not strategy_of(checked.job.loaded.contract).only_adds:
         return
     twice = evidence.read_twice(checked.past.commits)
     if twice:

@@ -74,7 +74,7 @@ def look(ledger: Ledger, contract: Contract, where: Places, progress: Progress, 
 
 
 def _out_of_reach(ledger: Ledger, contract: Contract, progress: Progress, runs: Sequence[RunRecord]) -> tuple[str, ...]:
-    if strategy_of(contract).kind == "overwrite" and contract.source.load_mode != "incremental":
+    if strategy_of(contract).replaces and contract.source.load_mode != "incremental":
         return ()  # the table is made of what lies there, whatever it was made of before
     begun = ledger.batch_inputs(progress.key, *progress.before)
     known = ledger.inputs(progress.key)

@@ -200,7 +200,7 @@ def _tell_of_a_hole(job: Any, where: Places, past: History, events: Events) -> N
         f"Nothing tells any more what {where.target} was made of: the ledger {job.ledger.name} does not know all "
         f"of its batches, and the older commits of its log are gone.{missing}"
     )
-    if strategy_of(job.loaded.contract).kind != "append":
+    if not strategy_of(job.loaded.contract).only_adds:
         events.tell(Caution(f"{told} Files that were read before may be read again; {where.target} takes them once."))
         return
     raise ReconcileError(
