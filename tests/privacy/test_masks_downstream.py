@@ -236,7 +236,6 @@ def test_tables_from_before_are_refused_where_the_table_above_was_in_clear_once(
 
     done("remask", "bronze.yaml")
     with monkeypatch.context() as earlier:
-        earlier.setattr(read_masks, "READ_ALL", "nothing")
-        earlier.setattr(read_masks, "READ", "nothing")
+        earlier.setattr(read_masks, "read_before", lambda *_: None)
         assert call("preview", "shop.silver.people").exit_code == 2
         assert call("preview", "shop.gold.cities").exit_code == 0

@@ -25,7 +25,6 @@ from lakelogic.plan.nodes import Account, Assignment, Keep, Link, Plan, Publish,
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.plan.tracing import COMPARABLE, Meeting, Trace, any_of, equations, meetings, told, trace
 from lakelogic.quarantine.landed import PLACE
-from lakelogic.quarantine.table import facts_of
 from lakelogic.run.input import pin as window
 from lakelogic.run.places import Places
 from lakelogic.run.state.progress import good_commits, progress_of
@@ -115,17 +114,17 @@ def _input_of(loaded: Loaded, where: Places, run_id: str | None) -> tuple[dict[s
     contract = loaded.contract
     tables = load_tables(contract.materialization.format)
     for commit in good_commits(tables, progress_of(contract.dataset_name, where)):
-        facts = facts_of(commit)
-        if facts.get("run_id") == run_id and run_id is not None:
+        facts = commit.facts
+        if facts.run_id == run_id and run_id is not None:
             notes = []
-            if facts.get("contract_version") not in (None, contract.contract_version):
+            if facts.contract_version not in (None, contract.contract_version):
                 notes.append(
-                    f"version {facts['contract_version']} of the contract wrote it; it is followed by version "
+                    f"version {facts.contract_version} of the contract wrote it; it is followed by version "
                     f"{contract.contract_version}"
                 )
-            if facts.get("replay"):
+            if facts.replay:
                 notes.append("it came by a replay, so what else was read with it is not known")
-            return dict(facts.get("input") or {}), notes
+            return dict(facts.input), notes
     return {}, ["the table does not tell any more what the run that wrote it has read"]
 
 
@@ -339,7 +338,7 @@ def lines_of(loaded: Loaded, where: Places, file: str, catalog: Catalog, engine:
     tables = load_tables(contract.materialization.format)
     info: FileInfo | None = None
     for commit in good_commits(tables, progress_of(contract.dataset_name, where)):
-        read = facts_of(commit).get("input", {}).get("files", [])
+        read = commit.facts.input.get("files", [])
         info = next((FileInfo(*pinned_file) for pinned_file in read if pinned_file[0] == file), None)
         if info is not None:
             break

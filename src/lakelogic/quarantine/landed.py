@@ -22,7 +22,7 @@ from lakelogic.plan.nodes import Account, Assignment, Landed, Pairs, Plan, Publi
 from lakelogic.privacy.keys import Keys
 from lakelogic.privacy.masks import reveal_text
 from lakelogic.quarantine.rows import Origin
-from lakelogic.quarantine.table import Queue, facts_of
+from lakelogic.quarantine.table import Queue
 from lakelogic.sql.arrays import integers, strings
 from lakelogic.sql.expressions import Column, Expression, Literal, convert, text
 from lakelogic.sql.types import BIGINT, INT, STRING, Type, parse_type
@@ -82,7 +82,7 @@ def landed_rows(
     """Make rows of the source from rows of the quarantine; `app_ids` are whose commits tell how they landed."""
     left_out: Counter[str] = Counter()
     chosen = [landed for row in rows if (landed := _row(contract, queue, row, keys, left_out)) is not None]
-    facts_by_batch = {str(commit.get("batch_id")): facts_of(commit).get("landed") for commit in queue.commits(app_ids)}
+    facts_by_batch = {str(commit.batch_id): commit.facts.landed for commit in queue.commits(app_ids)}
     columns: dict[str, Landed] = {}
     file_format: str = (
         contract.source.resolved_format or (contract.server.format if contract.server else None) or "parquet"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -22,6 +21,7 @@ from lakelogic.sql.arrays import flags
 from lakelogic.sql.types import from_arrow, to_arrow
 from lakelogic.storage import fresh, parquet
 from lakelogic.tables.base import CommitInfo, Committed, StagedFile, TableFormat, TableState
+from lakelogic.tables.facts import CommitRecord, records
 
 # Published by a replay or by a run that read it again; given up by a person; left aside by a run that read its source
 # again, in which it stands no more or may have been left out by a step.
@@ -143,9 +143,9 @@ class Queue:
         entries = folding.folded(rows, self.stamped.at)
         return {folding.key_of(row): {name: row[name] for name in folding.TOLD} for row in entries}
 
-    def commits(self, app_ids: Sequence[str]) -> list[Mapping[str, str]]:
+    def commits(self, app_ids: Sequence[str]) -> list[CommitRecord]:
         """What the commits under several names say, newest first: earlier versions wrote under other names."""
-        return list(self.tables.commits(self.location, *app_ids))
+        return records(self.tables, self.location, *app_ids)
 
     def of_dataset(self, dataset: str) -> tuple[str, ...]:
         """The names under which a dataset has put rows here, towards whichever target."""
@@ -159,13 +159,8 @@ class Queue:
         """The batches that other datasets or targets have put here: a quarantine may be shared."""
         state = self.state()
         others = [other for other in (state.transactions if state else ()) if other.endswith(":bad")]
-        locations = {
-            str(commit.get("batch_id"))
-            for other in others
-            if other not in app_ids
-            for commit in self.tables.commits(self.location, other)
-        }
-        return frozenset(locations)
+        others = [other for other in others if other not in app_ids]
+        return frozenset(str(commit.batch_id) for other in others for commit in self.commits((other,)))
 
     def rows(self, keeps: Callable[[Mapping[str, Any]], bool], limit: int | None = None) -> pa.Table:
         """The rows that are kept, each once, with all columns of the table."""
@@ -391,12 +386,6 @@ def put(values: Mapping[str, Any]) -> Callable[[pa.Table, list[bool]], pa.Table]
         return table
 
     return edit
-
-
-def facts_of(metadata: Mapping[str, str] | None) -> dict[str, Any]:
-    """What a commit of ours says about itself."""
-    facts: dict[str, Any] = json.loads((metadata or {}).get("facts", "{}"))
-    return facts
 
 
 PART = "part of "

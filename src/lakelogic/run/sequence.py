@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from lakelogic import clock, names
 from lakelogic.engines.base import AS_IT_COMES, Engine, Frame, HasOwnDelta
@@ -30,16 +29,16 @@ from lakelogic.run.broken import engine_told
 from lakelogic.run.event_types import Caution, Note, PhaseBegan, RowsQuarantined, RunFailed, RunStarted
 from lakelogic.run.events import Events, logging_sink
 from lakelogic.run.formats import tables_of
-from lakelogic.run.input import absent, arrival, followed, intake, landed_kinds, tracked, watermarks
+from lakelogic.run.input import absent, followed, intake, landed_kinds, tracked, watermarks
 from lakelogic.run.input import days as cuts
 from lakelogic.run.input import pin as window
 from lakelogic.run.input import size as foresight
-from lakelogic.run.input.changed_contract import MADE_BY, READ_BY, nothing_but_the_contract
+from lakelogic.run.input.changed_contract import nothing_but_the_contract
 from lakelogic.run.input.named_rows import warn_of_used_name
 from lakelogic.run.input.reread import discarded, met_before
 from lakelogic.run.job import Job, Prepared, Run, Settled
 from lakelogic.run.masks import read_before as read_masks
-from lakelogic.run.masks.changed import MASKS, refuse_changed
+from lakelogic.run.masks.changed import refuse_changed
 from lakelogic.run.outcome import finish, foreseen, nothing_new, record_failure, still_waiting
 from lakelogic.run.places import places
 from lakelogic.run.publish import gates, withhold
@@ -52,7 +51,7 @@ from lakelogic.run.publish.staged import make_durable, manifest
 from lakelogic.run.result import Result
 from lakelogic.run.run_log import RunLog
 from lakelogic.run.state import leases
-from lakelogic.run.state.environments import ENVIRONMENT, doubts, refuse_others
+from lakelogic.run.state.environments import doubts, refuse_others
 from lakelogic.run.state.namesakes import warn_of_namesakes
 from lakelogic.run.state.overlap import refuse_overlap
 from lakelogic.run.state.recover import Known, recover
@@ -60,6 +59,7 @@ from lakelogic.storage.local import changes
 from lakelogic.storage.room import disk_told
 from lakelogic.storage.scratch import Scratch, scratch
 from lakelogic.tables.base import RowTables
+from lakelogic.tables.facts import BatchEnvironment, CommitFacts
 from lakelogic.tables.kept import kept_open
 from lakelogic.version import VERSION
 
@@ -445,16 +445,14 @@ def _evaluate_and_publish(run_: Run, keep_lease: Callable[[], None] | None) -> R
     return finish(run_, settled, "gated" if closed else "succeeded", published=False)
 
 
-def read_facts(run_: Run) -> dict[str, Any]:
+def read_facts(run_: Run) -> CommitFacts:
     """What a commit says about its input: whoever comes later can tell whether a row was read again."""
     whole = run_.strategy.replaces and not run_.strategy.in_partitions
     replaces = whole or run_.replaced is not None
     table = run_.slice is not None and run_.slice.pinned.table is not None
-    return {
-        "input": run_.identity,
-        **({"source": run_.slice.described} if run_.slice and table else {}),
-        **({"replaces": True} if replaces else {}),
-    }
+    return CommitFacts(
+        input=run_.identity, source=run_.slice.described if run_.slice and table else None, replaces=replaces
+    )
 
 
 def _recount(run_: Run, read: Read) -> int | None:
@@ -491,23 +489,23 @@ def _publish(run_: Run, commit: Commit, settled: Settled) -> Result:
     if counts.quarantined:
         run_.events.tell(RowsQuarantined(contract.entity, counts.quarantined, counts.total))
     run_.events.tell(PhaseBegan("commit"))
-    facts = {
-        "run_id": run_.run_id,
-        arrival.AT: run_.started.isoformat(),
-        "counts": counts.as_dict(),
-        "digests": digests_of(settled),
-        "contract_version": contract.contract_version,
-        MADE_BY: making(run_.job.loaded),
-        READ_BY: reading(run_.job.loaded),
-        "target": commit.places.target_location,
-        **read_facts(run_),
-        "engine": run_.job.engine.name,
-        "watermark": run_.watermark,
-        "landed": run_.landed,
-        MASKS: remembered(contract, run_.keys),
-        ENVIRONMENT: run_.job.loaded.environment,
-        **read_masks.batch_facts(settled.prepared.compiled.plan, run_.read_masks),
-    }
+    facts = replace(
+        read_facts(run_),
+        run_id=run_.run_id,
+        at=run_.started,
+        counts=counts.as_dict(),
+        digests=digests_of(settled),
+        contract_version=contract.contract_version,
+        made_by=making(run_.job.loaded),
+        read_by=reading(run_.job.loaded),
+        target=commit.places.target_location,
+        engine=run_.job.engine.name,
+        watermark=run_.watermark,
+        landed=run_.landed,
+        masks=remembered(contract, run_.keys),
+        environment=BatchEnvironment(run_.job.loaded.environment),
+    )
+    facts = read_masks.with_masks(facts, settled.prepared.compiled.plan, run_.read_masks)
     record = foreseen(run_, settled)
     batch = manifest(run_, commit, settled, facts, record)
     if run_.job.ledger is not None:

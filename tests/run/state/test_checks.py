@@ -15,6 +15,7 @@ from lakelogic.actions.operate.run import RunRequest
 from lakelogic.actions.operate.state import DoctorRequest, examine
 from lakelogic.run.processor import DataProcessor
 from lakelogic.run.state import evidence
+from lakelogic.tables.facts import CommitRecord
 
 MODEL = [
     {"name": "id", "type": "int", "required": True},
@@ -85,11 +86,11 @@ def test_an_ordinary_life_is_sound(workspace: Path, duckdb_engine: Any, scene: s
         sound()
 
 
-def commit(n: int, applied: dict[str, int] | None, **facts: Any) -> dict[str, str]:
+def commit(n: int, applied: dict[str, int] | None, **facts: Any) -> CommitRecord:
     import json
 
     told = {"run_id": f"r{n}", **({"applied": applied} if applied is not None else {}), **facts}
-    return {"batch_id": f"b{n}", "n": str(n), "facts": json.dumps(told)}
+    return CommitRecord({"batch_id": f"b{n}", "n": str(n), "facts": json.dumps(told)})
 
 
 def test_rows_are_added_up_as_commits_tell() -> None:
@@ -112,7 +113,7 @@ def test_rows_are_added_up_as_commits_tell() -> None:
 
 
 def test_versions_of_a_table_that_two_commits_took_are_found() -> None:
-    def took(n: int, since: int | None, version: int, **facts: Any) -> dict[str, str]:
+    def took(n: int, since: int | None, version: int, **facts: Any) -> CommitRecord:
         read = {"table": "t", "id": "x", "version": version, **({} if since is None else {"since": since})}
         return commit(n, {"inserted": 1, "rows": 1}, input=read, **facts)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -17,6 +16,7 @@ from lakelogic.run import faults
 from lakelogic.run.publish import commit
 from lakelogic.run.state import environments
 from lakelogic.tables.base import CommitInfo
+from lakelogic.tables.facts import BatchEnvironment, CommitFacts, Makers
 from lakelogic.tables.registry import load
 
 CONTRACT = """
@@ -268,10 +268,11 @@ def test_storage_roots_of_a_system_make_tables_of_their_own(estate: Path) -> Non
 
 
 def test_makers_are_joined_until_a_table_is_replaced() -> None:
-    before = environments.Makers(frozenset({None}), is_known=False)
-    after: Any = environments.makers_after(before, {"environment": "dev"}, replaces=False)
-    assert after == {"environments": {"of": [None, "dev"], "known": False}}
-    assert environments.makers_after(before, {"environment": "dev"}, replaces=True) == {
-        "environments": {"of": ["dev"], "known": True}
-    }
-    assert environments.makers_after(before, {}, replaces=True) == {}
+    before, batch = Makers(frozenset({None}), is_known=False), CommitFacts(environment=BatchEnvironment("dev"))
+    after = environments.makers_after(before, batch, replaces=False)
+    assert after is not None
+    assert after.to_json() == {"of": [None, "dev"], "known": False}
+    after = environments.makers_after(before, batch, replaces=True)
+    assert after is not None
+    assert after.to_json() == {"of": ["dev"], "known": True}
+    assert environments.makers_after(before, CommitFacts(), replaces=True) is None

@@ -25,6 +25,7 @@ from lakelogic.run.state import entries as memory
 from lakelogic.run.state.progress import Progress
 from lakelogic.tables import chain
 from lakelogic.tables.base import CommitInfo
+from lakelogic.tables.facts import CommitRecord
 from lakelogic.tables.registry import load
 
 FORMATS = ["delta", "parquet", "iceberg"]
@@ -309,7 +310,7 @@ def test_a_hundred_thousand_files_are_written_and_read_in_seconds(tmp_path: Path
         for n in range(1_000)
     ]  # fmt: skip
     began = time.perf_counter()
-    kept = memory._kept(list(reversed(commits)))
+    kept = memory._kept([CommitRecord(said) for said in reversed(commits)])
     name = chain.write(str(tmp_path), chain.Entry("app", 1_000, commits[-1], None, kept))
     wrote = time.perf_counter()
     past = chain.walk(str(tmp_path), "app", name)
@@ -326,9 +327,9 @@ def test_a_hundred_thousand_files_are_written_and_read_in_seconds(tmp_path: Path
 
 
 def test_a_file_that_was_read_again_is_kept_once() -> None:
-    def said(n: int, mtime: int, **facts: Any) -> dict[str, str]:
+    def said(n: int, mtime: int, **facts: Any) -> CommitRecord:
         told = {"run_id": f"r{n}", "input": {"files": [["a.csv", 1, mtime], [f"{n}.csv", 1, 1]]}, **facts}
-        return {"batch_id": f"b{n}", "n": str(n), "facts": json.dumps(told)}
+        return CommitRecord({"batch_id": f"b{n}", "n": str(n), "facts": json.dumps(told)})
 
     changed = {"added_rows": 1, "removed_rows": 0, "rows": 1}
     commits = [said(3, 7), said(2, 7), said(1, 5)]  # newest first: the last two hold the same version

@@ -29,7 +29,7 @@ from lakelogic.privacy.keys import Keys, load_keys
 from lakelogic.privacy.masks import reveal_text
 from lakelogic.quarantine.folding import key_of
 from lakelogic.quarantine.landed import landed_rows
-from lakelogic.quarantine.table import Queue, facts_of
+from lakelogic.quarantine.table import Queue
 from lakelogic.run.input import pin as window
 from lakelogic.run.input.reread import sources_of
 from lakelogic.run.places import places
@@ -194,8 +194,8 @@ def _plan(loaded: Loaded, source: SourceColumns, engine: Engine) -> tuple[Plan, 
 def _has_changed(place: Place, dataset: str, kept: Mapping[str, Any], source: str) -> bool:
     """Whether a file is not the one that the batch of a row has read."""
     for commit in place.queue.commits(place.queue.of_dataset(dataset)):
-        read = sources_of(facts_of(commit)).get(source)
-        if commit.get("batch_id") == kept.get(names.BATCH_ID) and isinstance(read, list):
+        read = sources_of(commit.facts).get(source)
+        if commit.batch_id == kept.get(names.BATCH_ID) and isinstance(read, list):
             path = Path(source)
             return not path.is_file() or [path.stat().st_size, path.stat().st_mtime_ns] != read
     return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -18,7 +17,7 @@ from lakelogic.run.formats import tables_of
 from lakelogic.run.job import Run
 from lakelogic.run.state.progress import application
 from lakelogic.sql.types import STRING, Type, from_arrow, parse_type
-from lakelogic.tables import chain
+from lakelogic.tables.facts import record_kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +46,8 @@ def before(run_: Run, source: SourceColumns) -> Before:
     app_id = application(run_.progress, "good")
     n = state.transactions.get(app_id) if state is not None else None
     place = run_.places.target_location
-    found = (tables.find_commit(place, app_id, n) or chain.told(place, app_id, n)) if n else None
-    landed = json.loads(found.get("facts", "{}")).get("landed") if found else None
+    newest = record_kept(tables, place, app_id, n) if n else None
+    landed = newest.facts.landed if newest is not None else None
     stored = {one.name.lower(): from_arrow(one.type) for one in state.schema} if state is not None else {}
     settings = run_.job.loaded.contract
     if settings.materialization.strategy == "overwrite" and settings.schema_policy.evolution == "overwrite":

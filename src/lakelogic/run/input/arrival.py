@@ -10,9 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from lakelogic.quarantine.table import facts_of
-
-BROUGHT, AT = "brought", "at"  # in a commit's facts: the number of the batch that brought the rows first; when it ran
+from lakelogic.tables.facts import CommitRecord
 
 # Why rows wait on.
 REPLACED = "the table holds a later batch than theirs: run the contract over its source again"
@@ -29,7 +27,7 @@ class Arrivals:
     last: str | None  # the batch that the table holds, or holds last
 
     @classmethod
-    def told_by(cls, good: Sequence[Mapping[str, str]], bad: Sequence[Mapping[str, str]]) -> Arrivals:
+    def told_by(cls, good: Sequence[CommitRecord], bad: Sequence[CommitRecord]) -> Arrivals:
         """Of what the commits to the target and to the quarantine say, newest first."""
         batches: dict[str, int] = {}
         times: dict[str, datetime] = {}
@@ -37,17 +35,16 @@ class Arrivals:
         last: str | None = None
         for number, commits in enumerate((good, bad)):
             for commit in commits:
-                facts, batch = facts_of(commit), str(commit.get("batch_id"))
-                own = int(commit.get("n") or 0)
+                facts, batch, own = commit.facts, str(commit.batch_id), commit.n
                 if number == 0:
-                    runs[str(facts.get("run_id"))] = int(facts.get(BROUGHT) or own)
-                if facts.get("replay"):
+                    runs[str(facts.run_id)] = facts.brought or own
+                if facts.replay:
                     continue
                 if number == 0 and last is None:
                     last = batch
                 batches.setdefault(batch, own)
-                if facts.get(AT):
-                    times.setdefault(batch, datetime.fromisoformat(str(facts[AT])))
+                if facts.at is not None:
+                    times.setdefault(batch, facts.at)
         return cls(batches, times, runs, last)
 
     def newer_than(self, batch: str | None) -> frozenset[str]:

@@ -11,7 +11,6 @@ from typing import Any
 
 from lakelogic.ledger.records import InputFile
 from lakelogic.plan.strategies.frames import Behind
-from lakelogic.quarantine.table import facts_of
 from lakelogic.run.event_types import Caution
 from lakelogic.run.formats import tables_of
 from lakelogic.run.input.tracked import FORMER
@@ -34,7 +33,7 @@ def settle_order(run_: Run, changed: Sequence[FileInfo], known: Mapping[str, Inp
     if not changed or where is None or not strategy.is_keyed or strategy.order is not None:
         return {}
     tables = tables_of(contract.materialization.format, run_.job.engine)
-    first = first_read([facts_of(commit) for commit in reversed(good_commits(tables, run_.progress))])
+    first = first_read([commit.facts.input for commit in reversed(good_commits(tables, run_.progress))])
     found = _groups([(file.path, first.get(known[file.path].stamp, 0)) for file in changed], first)
     if not found:
         return {}
@@ -56,11 +55,10 @@ def settle_order(run_: Run, changed: Sequence[FileInfo], known: Mapping[str, Inp
     return {BEHIND: found}
 
 
-def first_read(commits: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Of each name under which a file was read, the place of the commit that read it first; `commits` oldest first."""
+def first_read(inputs: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Of each name under which a file was read, the place of the commit that read it first; `inputs` oldest first."""
     found: dict[str, int] = {}
-    for place, facts in enumerate(commits, 1):
-        read = facts.get("input") or {}
+    for place, read in enumerate(inputs, 1):
         former = read.get(FORMER, {})
         for path, *_ in read.get("files", ()):
             found.setdefault(path, found.get(former.get(path, path), place))

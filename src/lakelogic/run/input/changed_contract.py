@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from lakelogic.plan.fingerprint import making, reading
-from lakelogic.quarantine.table import facts_of
 from lakelogic.run.event_types import Caution
 from lakelogic.run.formats import tables_of
 from lakelogic.run.job import Run
 from lakelogic.run.state.progress import good_commits
+from lakelogic.tables.facts import CommitFacts
 
-MADE_BY = "made_by"  # in a commit's facts: the hash of how its rows were made
-READ_BY = "read_by"  # the hash of the part of it that says how its source is read
 EARLIER = "the table was made by an earlier version of the contract"
 
 
@@ -22,23 +17,24 @@ def is_by_another(run_: Run) -> bool:
 
     Where files or tables are read and how rows meet their table may change: rows stay what they are.
     """
-    mark = _newest(run_).get(MADE_BY)
+    mark = _newest(run_).made_by
     return mark is not None and mark != making(run_.job.loaded)
 
 
 def is_read_otherwise(run_: Run) -> bool:
     """Whether the source of the newest batch was read by other options; not where nobody knows."""
-    mark = _newest(run_).get(READ_BY)
+    mark = _newest(run_).read_by
     return mark is not None and mark != reading(run_.job.loaded)
 
 
-def _newest(run_: Run) -> Mapping[str, Any]:
+def _newest(run_: Run) -> CommitFacts:
     """What the newest batch of the table says of itself."""
     ledger, loaded = run_.job.ledger, run_.job.loaded
     if ledger is None or run_.places is None or (head := ledger.head(run_.progress.key)) is None:
-        return {}
+        return CommitFacts()
     tables = tables_of(loaded.contract.materialization.format, run_.job.engine)
-    return facts_of(next(iter(good_commits(tables, run_.progress, head)), None))
+    newest = next(iter(good_commits(tables, run_.progress, head)), None)
+    return newest.facts if newest is not None else CommitFacts()
 
 
 def nothing_but_the_contract(run_: Run, reason: str) -> str:

@@ -13,7 +13,6 @@ from lakelogic.plan.compile import compile_contract
 from lakelogic.plan.crossing import crossing
 from lakelogic.plan.nodes import Plan
 from lakelogic.plan.strategies.replaced import INSTEAD, Sources
-from lakelogic.quarantine.table import facts_of
 from lakelogic.run.event_types import Caution, Note
 from lakelogic.run.formats import tables_of
 from lakelogic.run.input import days as cuts
@@ -203,13 +202,12 @@ def _read_before(run_: Run, source: Slice, known: Known) -> tuple[InputFile | No
     tables = tables_of(run_.job.loaded.contract.materialization.format, run_.job.engine)
     found, stamps = known.inputs.get(location), set[str]()
     for commit in good_commits(tables, run_.progress):
-        facts = facts_of(commit)
-        told = facts.get("input") or {}
-        if not _is_of(told, source, facts.get("target"), run_.places.target_location):
+        facts, told = commit.facts, commit.facts.input
+        if not _is_of(told, source, facts.target, run_.places.target_location):
             continue
         is_newest = not stamps
-        stamps.add(str(facts.get("source")))
-        batch = str(commit.get("batch_id"))
+        stamps.add(str(facts.source))
+        batch = str(commit.batch_id)
         if tracked.is_part(told):  # after some days of it, nobody can tell which rows are left
             found = InputFile(location, -1, -1, InputFile.TABLE, batch) if is_newest else found
         else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,7 +20,6 @@ from lakelogic.quarantine.table import (
     SUPERSEDED,
     Queue,
     claim_of,
-    facts_of,
     may_hold,
     put,
     settle,
@@ -29,6 +27,7 @@ from lakelogic.quarantine.table import (
 from lakelogic.run.input.tracked import FORMER, OVER
 from lakelogic.run.state.progress import Progress, application, applications
 from lakelogic.tables.base import CommitInfo
+from lakelogic.tables.facts import CommitFacts, CommitRecord
 
 AGAIN = "its source was read again"
 GONE = "its source was read again and has changed since: the row may stand there no more"
@@ -36,15 +35,15 @@ MAYBE_LEFT_OUT = "its source was read again, and steps left rows out: it may be 
 LEFT_OUT_NOW = "a step leaves it out now: it was not published"
 
 
-def sources_of(facts: Mapping[str, Any]) -> dict[str, Any]:
+def sources_of(facts: CommitFacts) -> dict[str, Any]:
     """What a commit read, by the name that rows carry, and what tells that it has not changed since."""
-    read = facts.get("input", {})
+    read = facts.input
     found: dict[str, Any] = {path: [size, changed] for path, size, changed in read.get("files", ())}
     # Rows that were read under an earlier name of a file carry that name.
     earlier = (*read.get(FORMER, {}).items(), *read.get(OVER, {}).items())
     found |= {name: found[path] for path, name in earlier if name not in found and path in found}
     if "table" in read:
-        found[str(facts.get("source"))] = read.get("version")
+        found[str(facts.source)] = read.get("version")
     return found
 
 
@@ -59,7 +58,7 @@ class Reread:
     queue: Queue
     app_ids: Sequence[str]  # whose commits tell what earlier batches read
     batch_id: str
-    facts: Mapping[str, Any]
+    facts: CommitFacts
     foreign: Container[str] = frozenset()  # batches of other targets that are not marked as such
     sources: Mapping[str, Any] = field(init=False)
     window: tuple[str, Days] | None = field(init=False)  # only rows of these days were read, by this column
@@ -68,7 +67,7 @@ class Reread:
 
     def __post_init__(self) -> None:
         self.sources = sources_of(self.facts)
-        read = self.facts.get("input", {})
+        read = self.facts.input
         days, bound = read.get("days") or {}, bound_told(read)
         self.window = (self._spelled(days["field"]), days_of(days)) if days.get("field") else None
         self.bound = (self._spelled(bound.field), bound) if bound is not None and not bound.is_open else None
@@ -95,7 +94,7 @@ class Reread:
         before = self._batches().get(batch)
         if before is None or batch in self.foreign:
             return False  # somebody else's, or so old that nobody knows what it was read from
-        return bool(self.facts.get("replaces")) or before.get(source) == self.sources[source]
+        return self.facts.replaces or before.get(source) == self.sources[source]
 
     def is_as_it_was(self, row: Mapping[str, Any]) -> bool:
         """Whether what the row was read from has not changed since."""
@@ -114,7 +113,7 @@ class Reread:
     def _batches(self) -> dict[str, dict[str, Any]]:
         if self._before is None:
             commits = self.queue.commits(self.app_ids)
-            self._before = {str(commit.get("batch_id")): sources_of(facts_of(commit)) for commit in commits}
+            self._before = {str(commit.batch_id): sources_of(commit.facts) for commit in commits}
         return self._before
 
     def looked_at(self) -> tuple[str, ...]:
@@ -151,7 +150,7 @@ def met_before(queue: Queue, reread: Reread) -> frozenset[str]:
 def let_go(
     queue: Queue,
     progress: Progress,
-    commit: Mapping[str, str],
+    commit: CommitRecord,
     n: int,
     place: str,
     foreign: Container[str] = frozenset(),
@@ -161,10 +160,10 @@ def let_go(
     These are the rows that it claimed, and those that it read again and did not find bad: what the commit says of
     itself is enough, so whoever comes after a crash can do this too. Doing it twice changes nothing.
     """
-    facts, batch_id = facts_of(commit), str(commit.get("batch_id"))
+    facts, batch_id = commit.facts, str(commit.batch_id)
     reread = Reread(queue, applications(progress, "bad"), batch_id, facts, foreign)
     mark = claim_of(batch_id, n)
-    is_replay = bool(facts.get("replay"))
+    is_replay = facts.replay
 
     def meant(row: Mapping[str, Any]) -> bool:
         if row[names.STATE] != ACTIVE:
@@ -173,8 +172,8 @@ def let_go(
             return row[names.CLAIM] in (mark, PART + mark, LEFT_OUT + mark)
         return row[names.BATCH_ID] != batch_id and reread.holds(row)
 
-    run_id = str(facts.get("run_id"))
-    said = {"batch_id": batch_id, "facts": json.dumps({"run_id": run_id})}
+    run_id = str(facts.run_id)
+    said = {"batch_id": batch_id, "facts": CommitFacts(run_id=run_id).to_text()}
     info = CommitInfo(application(progress, "queue"), n, said)
     fate = _fate(reread, facts, mark)
     now = clock.now()
@@ -195,10 +194,9 @@ def let_go(
 _PART_LEFT = ("", None)  # the row as a whole has left; this part of it waits on
 
 
-def _fate(reread: Reread, facts: Mapping[str, Any], mark: str) -> Callable[[Mapping[str, Any]], tuple[str, str | None]]:
+def _fate(reread: Reread, facts: CommitFacts, mark: str) -> Callable[[Mapping[str, Any]], tuple[str, str | None]]:
     """What became of a row that leaves, and why: called `replayed` only where it was published for certain."""
-    counts = facts.get("counts", {})
-    left_out = any(sum(counts.get(kind, {}).values()) for kind in ("filtered", "deduplicated"))
+    left_out = any(sum(facts.counts.get(kind, {}).values()) for kind in ("filtered", "deduplicated"))
 
     def of_replay(row: Mapping[str, Any]) -> tuple[str, str | None]:
         if row[names.CLAIM] == PART + mark:
@@ -210,4 +208,4 @@ def _fate(reread: Reread, facts: Mapping[str, Any], mark: str) -> Callable[[Mapp
             return SUPERSEDED, GONE
         return (SUPERSEDED, MAYBE_LEFT_OUT) if left_out else (REPLAYED, AGAIN)
 
-    return of_replay if facts.get("replay") else of_run
+    return of_replay if facts.replay else of_run

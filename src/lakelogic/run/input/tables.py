@@ -12,13 +12,13 @@ from lakelogic.errors import DataError
 from lakelogic.ledger.records import InputFile
 from lakelogic.plan.strategies.replaced import INSTEAD, Sources
 from lakelogic.plan.strategies.settings import Strategy, may_go_at_once
-from lakelogic.quarantine.table import facts_of
 from lakelogic.run.formats import tables_of
 from lakelogic.run.input.pin import Slice
 from lakelogic.run.input.reread import sources_of
 from lakelogic.run.input.tracked import HOW_TO_BEGIN_AGAIN, Taken, stamp_of
 from lakelogic.run.state.progress import Progress, applications
 from lakelogic.tables.base import TableFormat, TableState
+from lakelogic.tables.facts import records
 from lakelogic.tables.kinds import kind_of
 
 Way = Literal["nothing", "added", "all"]
@@ -119,11 +119,10 @@ def was_replaced(source: Slice, engine: Engine) -> bool:
     tables = tables_of(kind_of(location) or "delta", engine, reads=True)
     state = tables.state(location)
     apps = [app for app in (state.transactions if state is not None else ()) if app.endswith(":good")]
-    newest = next(iter(tables.commits(location, *apps)), None) if apps else None
+    newest = next(iter(records(tables, location, *apps)), None) if apps else None
     if newest is None:
         return True
-    facts = facts_of(newest)
-    return bool(facts.get("replaces")) and INSTEAD not in (facts.get("input") or {})
+    return newest.facts.replaces and INSTEAD not in newest.facts.input
 
 
 def why_rows_stay(
@@ -159,7 +158,7 @@ def fed_by_others(tables: TableFormat, state: TableState, progress: Progress, pa
         if app.endswith(":secondary"):
             return name  # its commits do not tell what they were made of
         if app.endswith(":good"):
-            commits = tables.commits(state.location, app)
-            if any(part.may_hold(source) for commit in commits for source in sources_of(facts_of(commit))):
+            commits = records(tables, state.location, app)
+            if any(part.may_hold(source) for commit in commits for source in sources_of(commit.facts)):
                 return name
     return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from lakelogic.privacy import kept
 from lakelogic.privacy.keys import Keys
 from lakelogic.privacy.masks import PREFIX, mask_array, reveal_texts
 from lakelogic.privacy.recognise import is_masked, sealed_with
-from lakelogic.quarantine.table import ACTIVE, Queue, Stamped, facts_of
+from lakelogic.quarantine.table import ACTIVE, Queue, Stamped
 from lakelogic.run import faults
 from lakelogic.run.places import QUARANTINE_FORMAT, Places
 from lakelogic.run.state.progress import Progress, application, applications
@@ -28,9 +27,9 @@ from lakelogic.storage import fresh
 from lakelogic.tables import chain
 from lakelogic.tables import rows as table_rows
 from lakelogic.tables.base import CommitInfo, StagedFile, TableFormat, TableState
+from lakelogic.tables.facts import CommitFacts, records
 from lakelogic.tables.registry import load as load_tables
 
-MASKS = "masks"  # the word of commit facts
 _LOOKED_AT = 1_000
 _FINAL = ("hash", "redact", "partial", "nullify")
 
@@ -103,20 +102,16 @@ def refuse_changed(contract: Contract, where: Places, progress: Progress, keys: 
 
 def _memory(state: TableState, tables: TableFormat, app_ids: tuple[str, ...]) -> Mapping[str, Any] | None:
     """The masks that the newest commit tells of; None where none does."""
-    newest = facts_of(state.metadata)
-    if MASKS in newest:
-        found: Mapping[str, Any] = newest[MASKS]
-        return found
-    for commit in tables.commits(state.location, *app_ids):
-        facts = facts_of(commit)
-        if MASKS in facts:
-            older: Mapping[str, Any] = facts[MASKS]
-            return older
+    newest = CommitFacts.of(state.metadata)
+    if newest.masks is not None:
+        return newest.masks
+    for commit in records(tables, state.location, *app_ids):
+        if commit.facts.masks is not None:
+            return commit.facts.masks
     own, *_, remasked = app_ids
     if state.transactions.get(remasked, 0):
         return None  # its commit is gone, and what was told before it is not so any more
-    kept_beside = facts_of(chain.told(state.location, own, state.transactions.get(own, 0)))
-    return kept_beside.get(MASKS)
+    return CommitFacts.of(chain.told(state.location, own, state.transactions.get(own, 0))).masks
 
 
 def _names(progress: Progress, side: str) -> tuple[str, ...]:
@@ -163,7 +158,7 @@ def remask(
     good = tables.state(where.target_location)
     queue = Queue(load_tables(QUARANTINE_FORMAT), where.quarantine_location, Stamped.by(contract))
     bad = queue.state()
-    facts = {"run_id": f"remask-{names.new_run_id(clock.now())}", MASKS: kept.remembered(contract, keys)}
+    facts = CommitFacts(run_id=f"remask-{names.new_run_id(clock.now())}", masks=kept.remembered(contract, keys))
     touched = sorted({name for state in (good, bad) if state for name in state.schema.names if name.lower() in masks})
     if good is not None:
         _refuse_unfit(contract, good, masks)
@@ -180,7 +175,7 @@ def remask(
         edit = _quarantined(masks, keys)
         info = _info(progress, bad, facts)
         if _as_text(bad.schema, masks) == bad.schema:
-            queue.change(info, where.act_staging(str(facts["run_id"])), lambda _: True, lambda table, _: edit(table))
+            queue.change(info, where.act_staging(str(facts.run_id)), lambda _: True, lambda table, _: edit(table))
         else:  # a number that becomes text is another column
             _rewrite(queue.tables, bad, masks, edit, info)
         faults.reach("after_quarantine_commit")
@@ -196,10 +191,10 @@ def _in_the_open(queue: Queue) -> int:
     return sum(1 for row in rows if row[names.STATE] == ACTIVE and row[names.RAW] and not sealed_with(row[names.RAW]))
 
 
-def _info(progress: Progress, state: TableState, facts: Mapping[str, Any]) -> CommitInfo:
+def _info(progress: Progress, state: TableState, facts: CommitFacts) -> CommitInfo:
     app_id = application(progress, "remask")
     n = state.transactions.get(app_id, 0) + 1
-    return CommitInfo(app_id, n, {"batch_id": str(facts["run_id"]), "facts": json.dumps(facts)})
+    return CommitInfo(app_id, n, {"batch_id": str(facts.run_id), "facts": facts.to_text()})
 
 
 def _refuse_unfit(contract: Contract, state: TableState, masks: Mapping[str, Mask]) -> None:

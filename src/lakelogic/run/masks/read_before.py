@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from lakelogic import names
 from lakelogic.catalogs.base import Catalog
@@ -21,18 +20,13 @@ from lakelogic.plan.columns.publish import BAD_PREFIX
 from lakelogic.plan.compile import compile_contract
 from lakelogic.plan.nodes import Plan
 from lakelogic.privacy import kept
-from lakelogic.quarantine.table import facts_of
 from lakelogic.run.formats import tables_of
-from lakelogic.run.masks.changed import MASKS
 from lakelogic.run.places import QUARANTINE_FORMAT, Places, places
 from lakelogic.run.state.owners import Owners
 from lakelogic.run.state.progress import Progress, applications, progress_of
 from lakelogic.tables.base import TableFormat
+from lakelogic.tables.facts import CommitFacts, MaskedColumns, records
 from lakelogic.tables.kinds import kind_of
-
-# The words of commit facts: of the batch, of all rows that the table holds, and the columns that hold masked values.
-READ, READ_ALL, MASKED = "read_masks", "read_masks_all", "masked"
-Read = Mapping[str, Iterable[str]]  # `source` or a link's name → the columns that are masked there, in small letters
 
 
 def masks_above(contract: Contract, catalog: Catalog) -> dict[str, list[str]]:
@@ -63,26 +57,26 @@ def _looked_at(location: str) -> TableFormat:
     return tables_of(kind_of(location) or "delta", None, reads=True)
 
 
-def _told(location: str) -> list[dict[str, Any]]:
+def _told(location: str) -> list[CommitFacts]:
     """What our commits to a table say, newest first: those of good rows and of masking anew, whosever they are."""
     tables = _looked_at(location)
     state = tables.state(location)
     ours = [name for name in (state.transactions if state else ()) if name.endswith((":good", ":remask"))]
-    return [facts_of(commit) for commit in tables.commits(location, *ours)] if ours else []
+    return [commit.facts for commit in records(tables, location, *ours)] if ours else []
 
 
 def _masked_in(location: str) -> frozenset[str]:
     state = _looked_at(location).state(location)
-    newest = facts_of(state.metadata) if state is not None else {}
+    newest = CommitFacts.of(state.metadata if state is not None else None)
     # The newest commit is mostly that of a run, which says both; else the log is read.
-    told = [newest] if newest.keys() >= {MASKS, MASKED} else _told(location)
-    declared: Iterable[str] = next((facts[MASKS] for facts in told if MASKS in facts), ())
-    inherited: Iterable[str] = next((facts[MASKED] for facts in told if MASKED in facts), ())
+    told = [newest] if newest.masks is not None and newest.masked is not None else _told(location)
+    declared: Iterable[str] = next((facts.masks for facts in told if facts.masks is not None), ())
+    inherited: Iterable[str] = next((facts.masked for facts in told if facts.masked is not None), ())
     return frozenset((*declared, *inherited))
 
 
-def batch_facts(plan: Plan, read: Read) -> dict[str, Any]:
-    """What a commit says of its batch: what was masked where it was read, and which of its own columns are masked."""
+def with_masks(facts: CommitFacts, plan: Plan, read: MaskedColumns) -> CommitFacts:
+    """The facts of a batch, with what was masked where it was read, and which of its own columns are masked."""
     known = {place: set(columns) for place, columns in read.items() if columns}
     masked: set[str] = set()
     if known:  # what most runs never need is not loaded for them
@@ -94,7 +88,7 @@ def batch_facts(plan: Plan, read: Read) -> dict[str, Any]:
             if any(one.tells and one.column.lower() in known.get(one.place, ()) for one in origins)
         }
     own = _masks_of(plan, "good")
-    return {READ: {place: list(columns) for place, columns in read.items()}, MASKED: sorted(masked | own)}
+    return replace(facts, read_masks=read, masked=tuple(sorted(masked | own)))
 
 
 def _masks_of(plan: Plan, side: str) -> set[str]:
@@ -103,27 +97,24 @@ def _masks_of(plan: Plan, side: str) -> set[str]:
     return {name.lower() for name in found if "~" not in name}
 
 
-def table_facts(before: Read | None, facts: Mapping[str, Any], *, begins: bool) -> dict[str, Any]:
+def read_after(before: MaskedColumns | None, now: MaskedColumns | None, *, begins: bool) -> MaskedColumns | None:
     """What is true of all rows of a table with those of a batch: masked where it was read is what always was."""
-    if READ not in facts:
-        return {}
-    now: Read = facts[READ]
-    if not begins:
-        known = before or {}
-        now = {place: sorted(set(columns) & set(known.get(place, ()))) for place, columns in now.items()}
-    return {READ_ALL: {place: list(columns) for place, columns in now.items()}}
+    if now is None or begins:
+        return now
+    known = before or {}
+    return {place: sorted(set(columns) & set(known.get(place, ()))) for place, columns in now.items()}
 
 
-def read_before(tables: TableFormat, location: str, app_ids: tuple[str, ...]) -> Read | None:
+def read_before(tables: TableFormat, location: str, app_ids: tuple[str, ...]) -> MaskedColumns | None:
     """What was masked above for all rows of a table, as its newest commit that tells says; None where none does."""
     state = tables.state(location)
     if state is None:
         return None
-    found: Read | None = facts_of(state.metadata).get(READ_ALL)
-    if found is None:
-        commits = tables.commits(location, *app_ids)
-        found = next((facts[READ_ALL] for one in commits if READ_ALL in (facts := facts_of(one))), None)
-    return found
+    newest = CommitFacts.of(state.metadata).read_masks_all
+    if newest is not None:
+        return newest
+    older = (commit.facts.read_masks_all for commit in records(tables, location, *app_ids))
+    return next((read for read in older if read is not None), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +127,7 @@ class Above:
     plan: Plan
     in_clear: Mapping[str, frozenset[str]]  # what these tables themselves hold in clear of tables further up
 
-    def late(self, then: Read | None, side: str, kept_masks: frozenset[str] | None = None) -> dict[str, str]:
+    def late(self, then: MaskedColumns | None, side: str, kept_masks: frozenset[str] | None = None) -> dict[str, str]:
         """Columns that may hold in clear what is masked above by now → the column above that it came from.
 
         What the contract masks itself, or says to be no personal data, is none of them; with `kept_masks` only what
@@ -163,7 +154,7 @@ class Above:
                     found.setdefault(names.RAW, f"{self.called(Plan.SOURCE)}.{column}")
         return found
 
-    def _is_late(self, then: Read | None, place: str, column: str) -> bool:
+    def _is_late(self, then: MaskedColumns | None, place: str, column: str) -> bool:
         if column in self.in_clear.get(place, ()):
             return True
         return column in self.masked.get(place, ()) and not self._was_masked(then, place, column)
@@ -173,11 +164,11 @@ class Above:
         links = {link.name: link.table or link.path for link in self.contract.links}
         return str(links.get(place) or self.contract.source.path or place)
 
-    def _was_masked(self, then: Read | None, place: str, column: str) -> bool:
+    def _was_masked(self, then: MaskedColumns | None, place: str, column: str) -> bool:
         if then is not None:
             return column in then.get(place, ())
         # From before commits told: in clear is what the table above has ever been told to hold in clear.
-        return all(column in facts[MASKS] for facts in _told(self.locations[place]) if MASKS in facts)
+        return all(column in facts.masks for facts in _told(self.locations[place]) if facts.masks is not None)
 
 
 def _hidden(contract: Contract, plan: Plan, side: str) -> set[str]:
@@ -218,7 +209,7 @@ class Upstream:
         if location == where.target_location:
             # A mask that its contract declares and its table does not have yet hides nothing from those who read it.
             told = _told(location)
-            masks = frozenset(next((facts[MASKS] for facts in told if MASKS in facts), ()))
+            masks = frozenset(next((facts.masks for facts in told if facts.masks is not None), ()))
             return frozenset(map(str.lower, late_columns(loaded, where, progress, "good", self, masks)))
         return frozenset()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -29,7 +28,7 @@ from lakelogic.quarantine.table import ACTIVE, Queue, Stamped
 from lakelogic.run.formats import tables_of
 from lakelogic.run.input.behind import behind_of
 from lakelogic.run.input.days import within
-from lakelogic.run.input.deleted import as_fact
+from lakelogic.run.input.deleted import marks_after
 from lakelogic.run.input.reread import Reread, is_known, let_go
 from lakelogic.run.masks import read_before as read_masks
 from lakelogic.run.places import QUARANTINE_FORMAT, Places
@@ -45,11 +44,12 @@ from lakelogic.run.publish.layout import (
     staged_files,
 )
 from lakelogic.run.state import in_use, leases
-from lakelogic.run.state.entries import IN_PARTS, remember, rows_before, settle
-from lakelogic.run.state.environments import ENVIRONMENTS, makers_after, makers_of
+from lakelogic.run.state.entries import remember, rows_before, settle
+from lakelogic.run.state.environments import makers_after, makers_of
 from lakelogic.run.state.progress import Progress, application, applications
 from lakelogic.sql.types import Type, from_arrow, to_arrow
 from lakelogic.tables.base import PLAIN, CommitInfo, Committed, Layout, TableFormat, TableState
+from lakelogic.tables.facts import CommitFacts, CommitRecord
 from lakelogic.tables.registry import load as load_tables
 
 
@@ -154,7 +154,7 @@ class Commit:
             roots = (self.places.target_location, self.places.quarantine_location, *others)
             in_use.tell(self.ledger, self.places.target_location, roots, leases.owner(self.attempt))
 
-    def reread(self, facts: Mapping[str, Any]) -> Reread:
+    def reread(self, facts: CommitFacts) -> Reread:
         """Which rows of the quarantine this batch reads again."""
         queue = Queue(self.queue, self.places.quarantine_location, Stamped.by(self.contract))
         return Reread(queue, applications(self.progress, "bad"), self.batch_id, facts, self.foreign)
@@ -164,10 +164,10 @@ class Commit:
         state = self.queue.state(self.places.quarantine_location)
         return state.schema if state else None
 
-    def quarantine(self, bad: BadSide, facts: Mapping[str, Any]) -> Committed:
+    def quarantine(self, bad: BadSide, facts: CommitFacts) -> Committed:
         """Bad rows first: they are safe before anything good is visible."""
         if (state := self.tables.state(self.places.target_location)) is not None:
-            info = self._info("good", {})
+            info = self._info("good", CommitFacts())
             if (last := state.transactions.get(info.app_id, 0)) < self.n:
                 info.refuse_overtaken(last, self.places.target_location)
         reread = self.reread(facts)
@@ -194,19 +194,19 @@ class Commit:
         """Whether an earlier attempt at this very batch left the row: what this one finds bad comes beside it."""
         return bool(row[names.BATCH_ID] == self.batch_id and row[names.STATE] == ACTIVE)
 
-    def let_go(self, facts: Mapping[str, Any]) -> int:
+    def let_go(self, facts: CommitFacts) -> int:
         """Rows that were bad before and are published now leave the queue, after the good commit."""
         if not self.had_queue:
             return 0
         queue = Queue(self.queue, self.places.quarantine_location, Stamped.by(self.contract))
-        metadata = self._info("good", facts).metadata
-        return let_go(queue, self.progress, metadata, self.n, f"{self.quarantine_staging}/left", self.foreign)
+        commit = CommitRecord(self._info("good", facts).metadata)
+        return let_go(queue, self.progress, commit, self.n, f"{self.quarantine_staging}/left", self.foreign)
 
     def good(
         self,
         plan: Plan,
         staged: Staged,
-        facts: Mapping[str, Any],
+        facts: CommitFacts,
         *,
         engine: Engine,
         now: datetime,
@@ -215,7 +215,7 @@ class Commit:
         """Good rows, by the contract's strategy; `newer` are runs whose rows came later than these."""
         self._refuse_overtaken()
         files = staged_files(staged.good)
-        strategy = replace(self.strategy, of_table="table" in (facts.get("input") or {}))
+        strategy = replace(self.strategy, of_table="table" in facts.input)
         place = self.places.target_location
         before = self.tables.state(place)
         schema = good_schema(plan)
@@ -223,8 +223,9 @@ class Commit:
         if keeps_columns and before is not None:
             schema, files = known_columns(schema, before), []
         if self.places.others:
-            facts = {**facts, secondary.FACTS: secondary.as_facts(self.staging, schema)}
-        facts = {**facts, **as_fact(strategy, self.tables, before), **self._makers(facts), **rows_before(before)}
+            facts = replace(facts, secondary=secondary.as_facts(self.staging, schema))
+        deletes = marks_after(strategy, self.tables, before)
+        facts = replace(self._makers(facts), deletes=deletes, rows_before=rows_before(before))
         if self.decision.action == "widen" and not keeps_columns:
             types = {change.name: to_arrow(change.new) for change in self.changes.changed}
             self.tables.widen(place, types, {"lakelogic": f"wider types for batch {self.batch_id}"})
@@ -242,13 +243,13 @@ class Commit:
                 lambda applied: self._good_info(facts, applied),
                 self.layout,
                 newer,
-                behind_of(facts.get("input") or {}),
+                behind_of(facts.input),
             )
         else:
             rows = sum(file.rows for file in files)
             self.applied = {"inserted": rows, "rows": rows}
             in_parts = strategy.replaces and self.strategy.in_partitions
-            info = self._good_info({**facts, **({IN_PARTS: True} if in_parts else {})}, self.applied)
+            info = self._good_info(replace(facts, in_parts=in_parts), self.applied)
             if in_parts:
                 done = replace_partitions(self.tables, place, files, schema, info, self.layout)
             elif strategy.replaces:
@@ -259,24 +260,24 @@ class Commit:
         if not done.skipped:
             settle(self.progress, self.named)
         self.good_version = done.version
-        known = {name: facts[name] for name in (ENVIRONMENTS,) if name in facts}
-        metadata = self._info("good", known).metadata
-        secondary.publish(self.places.others, self.progress, self.n, metadata, facts)
+        metadata = self._info("good", CommitFacts(environments=facts.environments)).metadata
+        secondary.publish(self.places.others, self.progress, self.n, metadata, facts.secondary)
         return done
 
-    def _makers(self, facts: Mapping[str, Any]) -> dict[str, Any]:
-        """Whose rows the table holds with these."""
+    def _makers(self, facts: CommitFacts) -> CommitFacts:
+        """The facts, with whose rows the table holds with these, and how all of them were read."""
         before = makers_of(self.tables, self.places.target_location, *applications(self.progress, "good"))
         whole = self.strategy.replaces and not self.strategy.in_partitions and self.replaced is None
-        return makers_after(before, facts, replaces=whole) | self._read_masks("good", facts, begins=whole)
+        facts = replace(facts, environments=makers_after(before, facts, replaces=whole))
+        return self._read_masks("good", facts, begins=whole)
 
-    def _read_masks(self, side: str, facts: Mapping[str, Any], *, begins: bool = False) -> dict[str, Any]:
-        """What was masked where all rows of the table, or of the quarantine, were read."""
+    def _read_masks(self, side: str, facts: CommitFacts, *, begins: bool = False) -> CommitFacts:
+        """The facts, with what was masked where all rows of the table, or of the quarantine, were read."""
         tables = self.tables if side == "good" else self.queue
         location = self.places.target_location if side == "good" else self.places.quarantine_location
         begins = begins or tables.state(location) is None
         before = None if begins else read_masks.read_before(tables, location, applications(self.progress, side))
-        return read_masks.table_facts(before, facts, begins=begins)
+        return replace(facts, read_masks_all=read_masks.read_after(before, facts.read_masks, begins=begins))
 
     def _refuse_overtaken(self) -> None:
         """Another run that has put bad rows of a later batch away counts on these good rows for itself."""
@@ -330,22 +331,26 @@ class Commit:
                 hint=f"Nothing was read. {hint}",
             )
 
-    def info(self, side: str, facts: Mapping[str, Any]) -> CommitInfo:
+    def info(self, side: str, facts: CommitFacts) -> CommitInfo:
         """Who commits what to a side of this batch."""
-        return self._info(side, {**facts, **(self._read_masks(side, facts) if side == "bad" else {})})
+        return self._info(side, self._read_masks(side, facts) if side == "bad" else facts)
 
-    def _good_info(self, facts: Mapping[str, Any], applied: Mapping[str, int]) -> CommitInfo:
+    def _good_info(self, facts: CommitFacts, applied: Mapping[str, int]) -> CommitInfo:
         """Who commits the good rows, and what was done with them: kept beside the table before it is said there."""
-        info = self._info("good", {**facts, "applied": dict(applied)})
+        info = self._info("good", replace(facts, applied=dict(applied)))
         if not applied:
             return info
         info = remember(self.tables, self.progress, info)
         self.named = info.metadata
         return info
 
-    def _info(self, side: str, facts: Mapping[str, Any]) -> CommitInfo:
-        told = json.dumps(facts, default=str)
-        metadata = {"batch_id": self.batch_id, "n": str(self.n), "fingerprint": self.fingerprint, "facts": told}
+    def _info(self, side: str, facts: CommitFacts) -> CommitInfo:
+        metadata = {
+            "batch_id": self.batch_id,
+            "n": str(self.n),
+            "fingerprint": self.fingerprint,
+            "facts": facts.to_text(),
+        }
         after = self.seen if side == "good" else None
         return CommitInfo(application(self.progress, side), self.n, metadata, after)
 

@@ -18,7 +18,6 @@ from lakelogic.errors import DataError, UnsupportedError
 from lakelogic.ledger.records import Act, Held, Intent
 from lakelogic.plan.strategies.replaced import replaced_by
 from lakelogic.plan.strategies.settings import strategy_of
-from lakelogic.quarantine.table import facts_of
 from lakelogic.run import faults
 from lakelogic.run.event_types import Caution, Note, RolledForward
 from lakelogic.run.events import Events
@@ -31,6 +30,7 @@ from lakelogic.run.publish.order import Batch, Done, publish
 from lakelogic.run.publish.staged import Manifest
 from lakelogic.run.state.progress import Progress, application, good_commits
 from lakelogic.tables.base import TableFormat
+from lakelogic.tables.facts import CommitRecord
 from lakelogic.tables.registry import load as load_tables
 
 ROLLED = "rolled forward from its staged rows: it had stopped before everything was published"
@@ -52,7 +52,7 @@ def roll(job: Job, intent: Intent, batch: Manifest, events: Events) -> None:
         return
     if is_overtaken(commit, batch):
         later = later_commits(commit.tables, batch)
-        if any(found.get("batch_id") == batch.batch_id for found in later):
+        if any(commit.batch_id == batch.batch_id for commit in later):
             conclude(job, batch, commit, Done(), FOUND, events)
             return
         if reason := stands_against(commit, batch, later):
@@ -60,7 +60,7 @@ def roll(job: Job, intent: Intent, batch: Manifest, events: Events) -> None:
             return
         batch = renumber(job, commit, batch, later)
         job.ledger.abandon(intent)
-    counts = batch.facts["counts"]
+    counts = batch.facts.counts
     events.tell(RolledForward(batch.run_id, int(counts["good"]), int(counts["quarantined"])))
     done = publish(ready(commit, batch), job.engine, events)
     conclude(job, batch, commit, done, ROLLED, events)
@@ -72,7 +72,7 @@ def committing(job: Job, batch: Manifest) -> Commit:
     strategy = replace(strategy_of(contract), unbounded=batch.approved is not None)
     commit = committer(
         job.ledger, contract, strategy, batch.places, batch.progress, batch.batch_id,
-        batch.fingerprint, batch.run_id, job.engine, replaced_by(batch.facts["input"]),
+        batch.fingerprint, batch.run_id, job.engine, replaced_by(batch.facts.input),
     )  # fmt: skip
     commit.compare(batch.plan())
     commit.refuse_changes()
@@ -82,7 +82,7 @@ def committing(job: Job, batch: Manifest) -> Commit:
 
 def ready(commit: Commit, batch: Manifest) -> Batch:
     """The batch as it is published."""
-    facts = {**batch.facts, **({"approved": dict(batch.approved)} if batch.approved else {})}
+    facts = replace(batch.facts, approved=dict(batch.approved)) if batch.approved else batch.facts
     return Batch(
         commit,
         batch.plan(),
@@ -96,9 +96,9 @@ def ready(commit: Commit, batch: Manifest) -> Batch:
     )
 
 
-def renumber(job: Job, commit: Commit, batch: Manifest, later: list[Mapping[str, str]]) -> Manifest:
+def renumber(job: Job, commit: Commit, batch: Manifest, later: list[CommitRecord]) -> Manifest:
     """The batch under a new number, behind what others have committed since; its intent is written with its record."""
-    newer = tuple(str(facts_of(found).get("run_id")) for found in later)
+    newer = tuple(str(commit.facts.run_id) for commit in later)
     given = batch
 
     def staged() -> Mapping[str, Any]:
@@ -106,7 +106,7 @@ def renumber(job: Job, commit: Commit, batch: Manifest, later: list[Mapping[str,
         given = replace(batch, n=commit.n, seen=commit.seen, had_queue=commit.had_queue, newer=newer)
         return given.as_dict()
 
-    commit.begin(batch.facts["input"], job.engine.name, staged)
+    commit.begin(batch.facts.input, job.engine.name, staged)
     commit.is_behind = True
     faults.reach("after_intent")
     return given
@@ -121,19 +121,18 @@ def is_overtaken(commit: Commit, batch: Manifest) -> bool:
     return newest != batch.seen or bad > batch.n
 
 
-def later_commits(tables: TableFormat, batch: Manifest) -> list[Mapping[str, str]]:
+def later_commits(tables: TableFormat, batch: Manifest) -> list[CommitRecord]:
     """The good commits that came after the batch was begun, newest first."""
-    commits = good_commits(tables, batch.progress)
-    return [found for found in commits if int(found.get("n", 0)) > batch.seen]
+    return [commit for commit in good_commits(tables, batch.progress) if commit.n > batch.seen]
 
 
-def stands_against(commit: Commit, batch: Manifest, later: list[Mapping[str, str]]) -> str | None:
+def stands_against(commit: Commit, batch: Manifest, later: list[CommitRecord]) -> str | None:
     """Why a batch cannot be published behind others that came later; None where it can."""
     if commit.tables.state(batch.places.target_location) is None:
         return f"The table {batch.places.target} is gone."
     if later and commit.strategy.replaces:
         return f"{batch.places.target} has moved on: a later run has published since."
-    if any(withhold.overlaps(batch.facts["input"], facts_of(found).get("input", {})) for found in later):
+    if any(withhold.overlaps(batch.facts.input, other.facts.input) for other in later):
         return f"{batch.places.target} has moved on: a later run has read the same input."
     return None
 
@@ -153,9 +152,9 @@ def conclude(job: Job, batch: Manifest, commit: Commit, done: Done, reason: str,
     _published(job, batch, commit.applied, reason, (commit.good_version, commit.quarantine_version))
 
 
-def found(job: Job, batch: Manifest, commit: Mapping[str, str]) -> None:
+def found(job: Job, batch: Manifest, commit: CommitRecord) -> None:
     """Tell the ledger of a batch whose good commit was found in the table."""
-    _published(job, batch, facts_of(commit).get("applied", {}), FOUND, (None, None))
+    _published(job, batch, commit.facts.applied, FOUND, (None, None))
 
 
 def _published(
@@ -167,8 +166,8 @@ def _published(
     record = replace(batch.record, finished_at=clock.now(), target_version=good, quarantine_version=bad)
     if batch.approved is not None:
         record, reason = replace(record, status="succeeded"), approval(batch.approved)
-    read = batch.facts["input"]
-    replaced = replaced_inputs(read, whole=bool(batch.facts.get("replaces")))
+    read = batch.facts.input
+    replaced = replaced_inputs(read, whole=batch.facts.replaces)
     record = replace(record, reason=reason, account=account)
     job.ledger.finish(record, inputs_told(read), batch.batch_id, batch.progress.key, replaced=replaced)
     faults.reach("after_ledger")

@@ -10,7 +10,6 @@ from typing import Any
 from lakelogic.errors import GateClosed, UsageError
 from lakelogic.ledger.records import Held, RunRecord
 from lakelogic.plan.fingerprint import is_of
-from lakelogic.quarantine.table import facts_of
 from lakelogic.run import faults
 from lakelogic.run.event_types import GoodRowsWritten
 from lakelogic.run.events import Events, logging_sink
@@ -73,8 +72,8 @@ def _publish(job: Job, batch: Manifest, events: Events) -> Commit:
     commit = forward.committing(job, batch)
     later = forward.later_commits(commit.tables, batch)
     if reason := forward.stands_against(commit, batch, later) if later else None:
-        for found in reversed(later):  # of a ledger that was not told of them
-            withhold.overtake(job.ledger, batch.progress.label, batch.places, facts_of(found))
+        for newer in reversed(later):  # of a ledger that was not told of them
+            withhold.overtake(job.ledger, batch.progress.label, batch.places, newer.facts)
         raise GateClosed(
             reason, hint="Give the batch up with --discard; what it read and nobody published is read by the next run."
         )
@@ -155,4 +154,4 @@ def _is_there(job: Job, where: Places, held: Held) -> bool:
     """Whether the target has this batch already."""
     tables = tables_of(job.loaded.contract.materialization.format, job.engine)
     commits = good_commits(tables, _progress(job, held, where))
-    return any(found.get("batch_id") == held.batch_id for found in commits)
+    return any(commit.batch_id == held.batch_id for commit in commits)

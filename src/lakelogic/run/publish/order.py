@@ -15,6 +15,7 @@ from lakelogic.run import faults
 from lakelogic.run.event_types import BadRowsWritten, GoodRowsWithheld, GoodRowsWritten, RowsGone, RowsReleased
 from lakelogic.run.events import Events
 from lakelogic.run.publish.commit import Commit
+from lakelogic.tables.facts import CommitFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class Batch:
     plan: Plan
     staged: Staged
     bad: BadSide
-    facts: Mapping[str, Any]
+    facts: CommitFacts
     started: datetime
     closed: tuple[str, ...] = ()  # why its good rows are withheld
     newer: frozenset[str] = frozenset()
@@ -34,8 +35,7 @@ class Batch:
     @property
     def counts(self) -> Mapping[str, Any]:
         """The counts as commits tell them."""
-        counts: Mapping[str, Any] = self.facts["counts"]
-        return counts
+        return self.facts.counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def publish(batch: Batch, engine: Engine, events: Events) -> Done:
     events.tell(GoodRowsWritten(int(batch.counts["good"]), commit.places.target))
     if gone := commit.applied.get("gone"):
         became = "end with this run" if commit.strategy.follows_source and commit.strategy.history else "were removed"
-        source = batch.facts.get("source") or "the source"
+        source = batch.facts.source or "the source"
         lost = f"{gone} rows of {commit.places.target} that {source} does not have any more"
         if commit.strategy.begins_anew and commit.strategy.history:
             lost = f"{gone} versions of {commit.places.target} that were known before"

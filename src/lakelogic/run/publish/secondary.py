@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,9 +21,8 @@ from lakelogic.run.state.progress import Progress, elsewhere
 from lakelogic.sql.types import from_arrow, parse_type, to_arrow
 from lakelogic.storage import fresh
 from lakelogic.tables.base import CommitInfo, StagedFile, TableFormat, TableState
+from lakelogic.tables.facts import SecondaryRows, records
 from lakelogic.tables.registry import load as load_tables
-
-FACTS = "secondary"
 
 
 def refuse(others: Sequence[Other]) -> None:
@@ -49,7 +47,7 @@ def _seen(state: TableState | None, progress: Progress, other: Other) -> int:
 def batches(other: Other, progress: Progress) -> set[str]:
     """The batches of ours that a place holds, as far back as its log reaches."""
     apps = (elsewhere(progress, other.location), *(f"lakelogic:{name}:secondary" for name in progress.before))
-    return {str(commit.get("batch_id")) for commit in load_tables(other.format).commits(other.location, *apps)}
+    return {str(commit.batch_id) for commit in records(load_tables(other.format), other.location, *apps)}
 
 
 def writers(state: TableState, progress: Progress, other: Other) -> list[str] | None:
@@ -61,26 +59,25 @@ def writers(state: TableState, progress: Progress, other: Other) -> list[str] | 
     return [app.removeprefix("lakelogic:").rpartition(":")[0] for app in strangers]
 
 
-def as_facts(staging: str, schema: pa.Schema) -> dict[str, Any]:
+def as_facts(staging: str, schema: pa.Schema) -> SecondaryRows:
     """What the commit of the first target says, so that others can be caught up on."""
-    return {"staged": staging, "columns": [[field.name, str(from_arrow(field.type))] for field in schema]}
+    return SecondaryRows(staging, tuple((field.name, str(from_arrow(field.type))) for field in schema))
 
 
 def publish(
-    others: Sequence[Other], progress: Progress, n: int, metadata: Mapping[str, str], facts: Mapping[str, Any]
+    others: Sequence[Other], progress: Progress, n: int, metadata: Mapping[str, str], rows: SecondaryRows | None
 ) -> list[str]:
     """Give every other place the rows of a batch; the names of those that had not seen it."""
-    told = facts.get(FACTS)
-    if not told:
+    if rows is None:
         return []
-    schema = pa.schema([(name, to_arrow(parse_type(kind))) for name, kind in told["columns"]])
+    schema = pa.schema([(name, to_arrow(parse_type(kind))) for name, kind in rows.columns])
     given = []
     for other in others:
         tables = load_tables(other.format)
         state = tables.state(other.location)
         if _seen(state, progress, other) >= n:
             continue
-        files = _brought(told["staged"], other)
+        files = _brought(rows.staged, other)
         _grow(tables, other, state, schema)
         info = CommitInfo(elsewhere(progress, other.location), n, metadata)
         if other.strategy == "overwrite":

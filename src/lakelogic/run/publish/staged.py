@@ -30,6 +30,7 @@ from lakelogic.sql.types import parse_type
 from lakelogic.storage import parquet
 from lakelogic.storage.durable import bring_to_disk
 from lakelogic.tables.base import StagedFile
+from lakelogic.tables.facts import CommitFacts
 
 FORMAT = 2  # 1 had neither the contract nor the quarantined files
 _BLOCK = 1 << 20
@@ -90,7 +91,7 @@ class Manifest:
     seen: int
     had_queue: bool
     started: datetime
-    facts: Mapping[str, Any]  # what both commits say of themselves
+    facts: CommitFacts  # what both commits say of themselves
     good: tuple[File, ...]
     bad: tuple[File, ...]  # as the engine staged them
     quarantine: tuple[File, ...]  # as the quarantine table takes them
@@ -108,7 +109,7 @@ class Manifest:
     @property
     def quarantined(self) -> int:
         """How many rows are bad."""
-        return int(self.facts["counts"]["quarantined"])
+        return int(self.facts.counts["quarantined"])
 
     @property
     def good_rows(self) -> int:
@@ -118,7 +119,7 @@ class Manifest:
     @property
     def was_handed_in(self) -> bool:
         """Whether the rows were handed to the run: nothing of ours can read them again."""
-        return is_handed_in(self.facts["input"])
+        return is_handed_in(self.facts.input)
 
     def trouble(self) -> str | None:
         """Why the batch cannot be finished from its files; None where all of them are as they were."""
@@ -153,7 +154,7 @@ class Manifest:
             "seen": self.seen,
             "had_queue": self.had_queue,
             "started": self.started.isoformat(),
-            "commit": dict(self.facts),
+            "commit": self.facts.to_json(),
             **{side: [asdict(file) for file in getattr(self, side)] for side in ("good", "bad", "quarantine")},
             "columns": [[c.name, str(c.type), c.on_good, c.on_bad] for c in self.columns],
             "reasons": list(self.reasons),
@@ -183,7 +184,7 @@ def parse(told: Any) -> Manifest:
         told["seen"],
         told["had_queue"],
         datetime.fromisoformat(told["started"]),
-        told["commit"],
+        CommitFacts.from_json(told["commit"]),
         tuple(File(**file) for file in told["good"]),
         tuple(File(**file) for file in told["bad"]),
         tuple(File(**file) for file in told["quarantine"]),
@@ -214,7 +215,7 @@ def of_held(held: Held, contract: Contract, where: Places, record: RunRecord) ->
         told["n"] - 1,
         had_queue=True,
         started=datetime.fromisoformat(told["started"]),
-        facts=told["commit"],
+        facts=CommitFacts.from_json(told["commit"]),
         good=tuple(File(**file) for file in told["good"]),
         bad=tuple(File(**file) for file in told["bad"]),
         quarantine=(),  # they were committed before the batch was held
@@ -229,7 +230,7 @@ def of_held(held: Held, contract: Contract, where: Places, record: RunRecord) ->
     )
 
 
-def manifest(run_: Run, commit: Commit, settled: Settled, facts: Mapping[str, Any], record: RunRecord) -> Manifest:
+def manifest(run_: Run, commit: Commit, settled: Settled, facts: CommitFacts, record: RunRecord) -> Manifest:
     """Everything that was found out about a batch, ready to be committed."""
     return Manifest(
         run_.run_id,

@@ -20,14 +20,15 @@ from lakelogic.run.events import Events
 from lakelogic.run.input.tracked import DIGESTS
 from lakelogic.run.places import Places
 from lakelogic.run.publish.staged import Manifest, is_handed_in, with_digests
+from lakelogic.tables.facts import CommitFacts
 
 OVERTAKEN: Final = "overtaken"  # of what is kept of a batch that waits: why nobody can release it any more
 
 
 def hold(ledger: Ledger, batch: Manifest, events: Events) -> None:
     """Keep the batch until somebody decides. Waiting batches whose input this one has read again are given up."""
-    is_named = "batch" in batch.facts["input"]  # nobody but its owner can bring it again: a release settles it
-    acts = INSTEAD in batch.facts["input"] or _acts_on_nothing(Contract.model_validate(batch.contract))
+    is_named = "batch" in batch.facts.input  # nobody but its owner can bring it again: a release settles it
+    acts = INSTEAD in batch.facts.input or _acts_on_nothing(Contract.model_validate(batch.contract))
     if not (batch.good or is_named or acts):
         return
     target = batch.places.target_location
@@ -38,16 +39,16 @@ def hold(ledger: Ledger, batch: Manifest, events: Events) -> None:
     events.tell(BatchHeld(batch.run_id, batch.good_rows))
 
 
-def overtake(ledger: Ledger, label: str, where: Places, commit: Mapping[str, Any]) -> None:
+def overtake(ledger: Ledger, label: str, where: Places, commit: CommitFacts) -> None:
     """Settle the batches that wait where a run has published what they read: nobody can release them any more.
 
     One whose whole input was published leaves the list. Any other stays there with the reason until somebody gives it
     up: its rows may be all that is left of what they were made of.
     """
-    run_id = str(commit.get("run_id"))
+    run_id = str(commit.run_id)
     for held in waiting(ledger, label, where.target_location):
         facts: Any = held.facts
-        reason = moved_on(where.target, held, commit.get("input") or {}, run_id)
+        reason = moved_on(where.target, held, commit.input, run_id)
         if held.run_id == run_id or OVERTAKEN in facts or reason is None:
             continue
         overtaken = replace(held, facts={**facts, OVERTAKEN: reason})
@@ -107,10 +108,10 @@ def overlaps(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return any(_is_among(file, _files(other)) for file in _files(one))
 
 
-def _is_followed(before: Mapping[str, Any], commit: Mapping[str, Any]) -> bool:
+def _is_followed(before: Mapping[str, Any], commit: CommitFacts) -> bool:
     """Whether nothing is lost with a waiting batch because the one of a newer commit holds all that it was made of."""
-    now: Mapping[str, Any] = commit.get("input") or {}
-    if commit.get("replaces") and not now.get("days") and not now.get(INSTEAD):
+    now = commit.input
+    if commit.replaces and not now.get("days") and not now.get(INSTEAD):
         return not is_handed_in(before) or is_handed_in(now)
     if is_handed_in(before) or (now.get("days") and now.get("days") != before.get("days")):
         return False
@@ -140,8 +141,7 @@ def _is_among(file: tuple[str, int, str | None], others: Sequence[tuple[str, int
 
 def _input(held: Held) -> Mapping[str, Any]:
     facts: Any = held.facts
-    found: Mapping[str, Any] = facts["commit"]["input"]
-    return found
+    return CommitFacts.from_json(facts["commit"]).input
 
 
 def _acts_on_nothing(contract: Contract) -> bool:

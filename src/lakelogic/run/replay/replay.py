@@ -54,7 +54,6 @@ from lakelogic.quarantine.table import (
     Stamped,
     claim,
     claim_of,
-    facts_of,
     is_void,
     put,
 )
@@ -72,10 +71,10 @@ from lakelogic.run.events import Events, logging_sink
 from lakelogic.run.formats import tables_of
 from lakelogic.run.input import pin as window
 from lakelogic.run.input.absent import before, seen
-from lakelogic.run.input.arrival import BROUGHT, REPLACED, UNTOLD, Arrivals
+from lakelogic.run.input.arrival import REPLACED, UNTOLD, Arrivals
 from lakelogic.run.job import Job, Prepared, Run, Settled
 from lakelogic.run.masks import read_before as read_masks
-from lakelogic.run.masks.changed import MASKS, refuse_changed
+from lakelogic.run.masks.changed import refuse_changed
 from lakelogic.run.outcome import finish, record_failure
 from lakelogic.run.places import QUARANTINE_FORMAT, places
 from lakelogic.run.publish import gates
@@ -88,10 +87,11 @@ from lakelogic.run.result import Result
 from lakelogic.run.run_log import RunLog
 from lakelogic.run.sequence import link_frames, require
 from lakelogic.run.state import leases
-from lakelogic.run.state.environments import ENVIRONMENT, refuse_others
+from lakelogic.run.state.environments import refuse_others
 from lakelogic.run.state.progress import applications, good_commits
 from lakelogic.run.state.recover import recover
 from lakelogic.storage.room import disk_told
+from lakelogic.tables.facts import BatchEnvironment, CommitFacts
 from lakelogic.tables.registry import load as load_tables
 
 LATE = (
@@ -254,7 +254,7 @@ def _not_late(run_: Run, rows: list[dict[str, Any]], done: Replayed) -> list[dic
         return rows
     commits = _queue(run_).commits(applications(run_.progress, "bad"))
     # A row that failed again keeps the batch that it came with, so the first word on a batch is the one that counts.
-    read = {str(one.get("batch_id")): facts_of(one).get(read_masks.READ) for one in commits}
+    read = {str(commit.batch_id): commit.facts.read_masks for commit in commits}
     late = {batch for batch in {row[names.BATCH_ID] for row in rows} if above.late(read.get(batch), "good")}
     kept = [row for row in rows if row[names.BATCH_ID] not in late]
     if len(kept) < len(rows):
@@ -414,21 +414,20 @@ def strategy_for(run_: Run) -> Strategy:
 
 def _publish(run_: Run, queue: Queue, commit: Commit, settled: Settled, landed: LandedRows, came: _Came) -> Result:
     counts, bad = settled.counts, settled.bad
-    facts = {
-        "run_id": run_.run_id,
-        "counts": counts.as_dict(),
-        "contract_version": run_.job.loaded.contract.contract_version,
-        "input": run_.identity,
-        "engine": run_.job.engine.name,
-        "landed": landed_facts(
-            settled.prepared.compiled.plan, landed.source, seen(landed.source, before(run_, landed.source))
-        ),
-        "replay": True,
-        ENVIRONMENT: run_.job.loaded.environment,
-        MASKS: remembered(run_.job.loaded.contract, run_.keys),
-        **read_masks.batch_facts(settled.prepared.compiled.plan, run_.read_masks),
-        **({BROUGHT: came.brought} if came.brought is not None else {}),
-    }
+    plan = settled.prepared.compiled.plan
+    facts = CommitFacts(
+        run_id=run_.run_id,
+        counts=counts.as_dict(),
+        contract_version=run_.job.loaded.contract.contract_version,
+        input=run_.identity,
+        engine=run_.job.engine.name,
+        landed=landed_facts(plan, landed.source, seen(landed.source, before(run_, landed.source))),
+        replay=True,
+        environment=BatchEnvironment(run_.job.loaded.environment),
+        masks=remembered(run_.job.loaded.contract, run_.keys),
+        brought=came.brought,
+    )
+    facts = read_masks.with_masks(facts, plan, run_.read_masks)
     # A row is itself by its id: what several readings of it left are one.
     again = {origin.row_id for place, origin in enumerate(landed.origins, 1) if place in bad.origins}
     passed = {origin.row_id for place, origin in enumerate(landed.origins, 1) if place not in bad.origins}

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from lakelogic.ledger.records import InputFile
-from lakelogic.quarantine.table import facts_of
 from lakelogic.run.input.tracked import tracks
 from lakelogic.run.job import Run
+from lakelogic.tables.facts import CommitRecord
 
 WHY: Final = (
     "their batch is not published (its gate is closed), and the next run reads its input again: run the contract"
@@ -23,7 +23,7 @@ def reasons(run_: Run, batches: Iterable[str]) -> dict[str, str]:
     return {batch: WHY + RELEASE if batch in held else WHY for batch in batches}
 
 
-def unpublished(run_: Run, commits: Iterable[Mapping[str, str]], wanted: set[str]) -> frozenset[str]:
+def unpublished(run_: Run, commits: Iterable[CommitRecord], wanted: set[str]) -> frozenset[str]:
     """Those of the `wanted` batches whose input a run would read again, by what the quarantine's commits tell.
 
     Only where rows are added: a strategy that settles rows by their key, or replaces them, takes none twice.
@@ -35,9 +35,9 @@ def unpublished(run_: Run, commits: Iterable[Mapping[str, str]], wanted: set[str
     known = ledger.inputs(run_.progress.key)
     found = set[str]()
     for commit in commits:
-        batch, facts = str(commit.get("batch_id")), facts_of(commit)
-        is_open = batch in wanted and batch not in done and not facts.get("replay")
-        if is_open and _is_read_again(facts.get("input") or {}, known):
+        batch, facts = str(commit.batch_id), commit.facts
+        is_open = batch in wanted and batch not in done and not facts.replay
+        if is_open and _is_read_again(facts.input, known):
             found.add(batch)
     return frozenset(found)
 

@@ -75,7 +75,9 @@ def check_progress(job: Job, where: Places, tables: TableFormat, *, mend: bool) 
 
 def _history(tables: TableFormat, progress: Progress) -> History:
     found = history(tables, progress)
-    return History(tuple(one for one in found.commits if "batch_id" in one), found.is_whole, found.trouble)
+    return History(
+        tuple(commit for commit in found.commits if commit.batch_id is not None), found.is_whole, found.trouble
+    )
 
 
 def _ledger(checked: Checked, *, mend: bool) -> Iterator[Finding]:
@@ -83,7 +85,7 @@ def _ledger(checked: Checked, *, mend: bool) -> Iterator[Finding]:
     assert ledger is not None
     yield from _put_back(checked, mend=mend)
     known = ledger.batches_done(key)
-    unknown = [commit for commit in commits if commit["batch_id"] not in known]
+    unknown = [commit for commit in commits if commit.batch_id not in known]
     intent = ledger.open_intent(key)
     if mend and (unknown or intent is not None):
         before = len(ledger.seen(key))
@@ -181,10 +183,10 @@ def _older(checked: Checked, past: chain.Past) -> Iterator[Finding]:
     if damaged:
         told = f"{len(damaged)} older entries are damaged ({damaged[0]}); newer ones hold what they told"
         yield Finding("look", "memory", told, "find out what changes files there; `lakelogic maintain` sweeps")
-    there = {one.get("batch_id") for one in past.commits}
-    lost = [one for one in checked.past.commits if one.get("batch_id") not in there]
+    there = {said.get("batch_id") for said in past.commits}
+    lost = [commit for commit in checked.past.commits if commit.batch_id not in there]
     if lost:
-        told = f"{len(lost)} commits of the log are not among its entries (batch {lost[0].get('batch_id')})"
+        told = f"{len(lost)} commits of the log are not among its entries (batch {lost[0].batch_id})"
         yield Finding("wrong", "memory", told, "keep the ledger and the log; report this, it is a defect")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from lakelogic import names
 from lakelogic.errors import LakeLogicError
 from lakelogic.ledger.records import InputFile
-from lakelogic.quarantine.table import Queue, Stamped, facts_of
+from lakelogic.quarantine.table import Queue, Stamped
 from lakelogic.run.formats import tables_of
 from lakelogic.run.input import pin as window
 from lakelogic.run.job import Job
@@ -74,7 +74,7 @@ def _left_behind(job: Job, where: Places, tables: TableFormat) -> Iterator[Findi
     What a run that has published does not need any more stays for a while too; upkeep sees to that.
     """
     progress = progress_of(job.loaded.contract.dataset_name, where)
-    runs = {str(facts_of(commit).get("run_id")) for commit in good_commits(tables, progress)}
+    runs = {str(commit.facts.run_id) for commit in good_commits(tables, progress)}
     needed, root = folders_needed(job.ledger, where.target_location), Path(where.target_location)
     unused = [
         folder
@@ -95,14 +95,12 @@ def _run_of(folder: str) -> str:
 def _queue(job: Job, where: Places, tables: TableFormat) -> Iterator[Finding]:
     progress, keeper = progress_of(job.loaded.contract.dataset_name, where), load_tables(QUARANTINE_FORMAT)
     queue = Queue(keeper, where.quarantine_location, Stamped.by(job.loaded.contract))
-    there = {str(one.get("batch_id")) for one in queue.commits(applications(progress, "bad"))}
+    there = {str(commit.batch_id) for commit in queue.commits(applications(progress, "bad"))}
     reached = _reached(queue, applications(progress, "bad"))
     lost = {
-        str(commit.get("batch_id")): bad
+        str(commit.batch_id): bad
         for commit in good_commits(tables, progress)
-        if int(commit.get("n") or 0) >= reached
-        and (bad := facts_of(commit).get("counts", {}).get("quarantined", 0))
-        and commit.get("batch_id") not in there
+        if commit.n >= reached and (bad := commit.facts.counts.get("quarantined", 0)) and commit.batch_id not in there
     }
     if lost:
         told = f"{sum(lost.values())} bad rows of {len(lost)} published batches are not in {where.quarantine} any more"
@@ -121,4 +119,4 @@ def _reached(queue: Queue, app_ids: tuple[str, ...]) -> int:
     """The number from which on the log of the quarantine tells of its commits."""
     if queue.state() is None or queue.tables.is_whole(queue.location):
         return 0
-    return min((int(one.get("n") or 0) for one in queue.commits(app_ids)), default=1 << 62)
+    return min((commit.n for commit in queue.commits(app_ids)), default=1 << 62)

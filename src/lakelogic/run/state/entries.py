@@ -6,27 +6,19 @@ it is of an earlier version or because entries were lost, one is made of what le
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from lakelogic.ledger.records import InputFile
 from lakelogic.ledger.store import Ledger
-from lakelogic.quarantine.table import facts_of
 from lakelogic.run import faults
-from lakelogic.run.input.arrival import AT
 from lakelogic.run.input.tracked import DIGESTS, inputs_told
 from lakelogic.run.state.progress import Progress, application, history
 from lakelogic.tables import chain
 from lakelogic.tables.base import CommitInfo, TableFormat, TableState
 from lakelogic.tables.chain import Entry, Said
-
-IN_PARTS = "in_parts"  # in the facts of a commit: it replaced partitions, and rows that are not counted went
-ROWS_BEFORE = "rows_before"  # in the facts of a commit: how many rows the table had, where its log tells
-FROM_LEDGER = "from_ledger"  # in the facts of a commit: whether it replaced rows is not known
-# Only of the newest commit anybody asks for these.
-_OF_THE_NEWEST = ("landed", "masks", "secondary")
+from lakelogic.tables.facts import CommitFacts, CommitRecord
 
 
 def remember(tables: TableFormat, progress: Progress, info: CommitInfo) -> CommitInfo:
@@ -55,13 +47,12 @@ def _with_everything(tables: TableFormat, progress: Progress, entry: Entry) -> E
     except chain.BrokenChain:
         found = history(tables, progress)
         return replace(entry, earlier=_kept(found.commits), complete=found.is_whole)
-    return replace(entry, earlier=_kept(past.commits), complete=past.complete)
+    return replace(entry, earlier=_kept([*map(CommitRecord, past.commits)]), complete=past.complete)
 
 
-def rows_before(state: TableState | None) -> dict[str, int]:
+def rows_before(state: TableState | None) -> int | None:
     """How many rows a table has that a commit is about to change; of one that others have filled, too."""
-    rows = 0 if state is None else state.rows
-    return {} if rows is None else {ROWS_BEFORE: rows}
+    return 0 if state is None else state.rows
 
 
 def settle(progress: Progress, said: Said | None) -> None:
@@ -101,50 +92,48 @@ def ensure(ledger: Ledger, tables: TableFormat, progress: Progress, newest: int,
 
 def make_anew(ledger: Ledger, tables: TableFormat, progress: Progress, newest: int, *, complete: bool) -> bool:
     """Make an entry of the newest good commit that needs no other; whether anything is known to make it of."""
-    commits = [commit for commit in history(tables, progress).commits if "batch_id" in commit]
-    there = {commit.get("batch_id") for commit in commits}
-    older = [said for said in told_by(ledger, progress) if said["batch_id"] not in there]
+    commits = [commit for commit in history(tables, progress).commits if commit.batch_id is not None]
+    there = {commit.batch_id for commit in commits}
+    older = [commit for commit in told_by(ledger, progress) if commit.batch_id not in there]
     found = [*commits, *older]
     if not found:
         return False
     state = tables.state(progress.target)
-    own = next((said for said in found if said.get("n") == str(newest)), found[0])
-    earlier = _kept([said for said in found if said is not own])
+    own = next((commit for commit in found if commit.n == newest), found[0])
+    earlier = _kept([commit for commit in found if commit is not own])
     table_id = state.id if state is not None else None
     app_id = application(progress, "good")
-    entry = Entry(app_id, newest, _plain(own), None, earlier, complete, table_id, later=True)
+    entry = Entry(app_id, newest, own.plain(), None, earlier, complete, table_id, later=True)
     chain.write(progress.target, entry)
     return True
 
 
-def told_by(ledger: Ledger, progress: Progress) -> list[Said]:
+def told_by(ledger: Ledger, progress: Progress) -> list[CommitRecord]:
     """The batches that a ledger knows to be in the target, newest first, as commits would tell of them."""
     read = ledger.batch_inputs(progress.key, *progress.before)
     inputs: dict[str, list[InputFile]] = {}
     for file in ledger.inputs(progress.key).values():
         inputs.setdefault(str(file.batch_id), []).append(file)
-    found: list[Said] = []
+    found: list[CommitRecord] = []
     for n, record in ledger.published_batches(progress.key):
         account: Any = record.account if isinstance(record.account, Mapping) else {}
         counts = {name: value for name, value in account.items() if name not in ("read", "applied", "digests")}
         batch = str(record.batch_id)
-        facts = {
-            "run_id": record.run_id,
-            AT: record.started_at.isoformat(),
-            "counts": {"source": record.counts_source, "good": record.counts_good, **counts},
-            "digests": account.get("digests") or {},
-            "applied": account.get("applied") or {},
-            "contract_version": record.contract_version,
-            "engine": record.engine,
-            "watermark": record.watermark,
-            "target": progress.target,
-            "input": read.get(batch) or _input(inputs.get(batch, ())),
-            FROM_LEDGER: True,
-        }
-        told = json.dumps(facts, default=str)
-        found.append(
-            {"batch_id": batch, "n": str(n or 0), "fingerprint": str(record.contract_fingerprint), "facts": told}
+        facts = CommitFacts(
+            run_id=record.run_id,
+            at=record.started_at,
+            counts={"source": record.counts_source, "good": record.counts_good, **counts},
+            digests=account.get("digests") or {},
+            applied=account.get("applied") or {},
+            contract_version=record.contract_version,
+            engine=record.engine,
+            watermark=record.watermark,
+            target=progress.target,
+            input=read.get(batch) or _input(inputs.get(batch, ())),
+            from_ledger=True,
         )
+        said = {"batch_id": batch, "n": str(n or 0), "fingerprint": str(record.contract_fingerprint)}
+        found.append(CommitRecord({**said, "facts": facts.to_text()}))
     return found
 
 
@@ -160,7 +149,7 @@ def _input(files: Sequence[InputFile]) -> dict[str, Any]:
     return {"files": list(listed.values()), **({DIGESTS: held} if held else {})} if listed else {}
 
 
-def _kept(commits: Sequence[Said]) -> tuple[Said, ...]:
+def _kept(commits: Sequence[CommitRecord]) -> tuple[Said, ...]:
     """Commits, newest first, as an entry keeps them: oldest first, without what later ones have made void.
 
     A file that was read again in another version is known by the later one. The same version in two commits is kept in
@@ -169,10 +158,11 @@ def _kept(commits: Sequence[Said]) -> tuple[Said, ...]:
     read: dict[str, tuple[int, int]] = {}
     kept = []
     for commit in commits:
-        facts = {name: value for name, value in facts_of(commit).items() if name not in _OF_THE_NEWEST}
-        told = facts.get("input") or {}
+        # Only of the newest commit anybody asks for these.
+        facts = replace(commit.facts, landed=None, masks=None, secondary=None)
+        told = facts.input
         if told.get("files"):
-            adds = "added_rows" not in (facts.get("applied") or {}) and not facts.get("replaces")
+            adds = "added_rows" not in facts.applied and not facts.replaces
             void = {
                 path for path, *rest in told["files"] if path in read and (read[path] != tuple(rest[:2]) or not adds)
             }
@@ -182,14 +172,9 @@ def _kept(commits: Sequence[Said]) -> tuple[Said, ...]:
                 for name in ("contents", DIGESTS)
                 if name in told
             }
-            facts["input"] = {**told, "files": files, **by_file}
+            facts = replace(facts, input={**told, "files": files, **by_file})
         for file in inputs_told(told):
             if not file.is_table:
                 read.setdefault(file.path, file.version)
-        kept.append({**_plain(commit), "facts": json.dumps(facts)})
+        kept.append({**commit.plain(), "facts": facts.to_text()})
     return chain.oldest_first(kept)
-
-
-def _plain(said: Said) -> dict[str, str]:
-    """What a commit says of itself, without the name of its entry: here it stands in one."""
-    return {key: value for key, value in said.items() if key != chain.NAMED}

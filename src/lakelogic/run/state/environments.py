@@ -2,38 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
-
 from lakelogic.contract.environments import names_of, sharing
 from lakelogic.contract.reading.load import Loaded
 from lakelogic.errors import UsageError
-from lakelogic.quarantine.table import facts_of
 from lakelogic.run.formats import tables_of
 from lakelogic.run.places import QUARANTINE_FORMAT, Places
 from lakelogic.run.state.progress import Progress, application, applications, elsewhere
 from lakelogic.tables import chain
 from lakelogic.tables.base import TableFormat
+from lakelogic.tables.facts import CommitFacts, Makers, records
 from lakelogic.tables.registry import load as load_tables
-
-# The words of commit facts: the environment of a batch, and those of all rows that the table holds.
-ENVIRONMENT, ENVIRONMENTS = "environment", "environments"
-
-
-@dataclass(frozen=True, slots=True)
-class Makers:
-    """The environments whose rows a table holds; None among them is the contract without an environment.
-
-    Not `is_known`: commits from before the first that tells may have brought rows of any.
-    """
-
-    environments: frozenset[str | None] = frozenset()
-    is_known: bool = True
-
-    def as_fact(self) -> dict[str, Any]:
-        """As a commit says it."""
-        return {"of": sorted(self.environments, key=lambda one: one or ""), "known": self.is_known}
 
 
 def makers_of(tables: TableFormat, location: str, *app_ids: str) -> Makers | None:
@@ -41,22 +19,22 @@ def makers_of(tables: TableFormat, location: str, *app_ids: str) -> Makers | Non
     state = tables.state(location)
     if state is None:
         return None
-    newest = facts_of(state.metadata).get(ENVIRONMENTS)
-    if newest is None:
-        commits = tables.commits(location, *app_ids)
-        newest = next((found for one in commits if (found := facts_of(one).get(ENVIRONMENTS))), None)
-    if newest is None and app_ids:  # what the log holds no more may stand beside it
+    makers = CommitFacts.of(state.metadata).environments
+    if makers is None:
+        commits = records(tables, location, *app_ids)
+        makers = next((told for commit in commits if (told := commit.facts.environments) is not None), None)
+    if makers is None and app_ids:  # what the log holds no more may stand beside it
         beside = chain.told(location, app_ids[0], state.transactions.get(app_ids[0], 0))
-        newest = facts_of(beside).get(ENVIRONMENTS)
-    return Makers(frozenset(), is_known=False) if newest is None else Makers(frozenset(newest["of"]), newest["known"])
+        makers = CommitFacts.of(beside).environments
+    return makers or Makers(frozenset(), is_known=False)
 
 
-def makers_after(before: Makers | None, facts: Mapping[str, Any], *, replaces: bool) -> dict[str, Any]:
-    """What a commit of a batch says of whose rows the table holds then; nothing where the batch does not tell."""
-    if ENVIRONMENT not in facts:
-        return {}
+def makers_after(before: Makers | None, facts: CommitFacts, *, replaces: bool) -> Makers | None:
+    """Whose rows the table holds with those of a batch; None where the batch does not tell."""
+    if facts.environment is None:
+        return None
     kept = Makers() if before is None or replaces else before
-    return {ENVIRONMENTS: Makers(kept.environments | {facts[ENVIRONMENT]}, kept.is_known).as_fact()}
+    return Makers(kept.environments | {facts.environment.name}, kept.is_known)
 
 
 def refuse_others(loaded: Loaded, where: Places, progress: Progress, done: str) -> Makers | None:

@@ -10,11 +10,10 @@ from typing import Any
 from lakelogic.ledger.records import InputFile
 from lakelogic.plan.source.watermarks import INPUT
 from lakelogic.plan.strategies.replaced import replaced_by
-from lakelogic.quarantine.table import facts_of
 from lakelogic.run.input.tracked import inputs_told, replaced_inputs
-from lakelogic.run.state.entries import FROM_LEDGER, IN_PARTS, ROWS_BEFORE
+from lakelogic.tables.facts import CommitRecord
 
-Commits = Sequence[Mapping[str, str]]  # newest first
+Commits = Sequence[CommitRecord]  # newest first
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +30,15 @@ def rows_told(commits: Commits) -> int | None:
     `commits` are all there were. The first one says what the table held: somebody else may have made and filled it.
     One that replaces everything makes earlier ones unimportant.
     """
-    total: int | None = facts_of(commits[-1]).get(ROWS_BEFORE) if commits else None
+    total: int | None = commits[-1].facts.rows_before if commits else None
     for commit in reversed(commits):
-        facts = facts_of(commit)
-        applied: Mapping[str, int] = facts.get("applied") or {}
+        facts, applied = commit.facts, commit.facts.applied
         if "added_rows" in applied:
             change = applied["added_rows"] - applied["removed_rows"] + applied.get("unknown_member", 0)
             total = None if total is None else total + change
-        elif facts.get(FROM_LEDGER) or facts.get(IN_PARTS) or "inserted" not in applied:
+        elif facts.from_ledger or facts.in_parts or "inserted" not in applied:
             total = None
-        elif facts.get("replaces") and replaced_by(facts.get("input") or {}) is None:
+        elif facts.replaces and replaced_by(facts.input) is None:
             total = int(applied["rows"])
         else:
             total = None if total is None else total + int(applied["inserted"])
@@ -51,9 +49,8 @@ def inputs_read(commits: Commits) -> dict[str, tuple[str, InputFile]]:
     """What was read, by path: the batch that read it last, and as what."""
     found: dict[str, tuple[str, InputFile]] = {}
     for commit in reversed(commits):
-        facts, batch = facts_of(commit), str(commit.get("batch_id"))
-        read = facts.get("input") or {}
-        replaced = replaced_inputs(read, whole=bool(facts.get("replaces")))
+        facts, batch, read = commit.facts, str(commit.batch_id), commit.facts.input
+        replaced = replaced_inputs(read, whole=facts.replaces)
         found = {} if replaced is None else {path: told for path, told in found.items() if path not in replaced}
         found |= {file.path: (batch, file) for file in inputs_told(read)}
     return found
@@ -65,13 +62,13 @@ def read_twice(commits: Commits) -> list[Twice]:
     ranges: dict[str, list[tuple[int, int, str]]] = {}
     twice: dict[str, Twice] = {}
     for commit in reversed(commits):
-        facts = facts_of(commit)
-        read, run_id = facts.get("input") or {}, str(facts.get("run_id"))
-        if facts.get("replaces"):
+        facts = commit.facts
+        read, run_id = facts.input, str(facts.run_id)
+        if facts.replaces:
             if replaced_by(read) is None:
                 first, twice, ranges = {}, {}, {}  # all that was there before is gone
             continue
-        if facts.get("replay") or facts.get(FROM_LEDGER):
+        if facts.replay or facts.from_ledger:
             continue
         for path, exact in _files(read):
             if exact in first:
@@ -107,8 +104,8 @@ def _versions(read: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:
 
 def batches_since(commits: Commits, known: Iterable[tuple[str, Any]]) -> list[str]:
     """Batches of the ledger (with when they began) that came after the table's first commit, and that it lacks."""
-    there = {commit.get("batch_id") for commit in commits}
-    began = facts_of(commits[-1]).get("at") if commits else None
+    there = {commit.batch_id for commit in commits}
+    began = commits[-1].facts.at if commits else None
     if began is None:
         return []
-    return [batch for batch, at in known if batch not in there and at.isoformat() >= began]
+    return [batch for batch, at in known if batch not in there and at >= began]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lakelogic.run.places import Places
 from lakelogic.tables import chain
 from lakelogic.tables.base import TableFormat
+from lakelogic.tables.facts import CommitRecord, records
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ def elsewhere(progress: Progress, location: str) -> str:
 class History:
     """Commits of good rows, newest first, and whether any are missing before the oldest of them."""
 
-    commits: tuple[Mapping[str, str], ...]
+    commits: tuple[CommitRecord, ...]
     is_whole: bool
     trouble: str | None = None  # of a chain that should tell more: what is missing
 
@@ -83,33 +84,33 @@ def history(tables: TableFormat, progress: Progress, until: str | None = None) -
 
     The table's log tells, as far back as it reaches; for what is older, the chain of entries beside it.
     """
-    found = list(tables.commits(progress.target, *applications(progress, "good"), until=until))
-    if found and until is not None and found[-1].get("batch_id") == until:
+    found = records(tables, progress.target, *applications(progress, "good"), until=until)
+    if found and until is not None and found[-1].batch_id == until:
         return History(tuple(found), is_whole=True)
     if tables.is_whole(progress.target):
         return History(tuple(found), is_whole=True)
     past, trouble = _past(tables, progress, found)
     if past is None:
         return History(tuple(found), is_whole=False, trouble=trouble)
-    there = {(commit.get("n"), commit.get("batch_id")) for commit in found}
-    for commit in past.commits:
-        if (commit.get("n"), commit.get("batch_id")) in there:
+    there = {(commit.n, commit.batch_id) for commit in found}
+    for commit in map(CommitRecord, past.commits):
+        if (commit.n, commit.batch_id) in there:
             continue
         found.append(commit)
-        if until is not None and commit.get("batch_id") == until:
+        if until is not None and commit.batch_id == until:
             return History(tuple(found), is_whole=True)
     return History(tuple(found), past.complete)
 
 
 def _past(
-    tables: TableFormat, progress: Progress, found: Sequence[Mapping[str, str]]
+    tables: TableFormat, progress: Progress, found: Sequence[CommitRecord]
 ) -> tuple[chain.Past | None, str | None]:
     """The chain, by the newest commit whose entry leads to the beginning: newer ones are in the log."""
     app_id, trouble = application(progress, "good"), None
-    entries = [commit[chain.NAMED] for commit in found if chain.NAMED in commit]
+    entries = [commit.entry for commit in found if commit.entry is not None]
     state = tables.state(progress.target)
     newest = state.transactions.get(app_id, 0) if state is not None else 0
-    if (name := chain.named(progress.target, app_id, newest, found[0] if found else None)) is not None:
+    if (name := chain.named(progress.target, app_id, newest, found[0].said if found else None)) is not None:
         entries.insert(0, name)
     for name in dict.fromkeys(entries):
         try:
@@ -119,7 +120,7 @@ def _past(
     return None, trouble
 
 
-def good_commits(tables: TableFormat, progress: Progress, until: str | None = None) -> list[Mapping[str, str]]:
+def good_commits(tables: TableFormat, progress: Progress, until: str | None = None) -> list[CommitRecord]:
     """What the commits of good rows say, newest first, as far back as log and chain reach; `until` a batch is met."""
     return list(history(tables, progress, until).commits)
 

@@ -52,7 +52,7 @@ def is_put_back(head: str | None, ledger: Ledger, progress: Progress, past: Hist
     The ledger was asked for it before `past` was read from the table, and a batch is in the table before it is in the
     ledger. Where not all commits are known, numbers tell: those of a table only grow.
     """
-    if head is None or any(commit.get("batch_id") == head for commit in past.commits):
+    if head is None or any(commit.batch_id == head for commit in past.commits):
         return False
     if past.is_whole:
         return True
@@ -62,7 +62,7 @@ def is_put_back(head: str | None, ledger: Ledger, progress: Progress, past: Hist
 
 def look(ledger: Ledger, contract: Contract, where: Places, progress: Progress, past: History) -> PutBack:
     """What is missing, and whether it can be read again."""
-    there = {commit.get("batch_id") for commit in past.commits}
+    there = {commit.batch_id for commit in past.commits}
     published = [run for _, run in ledger.published_batches(progress.key) if run.batch_id not in there]
     # Batches from before the table's first commit went to one that was here before it.
     later = {*evidence.batches_since(past.commits, [(str(run.batch_id), run.started_at) for run in published])}
@@ -132,7 +132,7 @@ def bring_back(
 ) -> list[str]:
     """Let the ledger, and the queue of bad rows, know what the table holds; what happened, for people."""
     waiting = _wait_again(contract, where, progress, found)
-    head = past.commits[0].get("batch_id") if past.commits else None
+    head = past.commits[0].batch_id if past.commits else None
     take_back(ledger, progress.key, found.batches, head)
     known = ledger.inputs(progress.key)
     called = {*known, *(file.stamp for file in known.values())}

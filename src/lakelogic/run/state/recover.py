@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import Any
 
 from lakelogic import clock, names
@@ -14,11 +12,10 @@ from lakelogic.ledger import adoption
 from lakelogic.ledger.records import InputFile, Intent, RunRecord
 from lakelogic.ledger.store import Ledger
 from lakelogic.plan.strategies.settings import strategy_of
-from lakelogic.quarantine.table import Queue, Stamped, facts_of
+from lakelogic.quarantine.table import Queue, Stamped
 from lakelogic.run.event_types import Caution, Note
 from lakelogic.run.events import Events
 from lakelogic.run.formats import tables_of
-from lakelogic.run.input.arrival import AT
 from lakelogic.run.input.renamed import moved_along, moved_inputs
 from lakelogic.run.input.reread import let_go
 from lakelogic.run.input.tracked import PART_OF, inputs_told, replaced_inputs
@@ -29,6 +26,7 @@ from lakelogic.run.state import entries as memory
 from lakelogic.run.state import put_back
 from lakelogic.run.state.progress import History, Progress, application, good_commits, history
 from lakelogic.tables.base import TableFormat
+from lakelogic.tables.facts import CommitRecord, record_of
 from lakelogic.tables.kinds import refuse_other_kinds
 from lakelogic.tables.registry import load as load_tables
 from lakelogic.version import VERSION
@@ -87,11 +85,7 @@ def adopt(ledger: Ledger, progress: Progress, tables: TableFormat | None = None)
     """Take over what the ledger knows from the time when all targets of a dataset shared one progress."""
     if ledger.last_n(progress.key) == 0 and any(ledger.last_n(name) for name in progress.before):
         commits = good_commits(tables, progress) if tables is not None else ()
-        held = {
-            commit["batch_id"]: inputs_told(facts_of(commit).get("input") or {})
-            for commit in commits
-            if "batch_id" in commit
-        }
+        held = {commit.batch_id: inputs_told(commit.facts.input) for commit in commits if commit.batch_id is not None}
         adoption.adopt(
             ledger,
             progress.key,
@@ -105,8 +99,8 @@ def adopt(ledger: Ledger, progress: Progress, tables: TableFormat | None = None)
 
 def _finish_intents(job: Any, where: Places, progress: Progress, events: Events, tables: TableFormat) -> None:
     for intent in job.ledger.open_intents(progress.key, where.target_location):
-        found = tables.find_commit(where.target_location, application(progress, "good"), intent.n)
-        if found is not None and found.get("batch_id") == intent.batch_id:
+        found = record_of(tables, where.target_location, application(progress, "good"), intent.n)
+        if found is not None and found.batch_id == intent.batch_id:
             _let_go(job, where, progress, found, intent.n)
             _give(where, progress, found, intent.n, events)
             _tell(job, where, progress, found, intent)
@@ -123,7 +117,7 @@ def _roll_forward(job: Any, where: Places, progress: Progress, events: Events) -
         forward.roll(job, intent, staged.parse(intent.staged), events)
 
 
-def _tell(job: Any, where: Places, progress: Progress, commit: Mapping[str, str], intent: Intent) -> None:
+def _tell(job: Any, where: Places, progress: Progress, commit: CommitRecord, intent: Intent) -> None:
     """The ledger hears of a run that had published; by its own record where it left one."""
     if intent.staged is None:
         _record(job, where, progress, commit)
@@ -143,7 +137,7 @@ def _fill_ledger(job: Any, where: Places, progress: Progress, events: Events, ta
     newest = state.transactions.get(application(progress, "good"), 0)
     head = job.ledger.head(progress.key)
     past = history(tables, progress, head)
-    commits = [commit for commit in past.commits if "batch_id" in commit]
+    commits = [commit for commit in past.commits if commit.batch_id is not None]
     if put_back.is_put_back(head, job.ledger, progress, past, newest):
         # Before the ledger hears of anything: what it believes is wrong.
         contract = job.loaded.contract
@@ -153,7 +147,7 @@ def _fill_ledger(job: Any, where: Places, progress: Progress, events: Events, ta
             events.tell(Caution(line))
     if not commits and not newest:
         return newest  # somebody else's table
-    if commits and commits[0]["batch_id"] == head:
+    if commits and commits[0].batch_id == head:
         memory.ensure(job.ledger, tables, progress, newest, complete=True)
         return newest
     known = job.ledger.batches_done(progress.key)
@@ -164,9 +158,9 @@ def _fill_ledger(job: Any, where: Places, progress: Progress, events: Events, ta
     memory.ensure(job.ledger, tables, progress, newest, complete=complete)
     if not commits:
         return newest
-    unknown = [commit for commit in commits if commit["batch_id"] not in known]
+    unknown = [commit for commit in commits if commit.batch_id not in known]
     if unknown and unknown[0] is commits[0]:
-        n = int(commits[0].get("n") or newest)
+        n = commits[0].n or newest
         _let_go(job, where, progress, commits[0], n)
         _give(where, progress, commits[0], n, events)
     moved = [file for commit in reversed(unknown) for file in _record(job, where, progress, commit)]
@@ -174,14 +168,14 @@ def _fill_ledger(job: Any, where: Places, progress: Progress, events: Events, ta
         events.tell(Note(line))
     if job.ledger.last_n(progress.key) < newest:
         job.ledger.next_n(progress.key, newest)
-    job.ledger.compared(progress.key, commits[0]["batch_id"])
+    job.ledger.compared(progress.key, commits[0].batch_id)
     if unknown:
         events.tell(Note(f"The ledger knew nothing of {len(unknown)} commits to {where.target}; they were read back"))
     return newest
 
 
 def _knows_the_rest(
-    ledger: Ledger, progress: Progress, commits: Sequence[Mapping[str, str]], known: set[str], newest: int
+    ledger: Ledger, progress: Progress, commits: Sequence[CommitRecord], known: set[str], newest: int
 ) -> bool:
     """Whether the ledger knows what was committed before the commits that the table tells of.
 
@@ -189,7 +183,7 @@ def _knows_the_rest(
     does not.
     """
     if commits:
-        return commits[-1]["batch_id"] in known
+        return commits[-1].batch_id in known
     return bool(known) and ledger.last_n(progress.key) >= newest
 
 
@@ -211,62 +205,59 @@ def _tell_of_a_hole(job: Any, where: Places, past: History, events: Events) -> N
     )
 
 
-def _let_go(job: Any, where: Places, progress: Progress, commit: Mapping[str, str], n: int) -> None:
+def _let_go(job: Any, where: Places, progress: Progress, commit: CommitRecord, n: int) -> None:
     """What a good commit published leaves the queue, where its run did not live to see to it."""
     contract = job.loaded.contract
     queue = Queue(load_tables(QUARANTINE_FORMAT), where.quarantine_location, Stamped.by(contract))
     attempt = names.new_run_id(clock.now())
     foreign = adoption.batches_elsewhere(job.ledger, progress.before, progress.target)
-    let_go(queue, progress, commit, n, where.quarantine_staging(commit["batch_id"], attempt), foreign)
+    let_go(queue, progress, commit, n, where.quarantine_staging(str(commit.batch_id), attempt), foreign)
 
 
-def _give(where: Places, progress: Progress, commit: Mapping[str, str], n: int, events: Events) -> None:
+def _give(where: Places, progress: Progress, commit: CommitRecord, n: int, events: Events) -> None:
     """Other places get what a good commit published, where its run did not live to see to it."""
-    metadata = {key: value for key, value in commit.items() if key != "facts"}
-    facts = json.loads(commit.get("facts", "{}"))
-    others = where.adding().others if facts.get("replay") else where.others
-    for name in publish(others, progress, n, metadata, facts):
+    metadata = {key: value for key, value in commit.said.items() if key != "facts"}
+    others = where.adding().others if commit.facts.replay else where.others
+    for name in publish(others, progress, n, metadata, commit.facts.secondary):
         events.tell(Note(f"{name} was given the rows of an earlier run"))
 
 
-def _record(job: Any, where: Places, progress: Progress, commit: Mapping[str, str]) -> list[InputFile]:
+def _record(job: Any, where: Places, progress: Progress, commit: CommitRecord) -> list[InputFile]:
     """The ledger hears of a commit; the files of a table that was moved, by where they came along to."""
     contract = job.loaded.contract
-    facts = json.loads(commit.get("facts", "{}"))
-    counts = facts.get("counts", {})
-    read = facts.get("input") or {}
-    inputs, replaced = inputs_told(read), replaced_inputs(read, whole=bool(facts.get("replaces")))
+    facts, counts, batch_id = commit.facts, commit.facts.counts, str(commit.batch_id)
+    inputs, replaced = inputs_told(facts.input), replaced_inputs(facts.input, whole=facts.replaces)
     now = clock.now()
-    began = datetime.fromisoformat(str(facts[AT])) if facts.get(AT) else now
+    began = facts.at or now
     record = RunRecord(
-        run_id=facts.get("run_id") or names.new_run_id(now),
+        run_id=facts.run_id or names.new_run_id(now),
         dataset=progress.label,
         status="succeeded",
         started_at=began,
         finished_at=max(began, now),
         reason="read back from the table's own log",
-        batch_id=commit["batch_id"],
+        batch_id=batch_id,
         contract=job.loaded.file or contract.title,
-        contract_version=facts.get("contract_version"),
-        contract_fingerprint=commit.get("fingerprint"),
+        contract_version=facts.contract_version,
+        contract_fingerprint=commit.fingerprint,
         layer=contract.layer,
         domain=contract.domain,
         system=contract.system,
-        engine=facts.get("engine"),
+        engine=facts.engine,
         account={"read": counts.get("source"), **{k: v for k, v in counts.items() if k != "source"}}
-        | {"applied": facts.get("applied", {}), "digests": facts.get("digests", {})},
+        | {"applied": facts.applied, "digests": facts.digests},
         counts_source=counts.get("source"),
         counts_good=counts.get("good"),
         counts_quarantined=counts.get("quarantined"),
         counts_filtered=sum(counts.get("filtered", {}).values()),
         counts_deduplicated=sum(counts.get("deduplicated", {}).values()),
-        watermark=facts.get("watermark"),
+        watermark=facts.watermark,
         target=where.target,
         quarantine_target=where.quarantine,
         lakelogic_version=VERSION,
     )
-    job.ledger.finish(record, inputs, commit["batch_id"], progress.key, replaced=replaced)
+    job.ledger.finish(record, inputs, batch_id, progress.key, replaced=replaced)
     withhold.overtake(job.ledger, progress.label, where, facts)
-    if moved := moved_inputs(inputs, commit["batch_id"], facts.get("target"), where.target_location):
+    if moved := moved_inputs(inputs, batch_id, facts.target, where.target_location):
         job.ledger.learn(progress.key, moved)
     return moved

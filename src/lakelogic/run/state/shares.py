@@ -33,10 +33,10 @@ def share_of(queue: Queue, progress: Progress, tables: TableFormat, ledger: Ledg
         return Share(frozenset(), is_shared=False)
     own = application(progress, "bad")
     older = tuple(name for name in applications(progress, "bad") if name != own)
-    ours = {str(commit.get("batch_id")) for commit in queue.commits((own,))}
-    unmarked = {str(commit.get("batch_id")) for commit in queue.commits(older)} - ours
+    ours = {str(commit.batch_id) for commit in queue.commits((own,))}
+    unmarked = {str(commit.batch_id) for commit in queue.commits(older)} - ours
     if unmarked:
-        published = {str(commit.get("batch_id")) for commit in good_commits(tables, progress)}
+        published = {str(commit.batch_id) for commit in good_commits(tables, progress)}
         towards = batches_towards(ledger, (progress.key, *progress.before), progress.target)
         ours |= unmarked & (published | towards)
     strangers = [name for name in state.transactions if name.endswith(":bad") and name not in (own, *older)]
