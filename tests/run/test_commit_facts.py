@@ -21,6 +21,7 @@ from lakelogic.errors import FeatureRefused
 from lakelogic.ledger.records import Intent
 from lakelogic.ledger.store import open_ledger
 from lakelogic.plan.source.deleted import Deleted
+from lakelogic.run.publish import staged
 from lakelogic.run.state.environments import makers_of
 from lakelogic.tables import chain
 from lakelogic.tables.facts import CURRENT, FIRST, BatchEnvironment, CommitFacts, CommitRecord, Makers, SecondaryRows
@@ -66,7 +67,7 @@ def all_texts(kept: Any) -> Iterator[Any]:
 
 def test_an_append_of_a_file() -> None:
     [*_, first] = told(OLDEST, "delta", "bronze/orders", "good")
-    staged = f"{SHOP}/bronze/orders/batch-bcdc8f920f4d5355-run-20261118T201948-8471cc"
+    place = f"{SHOP}/bronze/orders/batch-bcdc8f920f4d5355-run-20261118T201948-8471cc"
     entry = "00000000000000000001-dce9d10d59dbf0926305cc6a0e583acbc738dd874f9c7df49ced1bd65b1df0bb"
     assert (first.batch_id, first.n, first.fingerprint) == ("bcdc8f920f4d53559a750ba43b11c63c", 1, "ef9d45994d6d807b")
     assert first.entry == entry
@@ -83,7 +84,7 @@ def test_an_append_of_a_file() -> None:
             "files": [["/tmp/lake/landing/a.csv", 42, 1795033187551530837]],
             "digests": {"/tmp/lake/landing/a.csv": "1a3e91579aaf8f4af8ef46d4e079789cce88c614b207440987e2b330673fbcd6"},
         },
-        secondary=SecondaryRows(staged, ORDERS),
+        secondary=SecondaryRows(place, ORDERS),
         rows_before=0,
         applied={"inserted": 2, "rows": 2},
     )
@@ -182,6 +183,26 @@ def test_what_is_told_to_be_nothing_differs_from_what_is_not_told() -> None:
     assert CommitFacts.from_json(empty.to_json()) == empty
 
 
+def test_a_staged_record_is_written_again_as_it_was_with_what_a_newer_version_says() -> None:
+    kept = json.loads((OLDEST / "crashed/staged.json").read_text())
+    batch = staged.from_json({**kept, "weather": "rain"})
+    assert (batch.run_id, batch.n, batch.seen, batch.had_queue, batch.env) == (kept["run_id"], 1, 0, False, None)
+    assert batch.started == datetime.fromisoformat(kept["started"])
+    assert (batch.good_rows, batch.quarantined, batch.was_handed_in) == (2, 1, False)
+    assert (batch.facts.run_id, batch.facts.version) == (kept["run_id"], FIRST)
+    assert [(column.name, str(column.type)) for column in batch.columns if column.on_good] == [*ORDERS]
+    assert [file.path for file in batch.inputs] == ["/tmp/lake/landing/a.csv"]
+    assert batch.places.target_location == f"{SHOP}/bronze/orders"
+    commit = {key: value for key, value in kept["commit"].items() if value is not None or key == "environment"}
+    assert json.loads(json.dumps(batch.to_json())) == {**kept, "commit": commit, "weather": "rain"}
+
+
+def test_a_staged_record_of_a_newer_kind_is_refused() -> None:
+    kept = json.loads((OLDEST / "crashed/staged.json").read_text())
+    with pytest.raises(FeatureRefused, match="its record has format 3, and this version knows 2"):
+        staged.from_json({**kept, "format": 3})
+
+
 def test_a_table_of_that_version_is_read_and_followed(duckdb_engine: Any, workspace: Path) -> None:
     place = Path(LocalCatalog().resolve("shop.silver.orders"))
     shutil.copytree(OLDEST / "silver_orders", place)
@@ -203,15 +224,15 @@ def test_a_run_that_stopped_with_its_staged_record_is_finished(
         target = workspace / "lakelogic_warehouse/shop" / path.relative_to(OLDEST / "crashed/shop")
         target.parent.mkdir(parents=True)
         shutil.copy(path, target)
-    staged = json.loads((OLDEST / "crashed/staged.json").read_text().replace("/tmp/lake", str(workspace)))
+    record = json.loads((OLDEST / "crashed/staged.json").read_text().replace("/tmp/lake", str(workspace)))
     place = LocalCatalog().resolve("shop.bronze.orders")
     key = f"bronze_orders@{place}"
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        assert ledger.next_n(key, staged["n"]) == staged["n"]
+        assert ledger.next_n(key, record["n"]) == record["n"]
         ledger.begin(
             Intent(
-                staged["batch_id"], key, place, staged["n"], staged["commit"]["input"], staged["fingerprint"], "duckdb",
-                run_id=staged["run_id"], staged=staged,
+                record["batch_id"], key, place, record["n"], record["commit"]["input"], record["fingerprint"], "duckdb",
+                run_id=record["run_id"], staged=record,
             )
         )  # fmt: skip
     (workspace / "landing").mkdir()
@@ -230,6 +251,6 @@ def test_a_run_that_stopped_with_its_staged_record_is_finished(
     rows = [row["id"] for path in state.files for row in pq.ParquetFile(path).read(["id"]).to_pylist()]
     assert sorted(rows) == [1, 3]
     newest = CommitRecord(state.metadata)
-    assert (newest.facts.run_id, newest.facts.version) == (staged["run_id"], FIRST)
+    assert (newest.facts.run_id, newest.facts.version) == (record["run_id"], FIRST)
     [bad] = preview("shop.quarantine.bronze_orders", 10).rows
     assert bad["id"] == 2

@@ -510,7 +510,7 @@ def _publish(run_: Run, commit: Commit, settled: Settled) -> Result:
     batch = manifest(run_, commit, settled, facts, record)
     if run_.job.ledger is not None:
         make_durable((*batch.good, *batch.bad, *batch.quarantine))
-        run_.job.ledger.stage(run_.progress.key, commit.n, batch.as_dict())
+        run_.job.ledger.stage(run_.progress.key, commit.n, batch.to_json())
         commit.tell_in_use()
     faults.reach("after_staged_record")
     plan = settled.prepared.compiled.plan

@@ -104,7 +104,7 @@ def renumber(job: Job, commit: Commit, batch: Manifest, later: list[CommitRecord
     def staged() -> Mapping[str, Any]:
         nonlocal given
         given = replace(batch, n=commit.n, seen=commit.seen, had_queue=commit.had_queue, newer=newer)
-        return given.as_dict()
+        return given.to_json()
 
     commit.begin(batch.facts.input, job.engine.name, staged)
     commit.is_behind = True

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from lakelogic import names
 from lakelogic.contract.document import Contract
 from lakelogic.engines.base import DataFile, Staged
+from lakelogic.errors import FeatureRefused
 from lakelogic.ledger.records import RUN_COLUMNS, Held, InputFile, RunRecord
 from lakelogic.plan.nodes import Plan, Published, Read
 from lakelogic.quarantine.rows import BadSide
@@ -32,7 +33,9 @@ from lakelogic.storage.durable import bring_to_disk
 from lakelogic.tables.base import StagedFile
 from lakelogic.tables.facts import CommitFacts
 
-FORMAT = 2  # 1 had neither the contract nor the quarantined files
+# The kind of record. 1 had neither the contract nor the quarantined files; a newer one means something else and is
+# refused. Keys that are not known here are of a newer version of the same kind: they are kept.
+FORMAT = 2
 _BLOCK = 1 << 20
 # What is needed of a contract to commit: nothing that reads, judges or names a secret.
 _SECTIONS = {
@@ -43,6 +46,12 @@ _OF_SOURCE = {
     "load_mode", "watermark_strategy", "watermark_field", "cdc_op_field", "cdc_delete_values", "cdc_timestamp_field",
 }  # fmt: skip
 _OF_FIELD = {"name", "type", "required"}
+# The keys of a record; `overtaken` is said of it by whoever holds it (`withhold.py`).
+_KEYS = {
+    "format", "run_id", "progress", "batch_id", "fingerprint", "n", "seen", "had_queue", "started", "commit", "good",
+    "bad", "quarantine", "columns", "reasons", "inputs", "folder", "places", "contract", "record", "approved", "env",
+    "newer", "overtaken",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +114,7 @@ class Manifest:
     approved: Mapping[str, Any] | None = None  # who released it from behind a closed gate, and why
     env: str | None = None
     newer: tuple[str, ...] = field(default=())  # runs that came later and were published before it
+    more: Mapping[str, Any] = field(default_factory=dict)  # what a newer version says
 
     @property
     def quarantined(self) -> int:
@@ -142,7 +152,7 @@ class Manifest:
             side.ids.add(batch.column(0).to_pylist())
         return side
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """The record as the ledger keeps it."""
         return {
             "format": FORMAT,
@@ -170,11 +180,18 @@ class Manifest:
             "approved": dict(self.approved) if self.approved is not None else None,
             "env": self.env,
             "newer": list(self.newer),
+            **self.more,
         }
 
 
-def parse(told: Any) -> Manifest:
-    """A record as the ledger kept it."""
+def from_json(told: Any) -> Manifest:
+    """A record as the ledger kept it; one of a newer kind is refused."""
+    if told["format"] > FORMAT:
+        raise FeatureRefused(
+            f"A newer version of LakeLogic has staged the batch of run {told['run_id']}: its record has format "
+            f"{told['format']}, and this version knows {FORMAT}.",
+            hint="Nothing was published. Let the newer version finish it: run the contract there.",
+        )
     return Manifest(
         told["run_id"],
         _progress(told["progress"], told["contract"]["dataset"], _places(told["places"])),
@@ -185,9 +202,9 @@ def parse(told: Any) -> Manifest:
         told["had_queue"],
         datetime.fromisoformat(told["started"]),
         CommitFacts.from_json(told["commit"]),
-        tuple(File(**file) for file in told["good"]),
-        tuple(File(**file) for file in told["bad"]),
-        tuple(File(**file) for file in told["quarantine"]),
+        _parsed(told["good"]),
+        _parsed(told["bad"]),
+        _parsed(told["quarantine"]),
         tuple(Published(name, parse_type(kind), good, bad) for name, kind, good, bad in told["columns"]),
         tuple(told["reasons"]),
         tuple(InputFile(*file) for file in told["inputs"]),
@@ -198,14 +215,15 @@ def parse(told: Any) -> Manifest:
         told["approved"],
         told["env"],
         tuple(told["newer"]),
+        {name: value for name, value in told.items() if name not in _KEYS},
     )
 
 
 def of_held(held: Held, contract: Contract, where: Places, record: RunRecord) -> Manifest:
     """The record of a batch that waits; one from before there was a whole record is completed by what is known now."""
     told: Any = held.facts
-    if told.get("format") == FORMAT:
-        return parse(told)
+    if told.get("format", 1) > 1:
+        return from_json(told)
     return Manifest(
         held.run_id,
         _progress(held.dataset, contract.dataset_name, where),
@@ -216,8 +234,8 @@ def of_held(held: Held, contract: Contract, where: Places, record: RunRecord) ->
         had_queue=True,
         started=datetime.fromisoformat(told["started"]),
         facts=CommitFacts.from_json(told["commit"]),
-        good=tuple(File(**file) for file in told["good"]),
-        bad=tuple(File(**file) for file in told["bad"]),
+        good=_parsed(told["good"]),
+        bad=_parsed(told["bad"]),
         quarantine=(),  # they were committed before the batch was held
         columns=tuple(Published(name, parse_type(kind), True, False) for name, kind in told["columns"]),
         reasons=tuple(told["reasons"]),
@@ -282,6 +300,10 @@ def with_digests(batch: Manifest) -> Manifest:
 def is_handed_in(identity: Mapping[str, Any]) -> bool:
     """Whether an input is rows that were handed in, which only their owner can bring again."""
     return "run" in identity or "batch" in identity
+
+
+def _parsed(files: Iterable[Mapping[str, Any]]) -> tuple[File, ...]:
+    return tuple(File(file["path"], file["rows"], file["size"], file.get("sha256")) for file in files)
 
 
 def _files(files: Sequence[File], parted: Sequence[str]) -> tuple[DataFile, ...]:

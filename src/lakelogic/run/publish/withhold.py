@@ -34,7 +34,7 @@ def hold(ledger: Ledger, batch: Manifest, events: Events) -> None:
     target = batch.places.target_location
     before = [held for held in waiting(ledger, batch.progress.label, target) if held.run_id != batch.run_id]
     followed = [held.run_id for held in before if _is_followed(_input(held), batch.facts)]
-    facts = with_digests(batch).as_dict()
+    facts = with_digests(batch).to_json()
     ledger.hold(Held(batch.run_id, batch.progress.label, batch.batch_id, target, clock.now(), facts), followed)
     events.tell(BatchHeld(batch.run_id, batch.good_rows))
 

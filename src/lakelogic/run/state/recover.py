@@ -114,7 +114,7 @@ def _roll_forward(job: Any, where: Places, progress: Progress, events: Events) -
     if job.engine is None:
         return  # whoever only looks, or gives rows up, leaves them to the next run
     for intent in job.ledger.open_intents(progress.key, where.target_location):
-        forward.roll(job, intent, staged.parse(intent.staged), events)
+        forward.roll(job, intent, staged.from_json(intent.staged), events)
 
 
 def _tell(job: Any, where: Places, progress: Progress, commit: CommitRecord, intent: Intent) -> None:
@@ -122,7 +122,7 @@ def _tell(job: Any, where: Places, progress: Progress, commit: CommitRecord, int
     if intent.staged is None:
         _record(job, where, progress, commit)
         return
-    forward.found(job, staged.parse(intent.staged), commit)
+    forward.found(job, staged.from_json(intent.staged), commit)
 
 
 def _fill_ledger(job: Any, where: Places, progress: Progress, events: Events, tables: TableFormat) -> int:
