@@ -22,8 +22,10 @@ from lakelogic.ledger.records import Intent
 from lakelogic.ledger.store import open_ledger
 from lakelogic.plan.source.deleted import Deleted
 from lakelogic.run.publish import staged
+from lakelogic.run.state import entries
 from lakelogic.run.state.environments import makers_of
 from lakelogic.tables import chain
+from lakelogic.tables.base import CommitInfo
 from lakelogic.tables.facts import CURRENT, FIRST, BatchEnvironment, CommitFacts, CommitRecord, Makers, SecondaryRows
 from lakelogic.tables.registry import load
 
@@ -60,8 +62,8 @@ def all_texts(kept: Any) -> Iterator[Any]:
     """Every record of a fixture: of the log as text, of the entries beside it as JSON."""
     for table in kept.values():
         yield from (json.loads(said.get("facts", "{}")) for app in table["commits"].values() for said in app)
-        for entries in table["entries"].values():
-            for entry in entries:
+        for chained in table["entries"].values():
+            for entry in chained:
                 yield from (said["facts"] for said in (entry["commit"], *entry.get("earlier", ())))
 
 
@@ -201,6 +203,40 @@ def test_a_staged_record_of_a_newer_kind_is_refused() -> None:
     kept = json.loads((OLDEST / "crashed/staged.json").read_text())
     with pytest.raises(FeatureRefused, match="its record has format 3, and this version knows 2"):
         staged.from_json({**kept, "format": 3})
+
+
+@pytest.mark.parametrize("form", ["delta", "iceberg", "parquet"])
+def test_a_table_that_a_newer_kind_has_committed_to_is_left_alone(
+    duckdb_engine: Any, workspace: Path, form: str
+) -> None:
+    (workspace / "landing").mkdir()
+    Path("landing/a.csv").write_text("id\n1\n")
+    contract = {
+        "dataset": "orders",
+        "source": {"path": "landing/*.csv", "load_mode": "incremental"},
+        "model": {"fields": [{"name": "id", "type": "int"}]},
+        "materialization": {"strategy": "append", "target_path": "shop.bronze.orders", "format": form},
+    }
+    with DataProcessor(contract, duckdb_engine) as processor:
+        processor.run()
+    tables, place, app_id = load(form), LocalCatalog().resolve("shop.bronze.orders"), "lakelogic:orders:good"
+    before = tables.state(place)
+    assert before is not None
+    said = {"batch_id": "b", "n": "2", "facts": json.dumps({"version": "2.0", "run_id": "of tomorrow"})}
+    tables.append(place, (), before.schema, CommitInfo(app_id, 2, said))
+    Path("landing/b.csv").write_text("id\n2\n")
+    with DataProcessor(contract, duckdb_engine) as processor, pytest.raises(FeatureRefused, match=r"has version 2\.0"):
+        processor.run()
+    after = tables.state(place)
+    assert after is not None
+    assert (after.transactions[app_id], after.files) == (2, before.files)
+
+
+def test_an_entry_beside_the_log_carries_on_what_a_newer_version_said() -> None:
+    facts = {"version": "1.9", "run_id": "r", "weather": "rain", "masks": {}, "input": {"files": [["a.csv", 1, 2]]}}
+    [kept] = entries._kept([CommitRecord({"batch_id": "b", "n": "1", "progress": "e", "facts": json.dumps(facts)})])
+    del facts["masks"]  # only of the newest commit anybody asks for them
+    assert (kept.keys(), json.loads(kept["facts"])) == ({"batch_id", "n", "facts"}, facts)
 
 
 def test_a_table_of_that_version_is_read_and_followed(duckdb_engine: Any, workspace: Path) -> None:
