@@ -20,7 +20,7 @@ from lakelogic.errors import FeatureRefused
 from lakelogic.plan.source.deleted import Deleted
 from lakelogic.tables.base import TableFormat
 from lakelogic.tables.chain import NAMED, Said
-from lakelogic.tables.chain import told as told_beside
+from lakelogic.tables.chain import told as read_kept
 
 Version = tuple[int, int]
 FIRST: Version = (1, 0)  # of records that do not tell their version
@@ -130,69 +130,69 @@ class CommitFacts:
     def from_json(cls, kept: Mapping[str, Any]) -> CommitFacts:
         """A record as it was kept, of whichever version; a newer major version is refused."""
         version = _version(kept.get("version"))
-        known = {name: _READ.get(name, _as_it_is)(kept[name]) for name in _NAMES if kept.get(name) is not None}
+        values = {name: _READ.get(name, _as_it_is)(kept[name]) for name in _NAMES if kept.get(name) is not None}
         if "environment" in kept:  # the only key whose null says something
-            known["environment"] = BatchEnvironment(kept["environment"])
+            values["environment"] = BatchEnvironment(kept["environment"])
         more = {name: value for name, value in kept.items() if name not in _NAMES and name != "version"}
-        return cls(**known, version=version, more=more)
+        return cls(**values, version=version, more=more)
 
     @classmethod
-    def of(cls, said: Said | None) -> CommitFacts:
+    def of(cls, texts: Said | None) -> CommitFacts:
         """What a commit says of itself, from the texts that its format keeps; one of nobody's says nothing."""
-        return cls.from_json(json.loads((said or {}).get("facts", "{}")))
+        return cls.from_json(json.loads((texts or {}).get("facts", "{}")))
 
 
 @dataclass(frozen=True)
 class CommitRecord:
     """A commit of ours: its texts as the format keeps them, and what they say, read when it is asked for."""
 
-    said: Said
+    texts: Said
 
     @property
     def batch_id(self) -> str | None:
         """The batch that was committed; None for commits that belong to none."""
-        return self.said.get("batch_id")
+        return self.texts.get("batch_id")
 
     @property
     def n(self) -> int:
         """Its number among the commits of one dataset and side; 0 where it does not tell."""
-        return int(self.said.get("n") or 0)
+        return int(self.texts.get("n") or 0)
 
     @property
     def fingerprint(self) -> str | None:
         """Of the contract that made it."""
-        return self.said.get("fingerprint")
+        return self.texts.get("fingerprint")
 
     @property
     def entry(self) -> str | None:
         """The name of the entry beside the log that belongs to it."""
-        return self.said.get(NAMED)
+        return self.texts.get(NAMED)
 
     @cached_property
     def facts(self) -> CommitFacts:
         """What it says of itself."""
-        return CommitFacts.of(self.said)
+        return CommitFacts.of(self.texts)
 
     def plain(self) -> dict[str, str]:
         """Its texts without the name of its entry: in an entry it would name itself."""
-        return {key: value for key, value in self.said.items() if key != NAMED}
+        return {key: value for key, value in self.texts.items() if key != NAMED}
 
 
 def records(tables: TableFormat, location: str, *app_ids: str, until: str | None = None) -> list[CommitRecord]:
     """Our commits under these names that the log still holds, newest first; `until` a batch is met."""
-    return [CommitRecord(said) for said in tables.commits(location, *app_ids, until=until)]
+    return [CommitRecord(texts) for texts in tables.commits(location, *app_ids, until=until)]
 
 
 def record_of(tables: TableFormat, location: str, app_id: str, n: int) -> CommitRecord | None:
     """Our commit (`app_id`, `n`), from the log; None where the log does not hold it (any more)."""
-    said = tables.find_commit(location, app_id, n)
-    return CommitRecord(said) if said is not None else None
+    texts = tables.find_commit(location, app_id, n)
+    return CommitRecord(texts) if texts is not None else None
 
 
 def record_kept(tables: TableFormat, location: str, app_id: str, n: int) -> CommitRecord | None:
     """The same, from the entry beside the log where the log does not hold it any more."""
-    said = (tables.find_commit(location, app_id, n) or told_beside(location, app_id, n)) if n else None
-    return CommitRecord(said) if said is not None else None
+    texts = (tables.find_commit(location, app_id, n) or read_kept(location, app_id, n)) if n else None
+    return CommitRecord(texts) if texts is not None else None
 
 
 def _as_it_is(value: Any) -> Any:
@@ -255,4 +255,4 @@ _WRITE: Mapping[str, Callable[[Any], Any]] = {
 }
 # To say that there are none is not the same as to say nothing.
 _TOLD_WHEN_EMPTY = {"masks", "masked", "read_masks", "read_masks_all", "rows_before", "brought", "watermark", "landed"}
-_NAMES = tuple(one.name for one in fields(CommitFacts) if one.name not in ("version", "more"))
+_NAMES = tuple(each.name for each in fields(CommitFacts) if each.name not in ("version", "more"))

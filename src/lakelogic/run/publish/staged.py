@@ -81,11 +81,11 @@ class File:
 
 def digest(path: str) -> str:
     """The SHA-256 of a file."""
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     with Path(path).open("rb") as stream:
         while block := stream.read(_BLOCK):
-            found.update(block)
-    return found.hexdigest()
+            hasher.update(block)
+    return hasher.hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,12 +186,7 @@ class Manifest:
 
 def from_json(told: Any) -> Manifest:
     """A record as the ledger kept it; one of a newer kind is refused."""
-    if told["format"] > FORMAT:
-        raise FeatureRefused(
-            f"A newer version of LakeLogic has staged the batch of run {told['run_id']}: its record has format "
-            f"{told['format']}, and this version knows {FORMAT}.",
-            hint="Nothing was published. Let the newer version finish it: run the contract there.",
-        )
+    _refuse_newer(told)
     return Manifest(
         told["run_id"],
         _progress(told["progress"], told["contract"]["dataset"], _places(told["places"])),
@@ -215,7 +210,7 @@ def from_json(told: Any) -> Manifest:
         told["approved"],
         told["env"],
         tuple(told["newer"]),
-        {name: value for name, value in told.items() if name not in _KEYS},
+        _unknown(told),
     )
 
 
@@ -300,6 +295,19 @@ def with_digests(batch: Manifest) -> Manifest:
 def is_handed_in(identity: Mapping[str, Any]) -> bool:
     """Whether an input is rows that were handed in, which only their owner can bring again."""
     return "run" in identity or "batch" in identity
+
+
+def _refuse_newer(record: Mapping[str, Any]) -> None:
+    if record["format"] > FORMAT:
+        raise FeatureRefused(
+            f"A newer version of LakeLogic has staged the batch of run {record['run_id']}: its record has format "
+            f"{record['format']}, and this version knows {FORMAT}.",
+            hint="Nothing was published. Let the newer version finish it: run the contract there.",
+        )
+
+
+def _unknown(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if name not in _KEYS}
 
 
 def _parsed(files: Iterable[Mapping[str, Any]]) -> tuple[File, ...]:

@@ -110,7 +110,7 @@ def _past(
     entries = [commit.entry for commit in found if commit.entry is not None]
     state = tables.state(progress.target)
     newest = state.transactions.get(app_id, 0) if state is not None else 0
-    if (name := chain.named(progress.target, app_id, newest, found[0].said if found else None)) is not None:
+    if (name := chain.named(progress.target, app_id, newest, found[0].texts if found else None)) is not None:
         entries.insert(0, name)
     for name in dict.fromkeys(entries):
         try:

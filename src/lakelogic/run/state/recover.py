@@ -216,7 +216,7 @@ def _let_go(job: Any, where: Places, progress: Progress, commit: CommitRecord, n
 
 def _give(where: Places, progress: Progress, commit: CommitRecord, n: int, events: Events) -> None:
     """Other places get what a good commit published, where its run did not live to see to it."""
-    metadata = {key: value for key, value in commit.said.items() if key != "facts"}
+    metadata = {key: value for key, value in commit.texts.items() if key != "facts"}
     others = where.adding().others if commit.facts.replay else where.others
     for name in publish(others, progress, n, metadata, commit.facts.secondary):
         events.tell(Note(f"{name} was given the rows of an earlier run"))
