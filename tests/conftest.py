@@ -6,6 +6,7 @@ import importlib.util
 import os
 import runpy
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,20 @@ def postgres_url() -> Iterator[str]:
     spec.loader.exec_module(module)
     with module.postgres_server() as url:
         yield url
+
+
+@pytest.fixture
+def s3_store() -> Iterator[Any]:
+    """Buckets to read from; nobody is told of them yet (`environ()` says how)."""
+    spec = importlib.util.spec_from_file_location("lakelogic_tests_s3_store", ROOT / "tests/servers/s3_store.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules.get(spec.name)
+    if module is None:
+        module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    with module.store() as store:
+        yield store
 
 
 @pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.spark] if name == "spark" else []) for name in ENGINES])

@@ -31,7 +31,8 @@ HOMES = {
     "snowflake": ("exports/",),
     "databricks": ("exports/",),
     "boto3": ("exports/",),
-    "botocore": ("exports/",),
+    "botocore": ("exports/", "storage/credentials.py"),
+    "obstore": ("storage/objects.py",),
     "click": ("cli/",),
     "rich": ("cli/",),
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -30,7 +29,7 @@ from lakelogic.run.places import Places
 from lakelogic.run.state.progress import good_commits, progress_of
 from lakelogic.sql.expressions import Column, Expression, Literal, columns_of, replace_columns, text
 from lakelogic.sql.types import BIGINT, INT, STRING
-from lakelogic.storage.local import FileInfo
+from lakelogic.storage.local import FileInfo, look_if_there
 from lakelogic.tables.kinds import kind_of
 from lakelogic.tables.registry import load as load_tables
 
@@ -144,9 +143,9 @@ def _pin(
         return _pin_files(loaded, [FileInfo(*file) for file in facts["files"]])
     # A replay, or rows that were handed in: what is left is where the row says it came from.
     sources = {str(row.get(contract.lineage.source_path_column_name) or "") for row in rows}
-    files = [Path(source) for source in sorted(sources) if source and Path(source).is_file()]
-    if files and window.source_format(contract) not in ("delta", "iceberg"):
-        infos = tuple(FileInfo(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files)
+    looked = (look_if_there(path) for path in sorted(sources) if path)
+    infos = tuple(info for info in looked if info is not None)
+    if infos and window.source_format(contract) not in ("delta", "iceberg"):
         return _sized(window.pin_files(infos, window.source_format(contract), window.source_path(contract))), []
     return _sized(window.pin_source(contract, catalog)), ["this is the source as it is now"]
 
@@ -155,14 +154,13 @@ def _pin_files(loaded: Loaded, read: Sequence[FileInfo]) -> tuple[window.Slice, 
     contract = loaded.contract
     there, notes = [], []
     for file in read:
-        path = Path(file.path)
-        if not path.is_file():
-            notes.append(f"{path.name} is not there any more")
+        name, info = file.path.rpartition("/")[2], look_if_there(file.path)
+        if info is None:
+            notes.append(f"{name} is not there any more")
             continue
-        stat = path.stat()
-        if (stat.st_size, stat.st_mtime_ns) != (file.size, file.mtime_ns):
-            notes.append(f"{path.name} has changed since it was read")
-        there.append(FileInfo(file.path, stat.st_size, stat.st_mtime_ns))
+        if (info.size, info.mtime_ns) != (file.size, file.mtime_ns):
+            notes.append(f"{name} has changed since it was read")
+        there.append(info)
     if not there:
         raise SourceError(
             f"None of the {len(read)} files that it was read from is there any more.",

@@ -1,1 +1,1 @@
-"""Files of this machine: listed, read, and written anew without touching what is there."""
+"""Files of this machine and objects of a store: listed and read; files written anew without touching what is there."""

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 from lakelogic.contract.formats import FORMATS, readable
 from lakelogic.errors import SourceError, UnsupportedError, UsageError
 from lakelogic.storage.text_files import ENDINGS
+from lakelogic.storage.uris import is_object
 
 # The files of a folder that belong to a format, by the end of their names, in any case.
 SUFFIXES: dict[str, tuple[str, ...]] = {
@@ -28,7 +29,10 @@ _PIECE = 1 << 20  # bytes that are digested at once: enough to leave the engine 
 
 @dataclass(frozen=True, slots=True, order=True)
 class FileInfo:
-    """One input file as it was when it was listed: absolute path, bytes, time of its last change."""
+    """One input file as it was when it was listed: absolute path or URI, bytes, time of its last change.
+
+    Of an object, the time also tells its etag (`ObjectInfo.version_ns`).
+    """
 
     path: str
     size: int
@@ -72,6 +76,8 @@ def list_files(
     files, but its folder must exist. `beside` (the contract's folder) only makes the message better when nothing is
     found.
     """
+    if is_object(written):
+        return _list_objects(written, file_format, pattern)
     path = local_path(written, base)
     if path.is_dir():
         if pattern is not None:
@@ -94,12 +100,16 @@ def list_files(
     return _listed(root, paths)
 
 
-def source_root(written: str, base: str | Path | None = None) -> Path:
+def source_root(written: str, base: str | Path | None = None) -> str:
     """The folder of a source, from which its files are named: the part of a glob before its first wildcard."""
+    if is_object(written):
+        from lakelogic.storage import object_listing
+
+        return object_listing.root_of(written)
     path = local_path(written, base)
     if path.is_dir():
-        return path
-    return _split(path)[0] if glob.has_magic(str(path)) and not path.exists() else path.parent
+        return str(path)
+    return str(_split(path)[0] if glob.has_magic(str(path)) and not path.exists() else path.parent)
 
 
 def fingerprint(files: Sequence[FileInfo]) -> str:
@@ -115,7 +125,7 @@ def changes(files: Sequence[FileInfo]) -> tuple[str, ...]:
     differences = []
     for file in files:
         try:
-            now = _info(Path(file.path))
+            now = look(file.path)
         except SourceError:
             differences.append(f"{file.path} is gone")
             continue
@@ -128,6 +138,10 @@ def changes(files: Sequence[FileInfo]) -> tuple[str, ...]:
 
 def digest(path: str, halted: Callable[[], bool] = lambda: False) -> str:
     """What a file holds, in short; nothing where it was `halted` on the way."""
+    if is_object(path):
+        from lakelogic.storage.objects import etag_of
+
+        return etag_of(path)
     hasher, piece = hashlib.sha256(), memoryview(bytearray(_PIECE))
     with open(path, "rb", buffering=0) as file:  # noqa: PTH123
         while not halted():
@@ -192,12 +206,47 @@ def _is_linked(root: Path, path: Path) -> bool:
 
 
 def known_as(path: str) -> tuple[int, int] | None:
-    """What a file is whatever it is called; None where there is none."""
+    """What a file is whatever it is called; None where there is none, or where names are all there is."""
+    if is_object(path):
+        return None
     try:
         status = Path(path).stat()
     except OSError:
         return None
     return status.st_dev, status.st_ino
+
+
+def look(path: str) -> FileInfo:
+    """A file or an object as it is now; an error where there is none."""
+    if not is_object(path):
+        return _info(Path(path))
+    from lakelogic.storage import objects
+
+    info = objects.look(path)
+    if info is None:
+        raise SourceError(f"There is no {path}.")
+    return FileInfo(info.path, info.size, info.version_ns)
+
+
+def look_if_there(path: str) -> FileInfo | None:
+    """A file or an object as it is now; None where there is none."""
+    if is_object(path):
+        from lakelogic.storage import objects
+
+        info = objects.look(path)
+        return None if info is None else FileInfo(info.path, info.size, info.version_ns)
+    return _info(Path(path)) if Path(path).is_file() else None
+
+
+def _list_objects(written: str, file_format: str, pattern: str | None) -> tuple[FileInfo, ...]:
+    """The objects that a source means, by the rules for files."""
+    from lakelogic.storage import object_listing
+
+    suffixes = SUFFIXES.get(file_format, (f".{file_format}",))
+    return tuple(
+        FileInfo(info.path, info.size, info.version_ns)
+        for info in object_listing.list_objects(written, suffixes, pattern)
+    )
 
 
 def _info(path: Path) -> FileInfo:

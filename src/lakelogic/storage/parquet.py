@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lakelogic.storage.opening import for_arrow
+
 BATCH = 16_384
 FEW = 1_000  # rows for which Arrow's functions are not worth loading
 SAMPLE = 4_096
@@ -96,7 +98,7 @@ def schema_of(path: str) -> pa.Schema:
     INT96 is how Spark and Hive wrote instants. What contracts do not know (times of day, durations, decimals of
     more than 38 digits, UUIDs) lands as text.
     """
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(for_arrow(path)) as file:
         schema = file.schema_arrow
         leaves = file.schema
         has_old = any(leaves.column(at).physical_type == "INT96" for at in range(len(leaves)))
@@ -136,7 +138,7 @@ def _finer(footer: pq.FileMetaData, schema: pa.Schema) -> set[str]:
 
 
 def _coarse(path: str) -> pa.Schema:
-    with pq.ParquetFile(path, coerce_int96_timestamp_unit="ms") as file:
+    with pq.ParquetFile(for_arrow(path), coerce_int96_timestamp_unit="ms") as file:
         return file.schema_arrow
 
 

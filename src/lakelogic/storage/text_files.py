@@ -11,12 +11,13 @@ import zipfile
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 
 from lakelogic.errors import SourceError, UsageError
+from lakelogic.storage.opening import for_arrow, open_raw, size_of
+from lakelogic.storage.uris import is_object
 
 # How files may be packed: by the word of `source.options.compression`, and by the end of their names.
 PACKED: dict[str, str] = {
@@ -130,14 +131,23 @@ def open_bytes(path: str) -> BinaryIO:
 def _unpacked(path: str, packing: str) -> BinaryIO:
     match packing:
         case "gzip":
-            return cast(BinaryIO, gzip.open(path, "rb"))
+            return cast(BinaryIO, gzip.open(_opened(path), "rb"))
         case "bz2":
-            return cast(BinaryIO, bz2.open(path, "rb"))
+            return cast(BinaryIO, bz2.open(_opened(path), "rb"))
         case "zip":
             return _only_member(path)
         case "zstd" | "lz4":
-            return cast(BinaryIO, pa.CompressedInputStream(pa.OSFile(path, "rb"), packing))
-    return Path(path).open("rb", buffering=0)
+            return cast(BinaryIO, pa.CompressedInputStream(_for_arrow(path), packing))
+    return open_raw(path)
+
+
+def _opened(path: str) -> Any:
+    """What the readers of packed files are given."""
+    return io.BufferedReader(cast(Any, open_raw(path)), _PIECE) if is_object(path) else path
+
+
+def _for_arrow(path: str) -> Any:
+    return for_arrow(path) if is_object(path) else pa.OSFile(path, "rb")
 
 
 def _only_member(path: str) -> BinaryIO:
@@ -189,7 +199,7 @@ class _Guarded(_Raw):
     def __init__(self, path: str, inner: BinaryIO, ratio: int | None) -> None:
         super().__init__(inner)
         self._path, self._ratio = path, ratio
-        self._most = None if ratio is None else max(_ANY_RATIO, Path(path).stat().st_size * ratio)
+        self._most = None if ratio is None else max(_ANY_RATIO, size_of(path) * ratio)
         self._given = 0
 
     def piece(self, size: int) -> bytes:

@@ -36,7 +36,7 @@ from lakelogic.run.places import places
 from lakelogic.sql.expressions import Column, Expression, call, convert, text
 from lakelogic.sql.types import STRING
 from lakelogic.storage import parquet
-from lakelogic.storage.local import FileInfo
+from lakelogic.storage.local import look_if_there
 from lakelogic.tables.kinds import kind_of
 from lakelogic.tables.registry import load as load_tables
 
@@ -196,20 +196,17 @@ def _has_changed(place: Place, dataset: str, kept: Mapping[str, Any], source: st
     for commit in place.queue.commits(place.queue.of_dataset(dataset)):
         read = sources_of(commit.facts).get(source)
         if commit.batch_id == kept.get(names.BATCH_ID) and isinstance(read, list):
-            path = Path(source)
-            return not path.is_file() or [path.stat().st_size, path.stat().st_mtime_ns] != read
+            info = look_if_there(source)
+            return info is None or [info.size, info.mtime_ns] != read
     return False
 
 
 def _line(loaded: Loaded, kept: Mapping[str, Any], keys: Keys, source: str | None, engine: Engine) -> int | None:
     """The line that a row stands on, where its file is still there and still holds it."""
     contract = loaded.contract
-    if not source or not Path(source).is_file() or not formats.is_text(window.source_format(contract)):
+    if not source or not formats.is_text(window.source_format(contract)) or (info := look_if_there(source)) is None:
         return None
-    stat = Path(source).stat()
-    pinned = window.pin_files(
-        (FileInfo(source, stat.st_size, stat.st_mtime_ns),), window.source_format(contract), source
-    )
+    pinned = window.pin_files((info,), window.source_format(contract), source)
     looked = window.look(contract, pinned, engine)
     read = Read("source", looked.format, looked.columns, dict(looked.options))
     raw = reveal_text(kept[names.RAW], keys)
@@ -283,13 +280,11 @@ def explain_key(
 def _read_again(told: RowStory, loaded: Loaded, key: Mapping[str, str], engine_name: str | None) -> RowStory:
     """The story with what the contract makes of the row now, where its file is still there."""
     contract, source = loaded.contract, told.facts["source"]
-    if not source or not Path(source).is_file():
+    if not source or (file := look_if_there(source)) is None:
         return replace(told, notes=("its source is not there any more; this is what the table and the ledger know",))
     masked = {field_.name.lower() for field_ in contract.model.fields if field_.masking}
     if any(name.lower() in masked for name in key):
         return replace(told, notes=("its key is masked, so its landed row is not looked for",))
-    stat = Path(source).stat()
-    file = FileInfo(source, stat.st_size, stat.st_mtime_ns)
     pinned = window.pin_files((file,), window.source_format(contract), source)
     engine = registry.load(engine_name or quick_engine())
     try:

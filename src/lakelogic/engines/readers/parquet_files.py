@@ -14,7 +14,9 @@ from lakelogic.errors import SourceError
 from lakelogic.plan.nodes import Read
 from lakelogic.sql.arrays import integers
 from lakelogic.sql.types import to_arrow
+from lakelogic.storage.opening import for_arrow
 from lakelogic.storage.parquet import finer_columns
+from lakelogic.storage.uris import is_object
 
 BATCH = 16_384
 
@@ -36,7 +38,7 @@ def footers(files: Sequence[str]) -> Footers:
     names: dict[str, str] = {}
     for file in files:
         try:
-            with parquet.ParquetFile(local_path(file)) as opened:
+            with parquet.ParquetFile(for_arrow(local_path(file))) as opened:
                 rows += opened.metadata.num_rows
                 schemas.append(opened.schema_arrow)
         except (OSError, pa.ArrowException) as error:
@@ -71,7 +73,7 @@ def sort_out(read: Read, files: Sequence[str]) -> Sorted:
     odd: list[str] = []
     for file in files:
         try:
-            with parquet.ParquetFile(local_path(file)) as opened:
+            with parquet.ParquetFile(for_arrow(local_path(file))) as opened:
                 rows += opened.metadata.num_rows
                 found, leaves = opened.schema_arrow, opened.schema
                 has_old = any(leaves.column(at).physical_type == "INT96" for at in range(len(leaves)))
@@ -88,7 +90,7 @@ def sort_out(read: Read, files: Sequence[str]) -> Sorted:
         )
         # Spark passes over files whose names begin like this; DuckDB takes some paths for patterns.
         hidden = file.rsplit("/", 1)[-1].startswith(("_", ".")) or any(sign in file for sign in "*?[")
-        if fits and not has_old and not hidden:
+        if fits and not has_old and not hidden and not is_object(file):
             plain.setdefault(tuple(None if at is None else found.names[at] for at in where), []).append(file)
         else:
             odd.append(file)
@@ -139,7 +141,7 @@ def count_of(path: str) -> int:
     """The rows of a file, by its footer."""
     from pyarrow import parquet
 
-    return int(parquet.read_metadata(path).num_rows)
+    return int(parquet.read_metadata(for_arrow(path)).num_rows)
 
 
 def batches_of(read: Read, part: Part, whole: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -150,7 +152,7 @@ def batches_of(read: Read, part: Part, whole: pa.Schema) -> Iterator[pa.RecordBa
     fixed = constants(read, part.uri)
     done = 0
     try:
-        with parquet.ParquetFile(local_path(part.uri), coerce_int96_timestamp_unit="us") as opened:
+        with parquet.ParquetFile(for_arrow(local_path(part.uri)), coerce_int96_timestamp_unit="us") as opened:
             where = positions(read, opened.schema_arrow.names)
             for batch in opened.iter_batches(BATCH):
                 none = pa.nulls(batch.num_rows, pa.string())

@@ -14,6 +14,7 @@ from lakelogic.names import BROKEN, FILE, NUMBER, TEXT
 from lakelogic.plan.nodes import Read
 from lakelogic.sql.arrays import strings
 from lakelogic.sql.types import to_arrow
+from lakelogic.storage.uris import is_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,9 @@ def schema(read: Read) -> pa.Schema:
 
 
 def local_path(uri: str) -> str:
-    """The path of a pinned file on this machine; other places are refused, never guessed."""
+    """The path of a pinned file on this machine, or the URI of an object that we read; others are refused."""
+    if is_object(uri):
+        return uri
     if uri.startswith("file:"):
         return unquote(urlsplit(uri).path)
     if "://" in uri:

@@ -24,6 +24,7 @@ from lakelogic.plan.columns.numbers import Shape
 from lakelogic.plan.nodes import Landed, Read
 from lakelogic.sql.types import STRING
 from lakelogic.storage.text_files import is_plain
+from lakelogic.storage.uris import is_object
 
 # A plain file that is larger is read in parts of about this size, where several workers can take them.
 PART = 16 * 2**20
@@ -102,7 +103,7 @@ def columns_of(keys: Iterable[tuple[str, Shape]]) -> tuple[Landed, ...]:
 def parts_of(read: Read, uri: str) -> list[Part]:
     """A file in parts that can be read apart from one another; one part where its text does not tell where to cut."""
     path, splits = local_path(uri), reader_of(read.format).splits
-    if splits is None or not is_plain(path, read.options) or Path(path).stat().st_size <= PART:
+    if is_object(uri) or splits is None or not is_plain(path, read.options) or Path(path).stat().st_size <= PART:
         return [Part(uri)]
     points = splits(read, uri)
     return [Part(uri)] if points is None else _cut(path, uri, points.quote, by_return=points.by_return)

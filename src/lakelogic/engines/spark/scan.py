@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -32,6 +31,9 @@ from lakelogic.plan.columns.numbers import Shape
 from lakelogic.plan.nodes import Landed, Read
 from lakelogic.sql.expressions import Literal
 from lakelogic.sql.types import BIGINT, STRING, to_arrow
+from lakelogic.storage.credentials import s3_login
+from lakelogic.storage.opening import size_of as bytes_in
+from lakelogic.storage.uris import is_object
 
 # Below this many bytes the driver reads text itself: a job costs more than the reading.
 SMALL = 2 * 2**20
@@ -58,7 +60,7 @@ def _nothing(session: Any, read: Read) -> Frame:
 def size_of(files: Sequence[str]) -> int | None:
     """How many bytes there are to read; None where that cannot be told from here."""
     try:
-        return sum(Path(file).stat().st_size for file in files)
+        return sum(bytes_in(file) for file in files)
     except OSError:
         return None
 
@@ -99,8 +101,13 @@ def in_workers(
 ) -> Frame:
     """What `rows` makes of each part of the files, made by Spark's Python workers."""
     tasks = _tasks(read, files)
+    login = s3_login() if any(is_object(file) for file in files) else None
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        if login is not None:
+            from lakelogic.storage.objects import adopt_login
+
+            adopt_login(login)
         for batch in batches:
             for task in batch.column(0).to_pylist():
                 for part in tasks[task]:
@@ -115,7 +122,7 @@ def _tasks(read: Read, files: Sequence[str]) -> list[list[Part]]:
     room = 0
     for file in files:
         parts = parts_of(read, file)
-        size = Path(local_path(file)).stat().st_size
+        size = bytes_in(local_path(file))
         if len(parts) > 1 or size > text_reader.PART:
             tasks += [[part] for part in parts]
             room = 0

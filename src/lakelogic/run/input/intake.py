@@ -40,7 +40,7 @@ def recognise(run_: Run, source: Slice, known: Known) -> Known:
         return known
     listing = Listing(
         source.files,
-        str(source_root(window.source_path(contract), job.catalog.base)),
+        source_root(window.source_path(contract), job.catalog.base),
         run_.digests.of,
         [field.name for field in contract.model.fields],
         by_content,
