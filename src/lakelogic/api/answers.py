@@ -75,8 +75,8 @@ def document(request: Request, body: Any) -> Response:
     content = json.dumps(plain(body, here()), ensure_ascii=False, separators=(",", ":")).encode()
     tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
     headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
-    known = [one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")]
-    if tag in known or "*" in known:
+    tags = [entry.strip().removeprefix("W/") for entry in request.headers.get("if-none-match", "").split(",")]
+    if tag in tags or "*" in tags:
         return Response(status_code=304, headers=headers)
     return Response(content, headers=headers, media_type="application/json")
 
@@ -88,7 +88,7 @@ def answer(body: Any, status: int = 200, **headers: str) -> JSONResponse:
 
 def cursor(*parts: Any) -> str:
     """Where a page ended, as a word that nobody needs to understand."""
-    text = json.dumps([one.isoformat() if isinstance(one, datetime) else one for one in parts])
+    text = json.dumps([part.isoformat() if isinstance(part, datetime) else part for part in parts])
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 

@@ -55,12 +55,12 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
 def _openapi(app: FastAPI) -> dict[str, Any]:
     if app.openapi_schema is None:
-        made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-        schemes = made.setdefault("components", {}).setdefault("securitySchemes", {})
+        document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        schemes = document.setdefault("components", {}).setdefault("securitySchemes", {})
         schemes["bearer"] = {"type": "http", "scheme": "bearer"}
-        for path, methods in made["paths"].items():
-            for told in methods.values():
+        for path, methods in document["paths"].items():
+            for method in methods.values():
                 if path != "/health":
-                    told["security"] = [{"bearer": []}, {}]
-        app.openapi_schema = made
+                    method["security"] = [{"bearer": []}, {}]
+        app.openapi_schema = document
     return app.openapi_schema

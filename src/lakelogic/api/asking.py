@@ -30,7 +30,8 @@ def log_data(work_id: str | None, lines: Sequence[Happening]) -> dict[str, Any]:
     return {
         "job_id": work_id,
         "lines": [
-            {"seq": one.seq, "at": one.at, "topic": one.topic, "kind": one.kind, "text": one.body} for one in lines
+            {"seq": line.seq, "at": line.at, "topic": line.topic, "kind": line.kind, "text": line.body}
+            for line in lines
         ],
         "next": lines[-1].seq if len(lines) >= LOG_LINES else None,
     }

@@ -36,7 +36,11 @@ class Caller:
     def can(self, role: str, domain: str | None) -> bool:
         """Whether they have at least this role there; what belongs to no domain needs it everywhere."""
         held = [self.roles.get(EVERYWHERE), self.roles.get(domain) if domain is not None else None]
-        return any(one in ROLES and ROLES.index(one) >= ROLES.index(role) for one in held if one is not None)
+        return any(
+            role_held in ROLES and ROLES.index(role_held) >= ROLES.index(role)
+            for role_held in held
+            if role_held is not None
+        )
 
     def need(self, role: str, domain: str | None) -> None:
         """Refuse what they may not do."""
@@ -117,10 +121,10 @@ class _Provider:
         roles = claims.get(oidc.roles_claim)
         if isinstance(roles, str):
             roles = {EVERYWHERE: roles}
-        found = (
+        roles_held = (
             {str(domain): role for domain, role in roles.items() if role in ROLES} if isinstance(roles, dict) else {}
         )
-        return Caller(who, found)
+        return Caller(who, roles_held)
 
     def _key(self, text: str) -> Any:
         jwt, place = self._jwt, self._oidc.keys
@@ -156,17 +160,17 @@ class _Provider:
 
 def _claimed(claims: Mapping[str, Any], name: str) -> str | None:
     """A claim that is text; who somebody is must not be guessed from anything else."""
-    found = claims.get(name)
-    if found is not None and not isinstance(found, str):
+    claim = claims.get(name)
+    if claim is not None and not isinstance(claim, str):
         raise ValueError(f"`{name}` is no text")
-    return found
+    return claim
 
 
 def caller(request: Request) -> Caller:
     """Who asks; found out before the route is reached."""
-    found: Caller = request.app.state.service.door.caller(request.headers.get("authorization"))
-    request.state.person = found.person  # from here on they have a rate of their own
-    return found
+    user: Caller = request.app.state.service.door.caller(request.headers.get("authorization"))
+    request.state.person = user.person  # from here on they have a rate of their own
+    return user
 
 
 Asking = Annotated[Caller, Depends(caller)]

@@ -61,24 +61,28 @@ def handle(app: FastAPI) -> None:
     """Teach an app to tell its trouble so."""
 
     @app.exception_handler(errors.LakeLogicError)
-    async def known(request: Request, error: errors.LakeLogicError) -> JSONResponse:
-        found = None
+    async def handle_ours(request: Request, error: errors.LakeLogicError) -> JSONResponse:
+        diagnostics = None
         if isinstance(error, errors.ContractError):
-            found = [one.as_dict() for one in error.diagnostics]
+            diagnostics = [diagnostic.as_dict() for diagnostic in error.diagnostics]
         return problem(
             request, status_of(error), error.message, code=error.code, hint=error.hint, retry=error.retry,
-            diagnostics=found,
+            diagnostics=diagnostics,
         )  # fmt: skip
 
     @app.exception_handler(RequestValidationError)
     async def not_understood(request: Request, error: RequestValidationError) -> JSONResponse:
         # What was sent stays out: it may hold what nobody should see in a log.
-        found = [
-            {"code": errors.UsageError.code, "message": one["msg"], "path": ".".join(str(part) for part in one["loc"])}
-            for one in error.errors()
+        diagnostics = [
+            {
+                "code": errors.UsageError.code,
+                "message": problem["msg"],
+                "path": ".".join(str(part) for part in problem["loc"]),
+            }
+            for problem in error.errors()
         ]
         return problem(
-            request, 422, "The request is not understood.", code=errors.UsageError.code, diagnostics=found,
+            request, 422, "The request is not understood.", code=errors.UsageError.code, diagnostics=diagnostics,
             hint="See /openapi.json for what this route takes.",
         )  # fmt: skip
 

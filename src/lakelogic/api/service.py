@@ -63,8 +63,8 @@ class Service:
 
 def service_of(request: Request) -> Service:
     """The service that a request came to."""
-    found: Service = request.app.state.service
-    return found
+    service: Service = request.app.state.service
+    return service
 
 
 def job_data(work: Work | dict[str, Any]) -> dict[str, Any]:

@@ -27,14 +27,14 @@ class Oidc:
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> Oidc | None:
         """From LAKELOGIC_OIDC_*; None where nothing is said."""
-        said = {name: environ.get(f"LAKELOGIC_OIDC_{name.upper()}") for name in ("issuer", "audience", "keys")}
-        if not any(said.values()):
+        values = {name: environ.get(f"LAKELOGIC_OIDC_{name.upper()}") for name in ("issuer", "audience", "keys")}
+        if not any(values.values()):
             return None
-        missing = [f"LAKELOGIC_OIDC_{name.upper()}" for name, value in said.items() if not value]
+        missing = [f"LAKELOGIC_OIDC_{name.upper()}" for name, value in values.items() if not value]
         if missing:
             raise UsageError(f"{', '.join(missing)} is not set.", hint="OIDC needs an issuer, an audience and keys.")
         return cls(
-            str(said["issuer"]), str(said["audience"]), str(said["keys"]),
+            str(values["issuer"]), str(values["audience"]), str(values["keys"]),
             environ.get("LAKELOGIC_OIDC_PERSON_CLAIM") or "email",
             environ.get("LAKELOGIC_OIDC_ROLES_CLAIM") or "lakelogic_roles",
         )  # fmt: skip
@@ -103,7 +103,7 @@ def host_names(settings: Settings) -> frozenset[str]:
 def from_environment(environ: Mapping[str, str] | None = None) -> dict[str, object]:
     """What LAKELOGIC_API_* say, for `Settings`."""
     given = os.environ if environ is None else environ
-    found: dict[str, object] = {"oidc": Oidc.from_environment(given)}
+    settings: dict[str, object] = {"oidc": Oidc.from_environment(given)}
     for key, name in (("allowed_hosts", "LAKELOGIC_API_HOSTS"), ("cors_origins", "LAKELOGIC_API_ORIGINS")):
-        found[key] = tuple(part.strip() for part in given.get(name, "").split(",") if part.strip())
-    return found
+        settings[key] = tuple(part.strip() for part in given.get(name, "").split(",") if part.strip())
+    return settings

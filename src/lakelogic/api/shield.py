@@ -220,8 +220,8 @@ class Shield:
 
     @staticmethod
     async def _say(send: Any, request_id: str, status: int, title: str, code: str, wait: int | None) -> None:
-        told = {"type": "about:blank", "title": title, "status": status, "code": code, "request_id": request_id}
-        body = json.dumps(told).encode()
+        problem = {"type": "about:blank", "title": title, "status": status, "code": code, "request_id": request_id}
+        body = json.dumps(problem).encode()
         headers = [(b"content-type", b"application/problem+json"), (b"content-length", str(len(body)).encode())]
         if wait is not None:
             headers.append((b"retry-after", str(wait).encode()))

@@ -34,17 +34,17 @@ def approve(
     if run is None:
         if discard or why is not None or approval_file is not None:
             raise UsageError("A decision needs the RUN that it is about.", hint="`lakelogic approve` lists them.")
-        found = action.waiting()
+        held = action.waiting()
         if as_json:
-            console.json({"waiting": found})
-        elif not found:
+            console.json({"waiting": held})
+        elif not held:
             console.print("No batch waits for a decision.")
         else:
             rows = []
-            for one in found:
-                counts = one["counts"]
+            for batch in held:
+                counts = batch["counts"]
                 figures = (str(counts["good"]), str(counts["quarantined"]))
-                rows.append((one["run_id"], one["dataset"], *figures, "; ".join(_reasons(one))))
+                rows.append((batch["run_id"], batch["dataset"], *figures, "; ".join(_reasons(batch))))
             console.table(("run", "dataset", "good", "bad", "gate"), rows)
         return 0
     if approval_file is not None:
@@ -60,8 +60,8 @@ def approve(
     done = action.approve(request, console.sinks())
     console.clear()
     if as_json:
-        told = {"run_id": done.run_id, "dataset": done.dataset, "state": done.state, "rows": done.rows}
-        console.json({**told, "target": done.target, "version": done.version, "again": done.again})
+        decision = {"run_id": done.run_id, "dataset": done.dataset, "state": done.state, "rows": done.rows}
+        console.json({**decision, "target": done.target, "version": done.version, "again": done.again})
     else:
         console.print(
             f"{done.rows} rows of {done.run_id} {'had been' if done.again else 'are'} {done.state} ({done.target})"

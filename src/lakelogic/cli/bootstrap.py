@@ -34,12 +34,12 @@ def bootstrap(as_json: bool, **asked: Any) -> int:
     if as_json:
         console.json(done.as_dict())
         return _PARTLY if done.left_out else 0
-    for one in done.drafts:
-        entity = one.entity
-        console.print(f"{entity.name}: {one.effect} {one.contract} ({entity.landing.why}, {_seen(entity)})")
-        if one.effect == "kept":
-            told = ", ".join(one.missing)
-            console.print(f"  edited by somebody, left as it is{f'; it lacks the landed {told}' if told else ''}")
+    for draft in done.drafts:
+        entity = draft.entity
+        console.print(f"{entity.name}: {draft.effect} {draft.contract} ({entity.landing.why}, {_seen(entity)})")
+        if draft.effect == "kept":
+            missing = ", ".join(draft.missing)
+            console.print(f"  edited by somebody, left as it is{f'; it lacks the landed {missing}' if missing else ''}")
             continue
         rows = [
             (
@@ -73,7 +73,7 @@ def bootstrap(as_json: bool, **asked: Any) -> int:
 
 def _seen(entity: Any) -> str:
     """How many rows the guesses are made of, and how many they were held against."""
-    told = f"{entity.rows} rows seen"
+    text = f"{entity.rows} rows seen"
     if entity.proof.rows > entity.rows:
-        told += f" and held against {'' if entity.proof.is_whole else 'the first '}{entity.proof.rows:,}"
-    return told
+        text += f" and held against {'' if entity.proof.is_whole else 'the first '}{entity.proof.rows:,}"
+    return text

@@ -134,8 +134,8 @@ def _cut(text: str, limit: int | None) -> str:
 
 def _told(error: LakeLogicError, *, as_json: bool) -> int:
     if as_json:
-        told = {"status": "error", "exit_code": error.exit_code, "error": error.as_dict()}
-        click.echo(as_json_text(told))
+        report = {"status": "error", "exit_code": error.exit_code, "error": error.as_dict()}
+        click.echo(as_json_text(report))
     else:
         click.echo(printable.lines(str(error)), err=True)
     return error.exit_code

@@ -65,8 +65,8 @@ _ORDER = (
     ),
     click.option("--window", type=click.Choice(_WINDOWS), default="none", show_default=True, help="How far back."),
     *(
-        click.option(f"--{flag}", metavar="DATE", help=told)
-        for flag, told in (
+        click.option(f"--{flag}", metavar="DATE", help=text)
+        for flag, text in (
             ("window-start-date", "--window range: the first day."),
             ("window-end-date", "--window range: the last day, which belongs to it."),
             ("backfill-start-date", "Run windows one after another, from this day on."),
@@ -162,7 +162,8 @@ def drive(
 
 def _show_plan(console: Console, planned: Any) -> None:
     rows = [
-        (str(one.wave), one.dataset, one.layer or "", one.engine, one.skipped or one.why) for one in planned.datasets
+        (str(dataset.wave), dataset.dataset, dataset.layer or "", dataset.engine, dataset.skipped or dataset.why)
+        for dataset in planned.datasets
     ]
     console.print(grid(("wave", "dataset", "layer", "engine", "why"), rows))
     for days in planned.windows:
@@ -188,11 +189,11 @@ def _run(console: Console, request: Any) -> int:
             for warning in selection.warnings:
                 console.warn(f"warning: {warning}")
 
-    def listen(found: Any) -> None:
+    def listen(outcome: Any) -> None:
         if view is not None:
-            view.settled(found)
+            view.settled(outcome)
         if not console.as_json:
-            lines.settled(found)
+            lines.settled(outcome)
 
     def ended(done: Any) -> None:
         if view is not None:
@@ -224,18 +225,18 @@ class _Lines:
         self._datasets, self._wide = len(datasets), max(map(len, datasets))
         self._windows = windows if len(windows) > 1 else ()
 
-    def settled(self, found: Any) -> None:
+    def settled(self, outcome: Any) -> None:
         """One more: in every window each dataset comes once."""
         at, before = divmod(self._told, self._datasets)
         if self._windows and before == 0:
             self._console.print(f"window {at + 1} of {len(self._windows)}: {self._windows[at]}")
         self._told += 1
-        self._console.print(f"{found.dataset:<{self._wide}}  {found.status:<11}  {_told(found)}".rstrip())
+        self._console.print(f"{outcome.dataset:<{self._wide}}  {outcome.status:<11}  {_told(outcome)}".rstrip())
         from lakelogic.run.findings import problems
 
-        for line in problems(found.findings, found.findings.get("drift") or {}, _FEW):
+        for line in problems(outcome.findings, outcome.findings.get("drift") or {}, _FEW):
             self._console.print(f"{'':<{self._wide}}    {line}")
-        if (act := _next(found)) is not None:
+        if (act := _next(outcome)) is not None:
             self._console.print(f"{'':<{self._wide}}    {act}")
 
 
@@ -248,18 +249,18 @@ def _view(console: Console) -> Any:
     return LiveView() if is_wanted() else None
 
 
-def _next(found: Any) -> str | None:
+def _next(outcome: Any) -> str | None:
     """What to do about a dataset that did not get through."""
-    if found.status == "gated":
-        return after_gate(found.contract, found.run_id, found.rows_good, found.rows_quarantined)
-    return after_failure(found.error) if found.status == "failed" else None
+    if outcome.status == "gated":
+        return after_gate(outcome.contract, outcome.run_id, outcome.rows_good, outcome.rows_quarantined)
+    return after_failure(outcome.error) if outcome.status == "failed" else None
 
 
-def _told(found: Any) -> str:
-    rows = f"{found.rows_source} read, {found.rows_good} good, {found.rows_quarantined} bad"
-    rows += f", {found.rows_warned} with warnings" if found.rows_warned else ""
-    told = [rows] if found.attempts and (found.status in ("succeeded", "gated") or found.rows_source) else []
-    return "; ".join([*told, *found.reasons])
+def _told(outcome: Any) -> str:
+    rows = f"{outcome.rows_source} read, {outcome.rows_good} good, {outcome.rows_quarantined} bad"
+    rows += f", {outcome.rows_warned} with warnings" if outcome.rows_warned else ""
+    parts = [rows] if outcome.attempts and (outcome.status in ("succeeded", "gated") or outcome.rows_source) else []
+    return "; ".join([*parts, *outcome.reasons])
 
 
 def main() -> None:

@@ -60,11 +60,11 @@ def estate_tree(as_json: bool, **asked: Any) -> int:
 
     _, report = _look(**asked)
     console = Console(as_json)
-    found = tree(report)
+    domains = tree(report)
     if as_json:
-        console.json({**report.as_dict(), "tree": tree_data(found)})
+        console.json({**report.as_dict(), "tree": tree_data(domains)})
         return int(report.exit_code)
-    for domain in found:
+    for domain in domains:
         console.print(f"{domain.title}   {domain.note}".rstrip())
         lines = list(domain.lines())
         wide = max((len(title) for title, _ in lines), default=0)
@@ -103,12 +103,12 @@ def estate_graph(form: str, output: str | None, layers: str, entities: str, as_j
 
     request, report = _look(**asked, layers=_words(layers), entities=_words(entities))
     console = Console(as_json)
-    found = graph(report, request)
+    estate_graph_ = graph(report, request)
     if as_json or form == "json":
-        data = {**graph_data(found), "diagnostics": [problem.as_dict() for problem in report.problems]}
+        data = {**graph_data(estate_graph_), "diagnostics": [problem.as_dict() for problem in report.problems]}
         console.json(data)
         return int(report.exit_code)
-    text = drawn(found, form, report.problems)
+    text = drawn(estate_graph_, form, report.problems)
     if output:
         Path(output).write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8")
         console.note(f"Wrote {output}")

@@ -33,12 +33,12 @@ def export(
     console = Console(as_json)
     request = action.ExportRequest(contracts, only, env, overrides, PackChoice(packs, pack_dir), again, dry_run)
     if only_status:
-        found = action.status_of(request)
+        statuses = action.status_of(request)
         if as_json:
-            console.json({"exports": found})
+            console.json({"exports": statuses})
         else:
             heads = ("dataset", "export", "target", "status", "version", "exported", "lacks")
-            console.table(heads, [_status_row(one) for one in found])
+            console.table(heads, [_status_row(status) for status in statuses])
         return 0
     report = action.export(request, console.sinks())
     console.clear()
@@ -46,20 +46,28 @@ def export(
         console.json(report.as_dict())
         return report.exit_code
     heads = ("dataset", "export", "target", "state", "version", "rows", "lacks")
-    console.table(heads, [_row(one) for one in report.exports])
-    for one in report.exports:
-        if one["error"] is not None:
-            console.warn(f"{one['export']}: {one['error']['code']}  {one['error']['message']}")
-            console.warn(f"Hint: {one['error']['hint']}" if one["error"]["hint"] else "")
+    console.table(heads, [_row(row) for row in report.exports])
+    for row in report.exports:
+        if row["error"] is not None:
+            console.warn(f"{row['export']}: {row['error']['code']}  {row['error']['message']}")
+            console.warn(f"Hint: {row['error']['hint']}" if row["error"]["hint"] else "")
     return report.exit_code
 
 
-def _row(one: dict[str, Any]) -> tuple[str, ...]:
-    figures = tuple("" if one[name] is None else str(one[name]) for name in ("version", "rows"))
-    return (one["dataset"], one["export"], one["target"], one["state"], *figures, ", ".join(one["missing"]))
+def _row(row: dict[str, Any]) -> tuple[str, ...]:
+    figures = tuple("" if row[name] is None else str(row[name]) for name in ("version", "rows"))
+    return (row["dataset"], row["export"], row["target"], row["state"], *figures, ", ".join(row["missing"]))
 
 
-def _status_row(one: dict[str, Any]) -> tuple[str, ...]:
-    sent = "" if one["exported_version"] is None else str(one["exported_version"])
-    at = f"{one['exported_at']:%Y-%m-%d %H:%M}" if one["exported_at"] else ""
-    return (one["dataset"], one["export"], one["target"], one["status"], sent, at, ", ".join(one["missing"]))
+def _status_row(status: dict[str, Any]) -> tuple[str, ...]:
+    sent = "" if status["exported_version"] is None else str(status["exported_version"])
+    at = f"{status['exported_at']:%Y-%m-%d %H:%M}" if status["exported_at"] else ""
+    return (
+        status["dataset"],
+        status["export"],
+        status["target"],
+        status["status"],
+        sent,
+        at,
+        ", ".join(status["missing"]),
+    )

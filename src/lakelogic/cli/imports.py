@@ -26,11 +26,11 @@ def rules(file: str, newest_by: tuple[str, ...], output: str | None, as_json: bo
     from lakelogic.actions.author.import_rules import import_rules
 
     console = Console(as_json)
-    found = import_rules(file, newest_by)
+    imported = import_rules(file, newest_by)
     if output:
-        Path(output).write_text(found.text, "utf-8")
+        Path(output).write_text(imported.text, "utf-8")
     if as_json:
-        console.json({"file": found.file, "output": output, "row_rules": list(found.rules)})
+        console.json({"file": imported.file, "output": output, "row_rules": list(imported.rules)})
     else:
-        console.print(f"Wrote {len(found.rules)} rules to {output}" if output else found.text.rstrip())
+        console.print(f"Wrote {len(imported.rules)} rules to {output}" if output else imported.text.rstrip())
     return 0

@@ -44,21 +44,24 @@ def rows(
     from lakelogic.actions.look.drilldown import Start, chain
 
     console = Console(as_json)
-    found = chain(_served(places, env), Start(dataset, key, at), limit=limit)
+    story = chain(_served(places, env), Start(dataset, key, at), limit=limit)
     if as_json:
-        console.json(found)
+        console.json(story)
         return 0
-    row = found["row"]
+    row = story["row"]
     console.print(f"{row['dataset']} {_key(row)} (version {row['version']}, {row['run_id']})")
-    for level in found["levels"]:
-        for one in level["upstreams"]:
-            told = f" {'' if one['role'] == 'link' else 'where '}{one['where']}" if one["where"] else ""
-            mark = "" if one["exact"] else " (not exact)"
-            console.print(f"{'  ' * level['depth']}{one['dataset'] or one['name']}: {_rows(one['total'])}{told}{mark}")
-    for source in found["sources"]:
+    for level in story["levels"]:
+        for upstream in level["upstreams"]:
+            place = f" {'' if upstream['role'] == 'link' else 'where '}{upstream['where']}" if upstream["where"] else ""
+            mark = "" if upstream["exact"] else " (not exact)"
+            console.print(
+                f"{'  ' * level['depth']}{upstream['dataset'] or upstream['name']}: {_rows(upstream['total'])}"
+                f"{place}{mark}"
+            )
+    for source in story["sources"]:
         lines = ", ".join(map(str, source["lines"]))
         console.print(f"{source['file']}: {f'lines {lines}' if lines else _rows(source['rows'])}")
-    for why in found["why"]:
+    for why in story["why"]:
         console.note(why)
     return 0
 
@@ -78,18 +81,18 @@ def columns(
     from lakelogic.actions.look.columns import columns_of
 
     console = Console(as_json)
-    found = columns_of(_served(places, env), dataset, column, depth)
+    report = columns_of(_served(places, env), dataset, column, depth)
     if as_json:
-        console.json(found)
+        console.json(report)
         return 0
     table = [
         (
-            one["column"],
-            one["kind"],
-            ", ".join(f"{up['dataset'] or up['name']}.{up['column']}" for up in one["upstream"]),
-            ", ".join(f"{down['dataset']}.{down['column']}" for down in one["downstream"]),
+            column["column"],
+            column["kind"],
+            ", ".join(f"{up['dataset'] or up['name']}.{up['column']}" for up in column["upstream"]),
+            ", ".join(f"{down['dataset']}.{down['column']}" for down in column["downstream"]),
         )
-        for one in found["columns"]
+        for column in report["columns"]
     ]
     console.table(("column", "how", "made of", "makes"), table)
     return 0

@@ -48,7 +48,7 @@ class _Dataset:
     name: str
     layer: str
     status: str = "waiting"
-    told: str = ""
+    note: str = ""
     since: datetime | None = None
     seconds: float = 0.0
     rows: int = 0
@@ -81,20 +81,24 @@ class LiveView:
     def hear(self, event: Event) -> None:
         """Something happened in a run."""
         with self._alone:
-            one = self._datasets.get(event.dataset)
-            if one is None:
+            dataset = self._datasets.get(event.dataset)
+            if dataset is None:
                 return
             if event.kind == "started":
-                one.status, one.since, one.told = "running", event.at, ""
+                dataset.status, dataset.since, dataset.note = "running", event.at, ""
             elif event.kind == "phase":
-                one.told = printable.line(event.text)
+                dataset.note = printable.line(event.text)
 
-    def settled(self, found: Any) -> None:
+    def settled(self, outcome: Any) -> None:
         """A dataset is settled."""
         with self._alone:
-            one = self._datasets[found.dataset]
-            one.status, one.told, one.since = found.status, printable.line("; ".join(found.reasons)), None
-            one.seconds, one.rows = one.seconds + found.seconds, one.rows + found.rows_source
+            dataset = self._datasets[outcome.dataset]
+            dataset.status, dataset.note, dataset.since = (
+                outcome.status,
+                printable.line("; ".join(outcome.reasons)),
+                None,
+            )
+            dataset.seconds, dataset.rows = dataset.seconds + outcome.seconds, dataset.rows + outcome.rows_source
 
     def stop(self) -> None:
         """Stop drawing."""
@@ -108,23 +112,25 @@ class LiveView:
     def drawn(self) -> Tree:
         """The tree of now, in no more lines than the screen has."""
         with self._alone:
-            found = list(self._datasets.values())
+            datasets = list(self._datasets.values())
             now = clock.now()
-            counted = Counter(one.status for one in found)
-            settled = len(found) - counted["running"] - counted["waiting"]
-            rows = sum(one.rows for one in found)
+            counted = Counter(dataset.status for dataset in datasets)
+            settled = len(datasets) - counted["running"] - counted["waiting"]
+            rows = sum(dataset.rows for dataset in datasets)
             spent = (now - self._started).total_seconds()
-            tree = Tree(Text(f"{settled} of {len(found)} datasets, {rows:,} rows read, {_time(spent)}", style="bold"))
-            layers = list(dict.fromkeys(one.layer for one in found))
+            tree = Tree(
+                Text(f"{settled} of {len(datasets)} datasets, {rows:,} rows read, {_time(spent)}", style="bold")
+            )
+            layers = list(dict.fromkeys(dataset.layer for dataset in datasets))
             room = max(self._screen.height - len(layers) - 3, _FEWEST_LINES)
-            shown = set(sorted((one.name for one in found), key=self._urgency)[:room])
+            shown = set(sorted((dataset.name for dataset in datasets), key=self._urgency)[:room])
             for layer in layers:
-                inside = [one for one in found if one.layer == layer]
+                inside = [dataset for dataset in datasets if dataset.layer == layer]
                 branch = tree.add(Text(_head(layer, inside)))
-                for one in inside:
-                    if one.name in shown:
-                        branch.add(_line(one, now, self._screen.width))
-                if hidden := sum(one.name not in shown for one in inside):
+                for dataset in inside:
+                    if dataset.name in shown:
+                        branch.add(_line(dataset, now, self._screen.width))
+                if hidden := sum(dataset.name not in shown for dataset in inside):
                     branch.add(Text(f"… and {hidden} more", style="dim"))
             return tree
 
@@ -133,18 +139,18 @@ class LiveView:
 
 
 def _head(layer: str, inside: list[_Dataset]) -> str:
-    done = sum(one.status not in ("waiting", "running") for one in inside)
+    done = sum(dataset.status not in ("waiting", "running") for dataset in inside)
     filled = round(10 * done / len(inside))
     return f"{layer or 'no layer'} {'█' * filled}{'░' * (10 - filled)} {done}/{len(inside)}"
 
 
-def _line(one: _Dataset, now: datetime, width: int) -> Text:
-    sign, style = _SIGNS[one.status]
-    spent = (now - one.since).total_seconds() if one.since is not None else one.seconds
-    parts = [f"{sign} {one.name}"]
-    parts += [f"{one.rows:,} rows"] if one.rows else []
+def _line(dataset: _Dataset, now: datetime, width: int) -> Text:
+    sign, style = _SIGNS[dataset.status]
+    spent = (now - dataset.since).total_seconds() if dataset.since is not None else dataset.seconds
+    parts = [f"{sign} {dataset.name}"]
+    parts += [f"{dataset.rows:,} rows"] if dataset.rows else []
     parts += [_time(spent)] if spent >= 0.1 else []
-    parts += [one.told] if one.told else []
+    parts += [dataset.note] if dataset.note else []
     text = Text("  ".join(parts), style=style, no_wrap=True, overflow="ellipsis")
     text.truncate(max(width - 8, 20), overflow="ellipsis")
     return text

@@ -125,27 +125,27 @@ def validate(
 
         wanted = {"select": words("--select", select), "exclude": words("--exclude", exclude)}
         contracts = files_of(EstateRequest(contracts, env, overrides, chosen, **wanted))
-    found = [check(contract, env=env, overrides=overrides, packs=chosen) for contract in contracts]
+    checks = [check(contract, env=env, overrides=overrides, packs=chosen) for contract in contracts]
     if as_json:
         console.json(
             {
-                "valid": all(one.is_valid for one in found),
+                "valid": all(check_.is_valid for check_ in checks),
                 "contracts": [
                     {
-                        "contract": one.contract,
-                        "valid": one.is_valid,
-                        "diagnostics": [diagnostic.as_dict() for diagnostic in one.diagnostics],
+                        "contract": check_.contract,
+                        "valid": check_.is_valid,
+                        "diagnostics": [diagnostic.as_dict() for diagnostic in check_.diagnostics],
                     }
-                    for one in found
+                    for check_ in checks
                 ],
             }
         )
     else:
-        for one in found:
-            for diagnostic in one.diagnostics:
+        for check_ in checks:
+            for diagnostic in check_.diagnostics:
                 console.print(f"{'warning: ' if diagnostic.severity == 'warning' else ''}{diagnostic}")
-            console.print(f"{one.contract}: {'valid' if one.is_valid else 'not valid'}")
-    return 0 if all(one.is_valid for one in found) else 2
+            console.print(f"{check_.contract}: {'valid' if check_.is_valid else 'not valid'}")
+    return 0 if all(check_.is_valid for check_ in checks) else 2
 
 
 @cli.command()
@@ -206,19 +206,21 @@ def explain(
         from lakelogic.actions.look.stories import explain_key
         from lakelogic.cli.quarantine import show_story
 
-        told = explain_key(contract, keys_, env=env, overrides=overrides, engine=engine)
-        console.json(told.as_dict()) if as_json else show_story(console, told)
+        story = explain_key(contract, keys_, env=env, overrides=overrides, engine=engine)
+        console.json(story.as_dict()) if as_json else show_story(console, story)
         return 0
     from lakelogic.contract.reading.packs import PackChoice
 
     chosen = PackChoice(packs, pack_dir)
     if origin_path:
-        found = contracts.origin(contract, origin_path, env=env, overrides=overrides, packs=chosen)
+        value_origin = contracts.origin(contract, origin_path, env=env, overrides=overrides, packs=chosen)
         if as_json:
-            console.json(found.as_dict())
+            console.json(value_origin.as_dict())
         else:
-            console.print(f"{found.path} = {jsonlib.dumps(found.value, default=str)}   ({found.place})")
-            for place, value in found.over:
+            console.print(
+                f"{value_origin.path} = {jsonlib.dumps(value_origin.value, default=str)}   ({value_origin.place})"
+            )
+            for place, value in value_origin.over:
                 console.print(f"  over {jsonlib.dumps(value, default=str)}   ({place})")
         return 0
     explained = contracts.explain(contract, env=env, overrides=overrides, engine=engine, sql=sql, packs=chosen)
@@ -236,11 +238,11 @@ def init(folder: str, force: bool, as_json: bool) -> int:
     from lakelogic.actions.author.scaffold import init as write
 
     console = Console(as_json)
-    made = write(folder, force=force)
+    files_written = write(folder, force=force)
     if as_json:
-        console.json({"folder": made.folder, "files": list(made.files)})
+        console.json({"folder": files_written.folder, "files": list(files_written.files)})
     else:
-        for file in made.files:
+        for file in files_written.files:
             console.print(f"Wrote {file}")
         enter = "" if folder == "." else f"cd {folder} && "
         console.print(f"\nNext: {enter}lakelogic run contract.yaml")
@@ -274,10 +276,10 @@ def schema(document: str) -> int:
     from lakelogic.contract.document import Contract
     from lakelogic.contract.estate import DOCUMENTS
 
-    known: dict[str, type[Section]] = {"contract": Contract, **DOCUMENTS}
-    if document not in known:
-        raise click.UsageError(f"There is no document `{document}`; there are {', '.join(known)}.")
-    click.echo(jsonlib.dumps(json_schema(known[document]), indent=2, ensure_ascii=False))
+    models: dict[str, type[Section]] = {"contract": Contract, **DOCUMENTS}
+    if document not in models:
+        raise click.UsageError(f"There is no document `{document}`; there are {', '.join(models)}.")
+    click.echo(jsonlib.dumps(json_schema(models[document]), indent=2, ensure_ascii=False))
     return 0
 
 
@@ -294,12 +296,12 @@ def keys_new(salt: bool, as_json: bool) -> int:
     """Make a key for LAKELOGIC_PII_KEY. Keep it safe: without it, encrypted values cannot be read again."""
     from lakelogic.privacy.keys import KEY_VARIABLE, SALT_VARIABLE, new_key, new_salt
 
-    variable, made = (SALT_VARIABLE, new_salt()) if salt else (KEY_VARIABLE, new_key())
+    variable, secret = (SALT_VARIABLE, new_salt()) if salt else (KEY_VARIABLE, new_key())
     console = Console(as_json)
     if as_json:
-        console.json({variable: made})
+        console.json({variable: secret})
     else:
-        console.print(f"export {variable}='{made}'")
+        console.print(f"export {variable}='{secret}'")
         if sys.stdout.isatty():
             lost = (
                 "another text gives other hashes." if salt else "what is encrypted with it cannot be read without it."
@@ -319,11 +321,11 @@ def doctor(as_json: bool) -> int:
     findings = look()
     broken = any(finding.ok is False for finding in findings)
     if as_json:
-        rows = [{"what": f.what, "found": f.found, "ok": f.ok, "fix": f.fix} for f in findings]
+        rows = [{"what": f.what, "found": f.state, "ok": f.ok, "fix": f.fix} for f in findings]
         console.json({"ok": not broken, "findings": rows})
     else:
         marks = {True: "ok", False: "WRONG", None: "-"}
-        console.table(("", "what", "found", "to do"), [(marks[f.ok], f.what, f.found, f.fix or "") for f in findings])
+        console.table(("", "what", "found", "to do"), [(marks[f.ok], f.what, f.state, f.fix or "") for f in findings])
     return 4 if broken else 0
 
 
@@ -365,10 +367,10 @@ def runs(
     from lakelogic.actions.look.ledger import list_runs
 
     console = Console(as_json)
-    found = list_runs(dataset, status, layer, limit)
+    runs_listed = list_runs(dataset, status, layer, limit)
     if as_json:
-        console.json({"runs": found})
-    elif not found:
+        console.json({"runs": runs_listed})
+    elif not runs_listed:
         console.print("No run yet. `lakelogic run contract.yaml` makes the first.")
     else:
         heads = ("run", "started (UTC)", "dataset", "engine", "status", "read", "good", "bad", "seconds")
@@ -376,7 +378,7 @@ def runs(
             "run_id", "started_at", "dataset", "engine", "status", "counts_source", "counts_good", "counts_quarantined",
             "duration_seconds",
         )  # fmt: skip
-        shown = [{**row, "started_at": str(row["started_at"])[:19].replace("T", " ")} for row in found]
+        shown = [{**row, "started_at": str(row["started_at"])[:19].replace("T", " ")} for row in runs_listed]
         console.table(heads, [tuple(_cell(row[c]) for c in columns) for row in shown])
     return 0
 
@@ -390,16 +392,16 @@ def runs_show(run_id: str, as_json: bool) -> int:
     from lakelogic.actions.look.ledger import show_run
 
     console = Console(as_json)
-    found = show_run(run_id)
+    run = show_run(run_id)
     if as_json:
-        console.json(found)
+        console.json(run)
     else:
-        told = found.pop("account", None)
-        console.table(("", ""), [(name, _cell(value)) for name, value in found.items() if value is not None])
-        if told:
+        account = run.pop("account", None)
+        console.table(("", ""), [(name, _cell(value)) for name, value in run.items() if value is not None])
+        if account:
             from lakelogic.run.publish.account import as_lines
 
-            console.table(("account", "rows"), as_lines(told))
+            console.table(("account", "rows"), as_lines(account))
     return 0
 
 
@@ -412,13 +414,13 @@ def runs_log(run_id: str, as_json: bool) -> int:
     from lakelogic.actions.look.ledger import log_of, show_run
 
     console = Console(as_json)
-    found = log_of(str(show_run(run_id)["run_id"]))
+    lines = log_of(str(show_run(run_id)["run_id"]))
     if as_json:
-        console.json({"lines": [{"at": one.at.isoformat(), "kind": one.kind, "text": one.body} for one in found]})
+        console.json({"lines": [{"at": line.at.isoformat(), "kind": line.kind, "text": line.body} for line in lines]})
     else:
-        for one in found:
-            console.print(f"[{one.at:%Y-%m-%d %H:%M:%S}] {one.kind:<8} | {one.body}")
-        if not found:
+        for line in lines:
+            console.print(f"[{line.at:%Y-%m-%d %H:%M:%S}] {line.kind:<8} | {line.body}")
+        if not lines:
             console.note("No log was kept of it.")
     return 0
 
@@ -456,21 +458,21 @@ def preview(table: str, limit: int, columns: tuple[str, ...], as_json: bool) -> 
     from lakelogic.actions.look.preview import preview as look
 
     console = Console(as_json)
-    found = look(table, limit, words("--columns", columns))
+    shown = look(table, limit, words("--columns", columns))
     if as_json:
         console.json(
             {
-                "table": found.table, "location": found.location, "version": found.version, "total": found.total,
-                "columns": list(found.columns), "rows": list(found.rows),
-                "deleted_column": found.deleted_column, "deleted": found.deleted,
+                "table": shown.table, "location": shown.location, "version": shown.version, "total": shown.total,
+                "columns": list(shown.columns), "rows": list(shown.rows),
+                "deleted_column": shown.deleted_column, "deleted": shown.deleted,
             }
         )  # fmt: skip
     else:
-        console.table(found.columns, [tuple(_cell(row[c]) for c in found.columns) for row in found.rows])
-        console.note(f"{len(found.rows)} of {found.total} rows, version {found.version}")
-        if found.deleted:
-            mark = found.deleted_column
-            console.note(f"{found.deleted} of them are deleted ({mark}): sources, links and exports leave them out")
+        console.table(shown.columns, [tuple(_cell(row[c]) for c in shown.columns) for row in shown.rows])
+        console.note(f"{len(shown.rows)} of {shown.total} rows, version {shown.version}")
+        if shown.deleted:
+            mark = shown.deleted_column
+            console.note(f"{shown.deleted} of them are deleted ({mark}): sources, links and exports leave them out")
     return 0
 
 

@@ -28,14 +28,14 @@ EXCLUDE = "Leave these out: the same words as --select."
 
 def selecting(command: F) -> F:
     """The options that choose among the datasets of an estate."""
-    for flag, told in (("--exclude", EXCLUDE), ("--select", SELECT)):
-        command = click.option(flag, multiple=True, metavar="NAMES", help=told)(command)
+    for flag, text in (("--exclude", EXCLUDE), ("--select", SELECT)):
+        command = click.option(flag, multiple=True, metavar="NAMES", help=text)(command)
     return command
 
 
 def words(flag: str, given: tuple[str, ...]) -> tuple[str, ...]:
     """The names behind an option. One without any is a variable that nobody has set, and would mean everything."""
-    words = tuple(word.strip() for one in given for word in one.split(",") if word.strip())
+    words = tuple(word.strip() for text in given for word in text.split(",") if word.strip())
     if given and not words:
         raise UsageError(f"{flag} names nothing.", hint=f"Write names behind it, or leave {flag} out to mean all.")
     return words

@@ -76,14 +76,14 @@ def list_(what: str | None, state: str, limit: int, by: str | None, as_json: boo
             raise UsageError("--by needs to know whose rows to count.", hint="Name a contract before it.")
         return _counted(console, request_of(what, options, state), by, limit)
     if what is None:
-        found = action.overview()
+        queues = action.overview()
         if as_json:
-            console.json({"quarantines": [one.as_dict() for one in found]})
-        elif not found:
+            console.json({"quarantines": [queue.as_dict() for queue in queues]})
+        elif not queues:
             console.print("No quarantine yet: no run has written one.")
         else:
             states = ("active", "replayed", "discarded", "superseded")
-            rows = [one.as_dict() for one in found]
+            rows = [queue.as_dict() for queue in queues]
             shown = [(r["dataset"], r["table"], *(str(r[s]) for s in states), _at(r["oldest"])) for r in rows]
             console.table(("dataset", "table", *states, "oldest (UTC)"), shown)
         return 0
@@ -111,13 +111,13 @@ def list_(what: str | None, state: str, limit: int, by: str | None, as_json: boo
 def _counted(console: Console, request: Any, field: str, limit: int) -> int:
     from lakelogic.actions.look.queue_counts import count_by
 
-    found = count_by(request, field, limit)
+    counts = count_by(request, field, limit)
     if console.as_json:
-        console.json(found.as_dict())
+        console.json(counts.as_dict())
         return 0
-    shown = [("(null)" if value is None else value, str(rows)) for value, rows in found.values]
-    console.table((found.field, "rows"), shown)
-    console.note(f"{len(found.values)} of {found.different} values in {found.total} rows of {found.table}")
+    shown = [("(null)" if value is None else value, str(rows)) for value, rows in counts.values]
+    console.table((counts.field, "rows"), shown)
+    console.note(f"{len(counts.values)} of {counts.different} values in {counts.total} rows of {counts.table}")
     return 0
 
 
@@ -136,8 +136,8 @@ def show(what: str, state: str, limit: int, reveal: bool, why: str | None, as_js
     console = Console(as_json)
     shown = show_rows(request_of(what, options, state), limit, reveal=reveal, why=why)
     if as_json:
-        told = {"dataset": shown.dataset, "table": shown.table, "revealed": list(shown.revealed), "rows": shown.rows}
-        console.json({**told, "seen": shown.seen})
+        data = {"dataset": shown.dataset, "table": shown.table, "revealed": list(shown.revealed), "rows": shown.rows}
+        console.json({**data, "seen": shown.seen})
     elif not shown.rows:
         console.print(f"No such row in {shown.table}.")
     else:
@@ -198,15 +198,15 @@ def replay(contract: str, engine: str | None, preview: bool, as_json: bool, **op
 def _preview(console: Console, request: Any, engine: str | None) -> int:
     from lakelogic.actions.operate.previews import preview
 
-    found = preview("replay", request, engine=engine)
+    outcome = preview("replay", request, engine=engine)
     if console.as_json:
-        console.json(found)
+        console.json(outcome)
         return 0
-    for reason in found["reasons"]:
+    for reason in outcome["reasons"]:
         console.print(f"{reason['rows']:>8}  {reason['text']}")
-    for why, rows in found["left_out"].items():
+    for why, rows in outcome["left_out"].items():
         console.print(f"{rows:>8}  cannot be replayed: {why}")
-    console.print(f"{found['chosen']} rows: {found['passed']} would pass, {found['failed']} would fail again")
+    console.print(f"{outcome['chosen']} rows: {outcome['passed']} would pass, {outcome['failed']} would fail again")
     return 0
 
 
@@ -245,15 +245,15 @@ def explain(
     from lakelogic.actions.operate.quarantine import Request
 
     console = Console(as_json)
-    told = explain_row(row, Request(what, env=env, overrides=overrides) if what else None, engine)
-    console.json(told.as_dict()) if as_json else show_story(console, told)
+    story = explain_row(row, Request(what, env=env, overrides=overrides) if what else None, engine)
+    console.json(story.as_dict()) if as_json else show_story(console, story)
     return 0
 
 
-def show_story(console: Console, told: Any) -> None:
+def show_story(console: Console, story: Any) -> None:
     """A story for people."""
-    show_values(console, {**told.facts, **_seen(told.facts), **told.values})
-    if told.story is not None:
+    show_values(console, {**story.facts, **_seen(story.facts), **story.values})
+    if story.story is not None:
         console.print()
         rows = [
             (
@@ -262,18 +262,18 @@ def show_story(console: Console, told: Any) -> None:
                 chapter.what,
                 ", ".join(f"{name}={'null' if value is None else value}" for name, value in chapter.values.items()),
             )
-            for chapter in told.story.chapters
+            for chapter in story.story.chapters
         ]
         console.table(("outcome", "step", "what", "values"), rows)
-    for note in (*told.notes, *(told.story.notes if told.story else ())):
+    for note in (*story.notes, *(story.story.notes if story.story else ())):
         console.note(f"Note: {note}")
 
 
 def show_values(console: Console, values: Mapping[str, Any]) -> None:
     """A name and its value on each line, in full; what is empty is left out."""
-    told = {printable.line(name): cell(value) for name, value in values.items() if value not in (None, [], {})}
-    width = max(map(len, told), default=0)
-    for name, value in told.items():
+    shown = {printable.line(name): cell(value) for name, value in values.items() if value not in (None, [], {})}
+    width = max(map(len, shown), default=0)
+    for name, value in shown.items():
         console.print(f"{name:<{width}}  {printable.line(value)}")
 
 

@@ -41,10 +41,10 @@ def serve(
         from lakelogic.api.settings import Settings, from_environment
     except ImportError as error:
         raise MissingExtra("api", "The service") from error
-    said: dict[str, object] = from_environment()
+    from_variables: dict[str, object] = from_environment()
     settings = Settings(
         EstateRequest(places or (".",), env), host, port, tokens_only=tokens_only, has_page=not no_ui,
-        root_path=root_path.rstrip("/"), **said,  # type: ignore[arg-type]
+        root_path=root_path.rstrip("/"), **from_variables,  # type: ignore[arg-type]
     )  # fmt: skip
     click.echo(f"LakeLogic at http://{host}:{port} (routes: /docs, document: /openapi.json)", err=True)
     listen(settings, workers=workers)
@@ -87,9 +87,9 @@ def token_new(person: str, roles: tuple[str, ...], lasts: str | None, as_json: b
         age = duration(lasts) if lasts else None
     except ValueError as error:
         raise UsageError(f"--lasts: {error}.", hint="Write 24h, 30 days or P30D.") from None
-    text, made = new_token(person, roles_of(roles), age)
+    text, token = new_token(person, roles_of(roles), age)
     console = Console(as_json)
-    console.json({"token": text, **token_data(made)}) if as_json else console.print(text)
+    console.json({"token": text, **token_data(token)}) if as_json else console.print(text)
     return 0
 
 
@@ -101,16 +101,16 @@ def token_list(as_json: bool) -> int:
     from lakelogic.actions.operate.access import list_tokens, token_data
 
     console = Console(as_json)
-    found = [token_data(one) for one in list_tokens()]
+    tokens = [token_data(token) for token in list_tokens()]
     if as_json:
-        console.json({"tokens": found})
+        console.json({"tokens": tokens})
     else:
         rows = [
             (
-                str(one["token_id"]), str(one["person"]), ", ".join(f"{d}={r}" for d, r in one["roles"].items()),
-                "revoked" if one["revoked_at"] else str(one["expires_at"] or ""),
+                str(token["token_id"]), str(token["person"]), ", ".join(f"{d}={r}" for d, r in token["roles"].items()),
+                "revoked" if token["revoked_at"] else str(token["expires_at"] or ""),
             )
-            for one in found
+            for token in tokens
         ]  # fmt: skip
         console.table(("token", "person", "roles", "until"), rows)
     return 0
@@ -126,13 +126,13 @@ def token_revoke(token_id: str, why: str | None, as_json: bool) -> int:
     from lakelogic.actions.operate.access import revoke_token
 
     console = Console(as_json)
-    found = revoke_token(token_id, why)
+    revoked = revoke_token(token_id, why)
     if as_json:
-        console.json(found.as_dict())
+        console.json(revoked.as_dict())
         return 0
-    console.print(f"{token_id} of {found.token.person} is revoked")
-    if found.cancelled:
-        console.print(f"Cancelled before they began: {', '.join(found.cancelled)}")
-    if found.running:
-        console.print(f"Still running, asked by the same person: {', '.join(found.running)}")
+    console.print(f"{token_id} of {revoked.token.person} is revoked")
+    if revoked.cancelled:
+        console.print(f"Cancelled before they began: {', '.join(revoked.cancelled)}")
+    if revoked.running:
+        console.print(f"Still running, asked by the same person: {', '.join(revoked.running)}")
     return 0

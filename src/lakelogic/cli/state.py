@@ -30,17 +30,17 @@ def state_doctor(
     from lakelogic.actions.operate.state import DoctorRequest, examine
 
     console = Console(as_json)
-    found = examine(DoctorRequest(contracts, env, overrides, not dry_run))
+    examined = examine(DoctorRequest(contracts, env, overrides, not dry_run))
     if as_json:
-        console.json({"dry_run": dry_run, "datasets": [one.as_dict() for one in found]})
-        return max((one.exit_code for one in found), default=0)
-    for one in found:
-        console.print(one.dataset)
-        console.table(("", "what", "found"), [(f.level, f.what, f.found) for f in one.findings])
-        for finding in one.findings:
+        console.json({"dry_run": dry_run, "datasets": [dataset.as_dict() for dataset in examined]})
+        return max((dataset.exit_code for dataset in examined), default=0)
+    for dataset in examined:
+        console.print(dataset.dataset)
+        console.table(("", "what", "found"), [(f.level, f.what, f.found) for f in dataset.findings])
+        for finding in dataset.findings:
             if finding.do:
                 console.note(f"{finding.what}: {finding.do}")
-    return max((one.exit_code for one in found), default=0)
+    return max((dataset.exit_code for dataset in examined), default=0)
 
 
 @state.command("gaps")
@@ -54,13 +54,18 @@ def state_gaps(datasets: tuple[str, ...], first: str | None, last: str | None, a
     from lakelogic.actions.look.gaps import GapsRequest, gaps
 
     console = Console(as_json)
-    found = gaps(GapsRequest(datasets, first, last))
+    processed = gaps(GapsRequest(datasets, first, last))
     if as_json:
-        console.json({"datasets": [one.as_dict() for one in found]})
+        console.json({"datasets": [dataset.as_dict() for dataset in processed]})
         return 0
     rows = [
-        (one.dataset, str(one.days), str(one.processed), ", ".join(str(gap) for gap in one.gaps) or "none")
-        for one in found
+        (
+            dataset.dataset,
+            str(dataset.days),
+            str(dataset.processed),
+            ", ".join(str(gap) for gap in dataset.gaps) or "none",
+        )
+        for dataset in processed
     ]
     console.table(("dataset", "days", "processed", "gaps"), rows)
     return 0

@@ -66,28 +66,28 @@ def maintain(
     request = MaintainRequest(what, env, overrides, age, not no_compact, not no_vacuum, dry_run)
     done = action(request)
     if as_json:
-        console.json({"dry_run": dry_run, "tables": [one.as_dict() for one in done]})
+        console.json({"dry_run": dry_run, "tables": [report.as_dict() for report in done]})
         return 0
     heads = ("table", "small files", "now", "files deleted", "bytes deleted", "bad rows deleted")
     console.table(
         heads,
         [
             [
-                one.table,
-                str(one.files_before),
-                str(one.files_after),
-                str(one.files_deleted),
-                str(one.bytes_deleted),
-                str(one.bad_rows_deleted),
+                report.table,
+                str(report.files_before),
+                str(report.files_after),
+                str(report.files_deleted),
+                str(report.bytes_deleted),
+                str(report.bad_rows_deleted),
             ]
-            for one in done
+            for report in done
         ],
     )
-    for one in done:
-        if one.left_behind:
+    for report in done:
+        if report.left_behind:
             console.note(
-                f"{', '.join(one.left_behind)} had not read all of {one.table}: what came since is not there as it "
-                "came. The next run reads the whole table, or stops and names `lakelogic reload`."
+                f"{', '.join(report.left_behind)} had not read all of {report.table}: what came since is not there as "
+                "it came. The next run reads the whole table, or stops and names `lakelogic reload`."
             )
     if dry_run:
         console.note("Nothing was changed.")
@@ -116,8 +116,8 @@ def reset(
     def confirm(plan: list[Doomed]) -> bool:
         if not as_json:
             heads = ("dataset", "table", "rows", "quarantine", "bad rows", "files read")
-            console.table(heads, [_row(one) for one in plan])
-            for copy in (copy for one in plan for copy in one.secondary):
+            console.table(heads, [_row(each) for each in plan])
+            for copy in (copy for each in plan for copy in each.secondary):
                 console.note(f"and the secondary table {copy.target} with {copy.rows} rows")
         if yes:
             return True
@@ -127,24 +127,24 @@ def reset(
 
     done = action(ResetRequest(what, layer, env, overrides, why), confirm)
     if as_json:
-        console.json({"removed": [one.as_dict() for one in done or ()]})
+        console.json({"removed": [each.as_dict() for each in done or ()]})
     else:
         console.note("Nothing was changed." if done is None else "Removed. The next run reads everything.")
     return 0
 
 
-def _row(one: object) -> list[str]:
+def _row(doomed: object) -> list[str]:
     from lakelogic.actions.operate.reset import Doomed
 
-    assert isinstance(one, Doomed)
-    kept = f"{one.quarantine} (stays: shared)" if one.shared else one.quarantine
+    assert isinstance(doomed, Doomed)
+    kept = f"{doomed.quarantine} (stays: shared)" if doomed.shared else doomed.quarantine
     return [
-        one.dataset,
-        one.target,
-        "none" if one.rows is None else str(one.rows),
+        doomed.dataset,
+        doomed.target,
+        "none" if doomed.rows is None else str(doomed.rows),
         kept,
-        "none" if one.quarantined is None else str(one.quarantined),
-        str(one.files_read),
+        "none" if doomed.quarantined is None else str(doomed.quarantined),
+        str(doomed.files_read),
     ]
 
 
@@ -209,9 +209,9 @@ def remask(
         f"Masked anew: {', '.join(done.columns) or 'nothing'}. Older versions still hold what was there before: "
         "`lakelogic maintain` removes them when their retention is over, with `--retention 0h` at once."
     )
-    for one in done.downstream:
-        held = f" holds in clear: {', '.join(f'`{name}`' for name in one.columns)}." if one.columns else "."
-        console.warn(f"{one.dataset} ({one.contract}){held} {one.todo}")
+    for dataset in done.downstream:
+        held = f" holds in clear: {', '.join(f'`{name}`' for name in dataset.columns)}." if dataset.columns else "."
+        console.warn(f"{dataset.dataset} ({dataset.contract}){held} {dataset.todo}")
     return 0
 
 

@@ -46,31 +46,32 @@ class Drafted:
 
     def as_dict(self) -> dict[str, Any]:
         """As plain data."""
-        one = self.entity
+        entity = self.entity
         return {
-            "entity": one.name,
+            "entity": entity.name,
             "contract": self.contract,
             "effect": self.effect,
             "missing": list(self.missing),
-            "files": {"count": len(one.landing.files), "pattern": one.landing.pattern, "why": one.landing.why},
-            "rows_looked_at": one.rows,
-            "rows_held_against": {"count": one.proof.rows, "all": one.proof.is_whole},
-            "encoding": {"name": one.how.encoding.name or "utf-8", "why": one.how.encoding.why},
-            "note": one.how.note,
-            "broken_lines": one.broken,
-            "key": {"columns": list(one.key), "why": one.key_why},
+            "files": {"count": len(entity.landing.files), "pattern": entity.landing.pattern, "why": entity.landing.why},
+            "rows_looked_at": entity.rows,
+            "rows_held_against": {"count": entity.proof.rows, "all": entity.proof.is_whole},
+            "encoding": {"name": entity.how.encoding.name or "utf-8", "why": entity.how.encoding.why},
+            "note": entity.how.note,
+            "broken_lines": entity.broken,
+            "key": {"columns": list(entity.key), "why": entity.key_why},
             "strategy": {
-                "name": "cdc" if one.operation else "merge" if one.merges else "append", "why": one.strategy_why,
+                "name": "cdc" if entity.operation else "merge" if entity.merges else "append",
+                "why": entity.strategy_why,
             },
-            "partition": {"column": one.partition, "why": one.partition_why},
+            "partition": {"column": entity.partition, "why": entity.partition_why},
             "columns": [
                 {
                     "name": column.name, "type": column.type, "why": column.why, "filled": column.filled,
                     "distinct": column.distinct, "personal": column.personal,
                 }
-                for column in one.columns
+                for column in entity.columns
             ],
-            "rules": [{"name": name, "sql": sql, "why": why} for name, sql, why in one.rules],
+            "rules": [{"name": name, "sql": sql, "why": why} for name, sql, why in entity.rules],
         }  # fmt: skip
 
 
@@ -94,39 +95,41 @@ class Bootstrapped:
             "registry_effect": self.registry_effect,
             "to_add": self.to_add,
             "left_out": dict(self.left_out),
-            "entities": [one.as_dict() for one in self.drafts],
+            "entities": [draft.as_dict() for draft in self.drafts],
         }
 
 
 def bootstrap(request: BootstrapRequest) -> Bootstrapped:
     """Look at what has landed, and draft a contract for each entity and a registry of them."""
-    found = landings(request.landing, request.format, request.pattern)
+    landed = landings(request.landing, request.format, request.pattern)
     folder = Path(request.output_dir)
     registry = Path(request.registry) if request.registry else folder / "_registry.yaml"
-    paths = {one.entity: folder / f"{one.entity}.yaml" for one in found}
+    paths = {each.entity: folder / f"{each.entity}.yaml" for each in landed}
     if not request.sync:
         there = next((path for path in [registry, *paths.values()] if path.exists()), None)
         if there is not None:
             raise UsageError(f"{there} is there already.", hint="Add what is new with --sync, or name another folder.")
     entities: list[Entity] = []
     left_out: dict[str, str] = {}
-    for one in found:
+    for landing in landed:
         # One file that nobody can read must not stand in the way of a hundred others.
         try:
-            seen = infer(one, request.rows)
+            seen = infer(landing, request.rows)
         except SourceError as error:
-            left_out[one.entity] = error.message
+            left_out[landing.entity] = error.message
             continue
         if seen.columns:
             entities.append(seen)
         else:
-            left_out[one.entity] = f"There is nothing in {one.files[0]}."
+            left_out[landing.entity] = f"There is nothing in {landing.files[0]}."
     if not entities:
         raise SourceError(next(iter(left_out.values())), hint="Nothing was written. Check --pattern and --format.")
     folder.mkdir(parents=True, exist_ok=True)
     registry.parent.mkdir(parents=True, exist_ok=True)
-    drafts = tuple(_drafted(request, one, paths[one.name]) for one in entities)
-    entries = {one.name: Path(os.path.relpath(paths[one.name], registry.parent)).as_posix() for one in entities}
+    drafts = tuple(_drafted(request, entity, paths[entity.name]) for entity in entities)
+    entries = {
+        entity.name: Path(os.path.relpath(paths[entity.name], registry.parent)).as_posix() for entity in entities
+    }
     effect, to_add = _registered(registry, entries)
     return Bootstrapped(str(registry), effect, drafts, to_add, left_out)
 
@@ -150,7 +153,7 @@ def _drafted(request: BootstrapRequest, entity: Entity, path: Path) -> Drafted:
 
 def _missing(path: Path, entity: Entity) -> tuple[str, ...]:
     """Columns that have landed and that an edited contract does not know."""
-    fields = {one.name.lower() for one in load_checked(str(path)).contract.model.fields}
+    fields = {field.name.lower() for field in load_checked(str(path)).contract.model.fields}
     return tuple(
         column.name
         for column in entity.columns
@@ -165,14 +168,14 @@ def _registered(path: Path, entries: dict[str, str]) -> tuple[Effect, str]:
         return "written", ""
     there = path.read_text(encoding="utf-8")
     before = (yaml.safe_load(there) or {}).get("entries") or []
-    known = {str(one.get("entity")) for one in before}
-    listed = {str(file) for one in before for file in (one.get("contracts") or {}).values()}
-    new = {entity: file for entity, file in entries.items() if entity not in known and file not in listed}
+    listed_entities = {str(entry.get("entity")) for entry in before}
+    listed = {str(file) for entry in before for file in (entry.get("contracts") or {}).values()}
+    new = {entity: file for entity, file in entries.items() if entity not in listed_entities and file not in listed}
     if not new:
         return "unchanged", ""
     if draft.is_untouched(there):
-        told = [(str(one["entity"]), str(one["contracts"][draft.LAYER])) for one in before]
-        path.write_text(draft.registry([*told, *new.items()]), encoding="utf-8")
+        pairs = [(str(entry["entity"]), str(entry["contracts"][draft.LAYER])) for entry in before]
+        path.write_text(draft.registry([*pairs, *new.items()]), encoding="utf-8")
         return "renewed", ""
     for indent in ("  ", ""):
         added = "".join(draft.registry_entry(entity, file, indent) for entity, file in new.items())
@@ -189,5 +192,5 @@ def _adds(text: str, before: list[Any], new: dict[str, str]) -> bool:
         after = yaml.safe_load(text)["entries"]
     except (yaml.YAMLError, KeyError, TypeError):
         return False
-    tail = [(one.get("entity"), (one.get("contracts") or {}).get(draft.LAYER)) for one in after[len(before) :]]
+    tail = [(entry.get("entity"), (entry.get("contracts") or {}).get(draft.LAYER)) for entry in after[len(before) :]]
     return bool(after[: len(before)] == before and tail == list(new.items()))

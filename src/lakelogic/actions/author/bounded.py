@@ -49,21 +49,21 @@ class Bounded:
     def ask(self, task: str, text: str) -> Any:
         """What a task (`module:function`) makes of a text; its errors are raised here."""
         try:
-            kind, found = self._asked(task, text)
+            kind, reply = self._asked(task, text)
         except Gone as gone:
             self.end()
             raise UsageError(str(gone), hint=_SMALLER) from None
         match kind:
             case "done":
-                return found
+                return reply
             case "contract":
-                raise LoadError(found)
+                raise LoadError(reply)
             case "usage":
-                raise UsageError(found[0], hint=found[1])
+                raise UsageError(reply[0], hint=reply[1])
             case "memory":
                 self.end()  # what is left of it is in pieces
                 raise UsageError(_TOO_MUCH.format(what="memory"), hint=_SMALLER)
-        raise Defect(f"A posted contract could not be looked at: {found}.")
+        raise Defect(f"A posted contract could not be looked at: {reply}.")
 
     def _asked(self, task: str, text: str) -> tuple[str, Any]:
         process = self._process
@@ -127,17 +127,17 @@ def _received(stream: IO[bytes], until: float) -> Any:
 
 
 def _bytes(stream: IO[bytes], count: int, until: float) -> bytes:
-    found = bytearray()
+    content = bytearray()
     number = stream.fileno()
-    while len(found) < count:
+    while len(content) < count:
         ready, _, _ = select.select([number], [], [], max(0.0, until - time.monotonic()))
         if not ready:
             raise Gone(_TOO_MUCH.format(what="time"))
-        piece = os.read(number, count - len(found))
+        piece = os.read(number, count - len(content))
         if not piece:
             raise Gone("Looking at the contract ended too early.")
-        found += piece
-    return bytes(found)
+        content += piece
+    return bytes(content)
 
 
 # The other side.
@@ -196,12 +196,12 @@ class Pool:
     def ask(self, task: str, text: str) -> Any:
         """Ask one that is free; whoever comes here has been counted before."""
         with self._lock:
-            one = self._free.pop()
+            process = self._free.pop()
         try:
-            return one.ask(task, text)
+            return process.ask(task, text)
         finally:
             with self._lock:
-                self._free.append(one)
+                self._free.append(process)
 
 
 if __name__ == "__main__":

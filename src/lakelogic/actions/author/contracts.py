@@ -72,38 +72,38 @@ def _masked_folders(loaded: Loaded) -> list[Diagnostic]:
     from lakelogic.errors import LakeLogicError
     from lakelogic.run.input import pin as window
 
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for path, pin in (("source.path", window.pin_source), ("links", window.pin_links)):
         try:
             pin(loaded.contract, LocalCatalog())
         except window.MaskedInFolders as error:
-            found.append(Diagnostic(MASKED_FOLDER, error.message, loaded.where(path), error.hint))
+            diagnostics.append(Diagnostic(MASKED_FOLDER, error.message, loaded.where(path), error.hint))
         except LakeLogicError:
             continue  # what is not there yet, or not reachable from here, is the run's business
-    return found
+    return diagnostics
 
 
 def _shared_environments(loaded: Loaded, overrides: tuple[str, ...], packs: PackChoice | None) -> list[Diagnostic]:
     """A warning for each environment that reads something else than the contract and writes to the same table."""
     from lakelogic.contract.environments import names_of, sharing
 
-    known = names_of(loaded.contract, loaded.around)
-    if loaded.file is None or not known:
+    environments = names_of(loaded.contract, loaded.around)
+    if loaded.file is None or not environments:
         return []
     environ = {name: value for name, value in os.environ.items() if name != "LAKELOGIC_ENV"}
 
     def read(env: str | None) -> Contract | None:
-        found, _ = examine(str(loaded.file), env=env, overrides=overrides, packs=packs, environ=environ)
-        return found.contract if found is not None else None
+        loaded_, _ = examine(str(loaded.file), env=env, overrides=overrides, packs=packs, environ=environ)
+        return loaded_.contract if loaded_ is not None else None
 
-    bare, found = read(None), []
-    for name in known:
-        one = read(name) if bare is not None else None
-        if one is None or bare is None or name in sharing(one, loaded.around):
+    bare, diagnostics = read(None), []
+    for name in environments:
+        resolved = read(name) if bare is not None else None
+        if resolved is None or bare is None or name in sharing(resolved, loaded.around):
             continue
-        is_other = (one.source, one.links) != (bare.source, bare.links)
-        if is_other and one.materialization.target_path == bare.materialization.target_path:
-            table = one.materialization.target_path or "the table that it is sent to"
+        is_other = (resolved.source, resolved.links) != (bare.source, bare.links)
+        if is_other and resolved.materialization.target_path == bare.materialization.target_path:
+            table = resolved.materialization.target_path or "the table that it is sent to"
             message = f"The environment `{name}` reads another source than the contract and writes to {table} as well."
             hint = (
                 f"Give environments.{name} a materialization.target_path, or run it with a LAKELOGIC_WAREHOUSE of its "
@@ -111,8 +111,8 @@ def _shared_environments(loaded: Loaded, overrides: tuple[str, ...], packs: Pack
                 "their rows."
             )
             where = loaded.where(f"environments.{name}")
-            found.append(Diagnostic(SHARED_ENVIRONMENT, message, where, hint, "warning"))
-    return found
+            diagnostics.append(Diagnostic(SHARED_ENVIRONMENT, message, where, hint, "warning"))
+    return diagnostics
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,16 +198,16 @@ def origin(
             raise UsageError(f"There is no key `{path}`.", hint="`lakelogic schema` lists all keys.") from None
     if hasattr(value, "model_dump"):
         value = value.model_dump(mode="json", exclude_defaults=True)
-    found = loaded.origins.get(path)
-    place = _place(found) if found is not None else "default"
+    where = loaded.origins.get(path)
+    place = _place(where) if where is not None else "default"
     # By place in a list a layer cannot be asked: items merge by name.
     beneath = [] if "[" in path else [_written(tree, path) for _, tree in reversed(loaded.layers)]
-    over = [(_place(where), said) for where, said in filter(None, beneath) if _place(where) != place]
+    over = [(_place(where), written_value) for where, written_value in filter(None, beneath) if _place(where) != place]
     return Origin(path, value, place, tuple(dict(over).items()))
 
 
-def _place(found: Where) -> str:
-    return f"{found.file or 'the contract'}:{found.line}" if found.line else str(found.file)
+def _place(spot: Where) -> str:
+    return f"{spot.file or 'the contract'}:{spot.line}" if spot.line else str(spot.file)
 
 
 def _written(tree: Branch, path: str) -> tuple[Where, Any] | None:

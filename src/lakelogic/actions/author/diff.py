@@ -65,10 +65,10 @@ class Difference:
 
 def difference(before: Loaded, after: Loaded) -> Difference:
     """What the second contract says differently, values that are not written included; variables stay references."""
-    return between(said(before), said(after))
+    return between(values_of(before), values_of(after))
 
 
-def said(loaded: Loaded) -> dict[str, Any]:
+def values_of(loaded: Loaded) -> dict[str, Any]:
     """Everything that a contract says, as plain data."""
     whole: dict[str, Any] = loaded.as_written(loaded.contract.model_dump(mode="json", by_alias=True))
     return whole
@@ -76,25 +76,25 @@ def said(loaded: Loaded) -> dict[str, Any]:
 
 def between(before: Mapping[str, Any], after: Mapping[str, Any]) -> Difference:
     """The differences of two contracts as plain data."""
-    old, new = (dict(_leaves(one, "")) for one in (before, after))
+    old, new = (dict(_leaves(contract, "")) for contract in (before, after))
     fields_gone = _fields(old) - _fields(new)
     fields_new = _fields(new) - _fields(old)
-    found = [
+    changes = [
         _field_change(name, old, new, "breaking", "readers of the column find it gone") for name in sorted(fields_gone)
     ]
     for name in sorted(fields_new):
         needed = bool(new.get(f"model.fields[{name}].required"))
         gravity: Gravity = "needs care" if needed else "safe"
-        found.append(_field_change(name, old, new, gravity, "a new column" + (" that must have a value" * needed)))
+        changes.append(_field_change(name, old, new, gravity, "a new column" + (" that must have a value" * needed)))
     moved = tuple(f"model.fields[{name}]" for name in fields_gone | fields_new)
     for path in sorted(old.keys() | new.keys()):
         if path.startswith(moved) if moved else False:
             continue
         was, now = old.get(path), new.get(path)
         if was != now:
-            found.append(Change(path, was, now, *_weighed(path, was, now)))
-    found.sort(key=lambda change: (_ORDER.index(change.gravity), change.path))
-    return Difference(tuple(found))
+            changes.append(Change(path, was, now, *_weighed(path, was, now)))
+    changes.sort(key=lambda change: (_ORDER.index(change.gravity), change.path))
+    return Difference(tuple(changes))
 
 
 def _field_change(name: str, old: dict[str, Any], new: dict[str, Any], gravity: Gravity, reason: str) -> Change:

@@ -52,7 +52,7 @@ def import_rules(file: str, newest_by: tuple[str, ...] = ()) -> ImportedRules:
     listed = document.get("rules") if isinstance(document, dict) else document
     if not isinstance(listed, list) or not listed:
         raise UsageError(f"`{file}` holds no list of rules.", hint='Write {"rules": [ … ]}, or a list.')
-    rules = [_rule(one, f"{file}: rule {number}", newest_by) for number, one in enumerate(listed, 1)]
+    rules = [_rule(each, f"{file}: rule {number}", newest_by) for number, each in enumerate(listed, 1)]
     names = [rule["name"] for rule in rules]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -63,16 +63,16 @@ def import_rules(file: str, newest_by: tuple[str, ...] = ()) -> ImportedRules:
 def _rule(written: Any, where: str, newest_by: tuple[str, ...]) -> dict[str, Any]:
     if not isinstance(written, dict):
         raise UsageError(f"{where} is not an object.", hint="Write name, field, condition and rejected_label.")
-    told: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for word, keys in _WORDS.items():
-        told[word] = next((written[key] for key in keys if key in written), None)
+        values[word] = next((written[key] for key in keys if key in written), None)
     for word in ("name", "field", "condition"):
-        if not isinstance(told[word], str) or not told[word].strip():
+        if not isinstance(values[word], str) or not values[word].strip():
             raise UsageError(f"{where} has no `{word}`.", hint="Write name, field, condition and rejected_label.")
-    rule: dict[str, Any] = {"name": told["name"].strip()}
-    rule |= _meaning(told["field"].strip(), told["condition"].strip(), _order(written, where) or newest_by, where)
-    if told["label"] is not None:
-        rule["label"] = str(told["label"])
+    rule: dict[str, Any] = {"name": values["name"].strip()}
+    rule |= _meaning(values["field"].strip(), values["condition"].strip(), _order(written, where) or newest_by, where)
+    if values["label"] is not None:
+        rule["label"] = str(values["label"])
     return rule
 
 
@@ -99,6 +99,6 @@ def _meaning(field: str, condition: str, newest_by: tuple[str, ...], where: str)
 def _order(written: Mapping[str, Any], where: str) -> tuple[str, ...]:
     order = written.get("order_by", ())
     listed = [order] if isinstance(order, str) else order
-    if not isinstance(listed, list | tuple) or not all(isinstance(one, str) for one in listed):
+    if not isinstance(listed, list | tuple) or not all(isinstance(column, str) for column in listed):
         raise UsageError(f"{where}: `order_by` is not a list of columns.", hint='Write ["updated_at desc"].')
     return tuple(listed)

@@ -14,7 +14,7 @@ import yaml
 
 from lakelogic.actions.author.bounded import Pool
 from lakelogic.actions.author.contracts import Explained, Validation
-from lakelogic.actions.author.diff import Difference, between, said
+from lakelogic.actions.author.diff import Difference, between, values_of
 from lakelogic.contract import codes
 from lakelogic.contract.reading.load import Loaded, examine
 from lakelogic.driver.registry import Member
@@ -45,19 +45,19 @@ def _one_of_few() -> Iterator[None]:
 
 def validate_posted(text: str) -> Validation:
     """Everything that is wrong with a posted contract; its source, its packs and the environment are not looked at."""
-    found: Validation = _asked("validate", text)
-    return found
+    validation: Validation = _asked("validate", text)
+    return validation
 
 
 def explain_posted(text: str) -> Explained:
     """The plan of a posted contract, as far as it can be told without its source."""
-    found: Explained = _asked("explain", text)
-    return found
+    explained: Explained = _asked("explain", text)
+    return explained
 
 
 def differences_of_posted(member: Member, text: str) -> Difference:
     """What a posted version of an estate's contract says differently; raises with every problem of it."""
-    return between(said(own_words(member)), _asked("said", text))
+    return between(values_of(own_words(member)), _asked("values", text))
 
 
 def _asked(task: str, text: str) -> Any:
@@ -87,18 +87,18 @@ def _explain(text: str) -> Explained:
 TASKS: Mapping[str, Callable[[str], Any]] = {
     "validate": _validate,
     "explain": _explain,
-    "said": lambda text: said(_read(text)),
+    "values": lambda text: values_of(_read(text)),
 }
 
 
 def _read(text: str) -> Loaded:
     _guard(text)
     # With its end of line it is text and never the path of a file here.
-    loaded, found = examine(f"{text}\n", environ={})
+    loaded, diagnostics = examine(f"{text}\n", environ={})
     # What a variable holds is the business of the machine that runs it; here its reference stands.
-    problems = [problem for problem in found if problem.code != codes.UNRESOLVED_VARIABLE]
+    problems = [problem for problem in diagnostics if problem.code != codes.UNRESOLVED_VARIABLE]
     if problems or loaded is None:
-        raise LoadError(problems or found)
+        raise LoadError(problems or diagnostics)
     return loaded
 
 
@@ -135,10 +135,10 @@ def own_words(member: Member) -> Loaded:
 
 def document_of(loaded: Loaded) -> dict[str, Any]:
     """The resolved document as plain data, with references to secrets and variables; rules and steps say their kind."""
-    found: dict[str, Any] = loaded.contract.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-    document: dict[str, Any] = _with_kinds(found, loaded.contract.model_dump(mode="json", by_alias=True))
-    told: dict[str, Any] = loaded.as_written(document)
-    return told
+    data: dict[str, Any] = loaded.contract.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    document: dict[str, Any] = _with_kinds(data, loaded.contract.model_dump(mode="json", by_alias=True))
+    document_: dict[str, Any] = loaded.as_written(document)
+    return document_
 
 
 def _with_kinds(short: Any, whole: Any) -> Any:
@@ -146,9 +146,9 @@ def _with_kinds(short: Any, whole: Any) -> Any:
     if isinstance(short, dict):
         return {name: _with_kinds(value, whole[name]) for name, value in short.items()}
     if isinstance(short, list) and len(short) == len(whole):
-        found = [_with_kinds(*pair) for pair in zip(short, whole, strict=True)]
-        for item, full in zip(found, whole, strict=True):
+        items = [_with_kinds(*pair) for pair in zip(short, whole, strict=True)]
+        for item, full in zip(items, whole, strict=True):
             if isinstance(item, dict) and isinstance(full.get("kind"), str):
                 item.setdefault("kind", full["kind"])
-        return found
+        return items
     return short

@@ -50,16 +50,16 @@ def verify_contract(request: VerifyRequest, tell: Callable[[str], None] | None =
     loaded = load_checked(request.contract, env=request.env, overrides=request.overrides or None)
     engines = installed(request.engines)
     try:
-        found = verify(loaded, engines, rows=request.rows, seed=request.seed, tell=tell)
+        report = verify(loaded, engines, rows=request.rows, seed=request.seed, tell=tell)
     finally:
         for engine in engines:
             engine.close()
-    if found.difference is not None:
-        parted = found.difference
-        told = {"what": parted.what, "column": parted.column, "values": parted.values, "row": parted.row}
-        return VerifyReport(None, told, f"{parted}\n  seed {request.seed}, {request.rows} rows")
-    assert found.certificate is not None
-    certificate = asdict(found.certificate)
+    if report.difference is not None:
+        parted = report.difference
+        details = {"what": parted.what, "column": parted.column, "values": parted.values, "row": parted.row}
+        return VerifyReport(None, details, f"{parted}\n  seed {request.seed}, {request.rows} rows")
+    assert report.certificate is not None
+    certificate = asdict(report.certificate)
     return VerifyReport(certificate, None, _as_text(certificate))
 
 

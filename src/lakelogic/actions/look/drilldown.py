@@ -68,13 +68,13 @@ def upstream(
         traced = _traced(row.member, [row.values])
     except SourceError as error:
         return {"row": _described(served, row), "upstreams": [_gone(row, error)], "not_shown": 0}
-    said = row.member.loaded.as_written
-    shown = [one for one in traced.places if only is None or said(one.place) == only]
+    as_written = row.member.loaded.as_written
+    shown = [place for place in traced.places if only is None or as_written(place.place) == only]
     if not shown:
         raise NotFound(f"The row was not made of anything called `{only}`.", hint="Take a `name` that was told.")
-    found = [_told(served, row.member, traced, one, domains, skip, limit) for one in shown]
-    seen = [one for one in found if one is not None]
-    return {"row": _described(served, row), "upstreams": seen, "not_shown": len(found) - len(seen)}
+    answers = [_told(served, row.member, traced, place, domains, skip, limit) for place in shown]
+    seen = [answer for answer in answers if answer is not None]
+    return {"row": _described(served, row), "upstreams": seen, "not_shown": len(answers) - len(seen)}
 
 
 def _gone(row: _Row, error: SourceError) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def chain(served: Served, start: Start, domains: Domains = None, *, limit: int =
     lines: dict[str, list[int | None]] = {}
     waiting: list[tuple[Member, list[Mapping[str, Any]]]] = [(first.member, [first.values])]
     for depth in range(1, _DEEPEST + 1):
-        told: list[dict[str, Any]] = []
+        entries: list[dict[str, Any]] = []
         after: list[tuple[Member, list[Mapping[str, Any]]]] = []
         for member, rows in waiting:
             try:
@@ -110,22 +110,22 @@ def chain(served: Served, start: Start, domains: Domains = None, *, limit: int =
                     entry = _told(served, member, traced, place, domains, 0, limit)
                     if entry is None:
                         continue
-                    told.append(entry)
-                    why.update(dict.fromkeys(f"{entry['name']}: {one}" for one in place.why))
+                    entries.append(entry)
+                    why.update(dict.fromkeys(f"{entry['name']}: {reason}" for reason in place.why))
                     if entry["total"] > limit:
                         why[f"{entry['name']}: the first {limit} of {entry['total']} rows are followed"] = None
                     if entry["kind"] == "file":
-                        for one in entry["rows"]:
-                            lines.setdefault(one["file"] or entry["name"], []).append(one["line"])
+                        for row_ in entry["rows"]:
+                            lines.setdefault(row_["file"] or entry["name"], []).append(row_["line"])
                     elif entry["dataset"] is not None:
                         after.append((served.member(entry["dataset"]), place.rows.slice(0, limit).to_pylist()))
-        if not told:
+        if not entries:
             break
-        levels.append({"depth": depth, "upstreams": told})
+        levels.append({"depth": depth, "upstreams": entries})
         waiting = after
     sources = [
-        {"file": file, "rows": len(found), "lines": sorted({one for one in found if one is not None})}
-        for file, found in sorted(lines.items())
+        {"file": file, "rows": len(numbers), "lines": sorted({number for number in numbers if number is not None})}
+        for file, numbers in sorted(lines.items())
     ]
     return {"row": _described(served, first), "exact": not why, "why": list(why), "levels": levels, "sources": sources}
 
@@ -188,13 +188,13 @@ def _find(served: Served, start: Start) -> _Row:
     state = look(tables, where.target_location)
     if state is None:
         raise NotFound(f"There is no table {where.target} yet.", hint="Run the contract first.")
-    found = rows_with(state, dict(zip(contract.key, start.key, strict=True)), limit=1_000)
-    if not found:
+    rows = rows_with(state, dict(zip(contract.key, start.key, strict=True)), limit=1_000)
+    if not rows:
         raise NotFound(
             f"{where.target} has no row with the key ({', '.join(start.key)}).",
             hint="It may be in quarantine; masked keys are compared as they are stored.",
         )
-    number, values = found[-1]
+    number, values = rows[-1]
     return _Row(member, state, number, values)
 
 
@@ -291,16 +291,16 @@ def _hidden(served: Served, below: Member, plan: Plan, place: Found, maker: Memb
     }
     if maker is not None:
         # What the table itself masks is shown as it is kept.
-        own = {one.name for one in maker.loaded.contract.model.fields if one.masking}
+        own = {field.name for field in maker.loaded.contract.model.fields if field.masking}
         return frozenset(hidden - own) | graph.concealed(maker.dataset, place.columns)
     if below.dataset in graph.unsure:
         return frozenset(place.columns)
     if (lost := graph.lost.get(place.location or "")) is not None:
         hidden |= graph.concealed(lost.dataset, place.columns)
     marked = {
-        one.name.lower()
-        for one in below.loaded.contract.model.fields
-        if one.masking or one.pii or one.phi or one.sensitive
+        field.name.lower()
+        for field in below.loaded.contract.model.fields
+        if field.masking or field.pii or field.phi or field.sensitive
     }
     return frozenset(hidden | {name for name in place.columns if name.lower() in marked})
 
@@ -320,9 +320,9 @@ def _values(row: Mapping[str, Any], hidden: frozenset[str]) -> dict[str, Any]:
 
 def _key(contract: Contract, row: Mapping[str, Any], hidden: frozenset[str]) -> list[str] | None:
     """The values of a row's key as text that finds it again; None where a part of it is lacking or hidden."""
-    known = {name.lower(): value for name, value in row.items()}
+    values_by_name = {name.lower(): value for name, value in row.items()}
     secret = {name.lower() for name in hidden}
-    values = [None if part.lower() in secret else known.get(part.lower()) for part in contract.key]
+    values = [None if part.lower() in secret else values_by_name.get(part.lower()) for part in contract.key]
     if not values or None in values:
         return None
     return [_text(value) for value in values]
@@ -341,10 +341,10 @@ def source_lines(served: Served, dataset: str, file: str, line: int, around: int
     with _one_of_few():
         engine = registry.load(local_engine())
         try:
-            found = lines_of(member.loaded, places(member.loaded.contract, catalog), file, catalog, engine)
+            lines_found = lines_of(member.loaded, places(member.loaded.contract, catalog), file, catalog, engine)
         finally:
             engine.close()
-    plan, place, changed = found
+    plan, place, changed = lines_found
     hidden = _hidden(served, member, plan, place, None)
     wanted = range(line - around, line + around + 1)
     near: pa.Table = place.rows
@@ -354,7 +354,7 @@ def source_lines(served: Served, dataset: str, file: str, line: int, around: int
         for row in near.to_pylist()
         if row[names.NUMBER] in wanted
     ]  # fmt: skip
-    if not any(one["is_asked"] for one in lines):
+    if not any(line_["is_asked"] for line_ in lines):
         raise NotFound(f"There is no row on line {line} of {file}.", hint="A header, a blank or a broken line is none.")
     return {
         "dataset": dataset, "file": file, "line": line, "changed": changed, "columns": list(place.columns),

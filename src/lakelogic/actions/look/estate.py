@@ -82,8 +82,8 @@ def files_of(request: EstateRequest) -> tuple[str, ...]:
 def summary_of(members: Sequence[Member], errors: int, warnings: int) -> str:
     """One line about some datasets: how many of which layers, and how many problems."""
     layers = ", ".join(f"{count} {layer}" for layer, count in layer_counts(members).items())
-    told = f"{_many(errors, 'error')}, {_many(warnings, 'warning')}" if errors + warnings else "nothing is wrong"
-    return f"{_many(len(members), 'dataset')} ({layers or 'none'}): {told}"
+    text = f"{_many(errors, 'error')}, {_many(warnings, 'warning')}" if errors + warnings else "nothing is wrong"
+    return f"{_many(len(members), 'dataset')} ({layers or 'none'}): {text}"
 
 
 def _many(count: int, noun: str) -> str:
@@ -114,16 +114,16 @@ class Branching:
 
     def lines(self, lead: str = "") -> Iterator[tuple[str, str]]:
         """Every line below, with its note."""
-        for index, one in enumerate(self.below):
+        for index, branch in enumerate(self.below):
             is_last = index == len(self.below) - 1
-            yield f"{lead}{'└── ' if is_last else '├── '}{one.title}", one.note
-            yield from one.lines(lead + ("    " if is_last else "│   "))
+            yield f"{lead}{'└── ' if is_last else '├── '}{branch.title}", branch.note
+            yield from branch.lines(lead + ("    " if is_last else "│   "))
 
 
 def tree(report: EstateReport) -> tuple[Branching, ...]:
     """Domains, their systems, and their data products, as the data mesh nests them."""
     wrong = {problem.where.file for problem in report.estate.errors}
-    found = []
+    domains = []
     for domain, of_domain in _grouped(report.estate.members, lambda member: member.domain):
         document = next((m.loaded.around.domain for m in of_domain if m.loaded.around.domain), None)
         systems = []
@@ -133,8 +133,8 @@ def tree(report: EstateReport) -> tuple[Branching, ...]:
             systems.append(Branching(system or "(no system)", _named(file), leaves))
         owner = _owner(document)
         note = " · ".join(filter(None, (f"owner {owner}" if owner else "", _named(document))))
-        found.append(Branching(domain or "(no domain)", note, tuple(systems)))
-    return tuple(found)
+        domains.append(Branching(domain or "(no domain)", note, tuple(systems)))
+    return tuple(domains)
 
 
 def _grouped(
@@ -167,7 +167,7 @@ def _owner(document: Document | None) -> str | None:
 
 def tree_data(branches: tuple[Branching, ...]) -> list[dict[str, Any]]:
     """The tree as plain data."""
-    return [{"name": one.title, "note": one.note, "below": tree_data(one.below)} for one in branches]
+    return [{"name": branch.title, "note": branch.note, "below": tree_data(branch.below)} for branch in branches]
 
 
 # — owners —
@@ -194,8 +194,8 @@ def owners(report: EstateReport) -> tuple[OwnerRow, ...]:
         for member in members:
             ownership = member.loaded.contract.ownership
             for contact in ownership.contacts if ownership else ():
-                told = " ".join(filter(None, (contact.name, f"<{contact.email}>" if contact.email else None)))
-                contacts[told + (f" ({contact.role})" if contact.role else "")] = None
+                contact_text = " ".join(filter(None, (contact.name, f"<{contact.email}>" if contact.email else None)))
+                contacts[contact_text + (f" ({contact.role})" if contact.role else "")] = None
         rows.append(OwnerRow(owner, domain, tuple(contacts), tuple(member.dataset for member in members)))
     return tuple(sorted(rows, key=lambda row: (row.owner is None, row.owner or "", row.domain or "")))
 
@@ -212,13 +212,13 @@ def graph(report: EstateReport, request: EstateRequest) -> Graph:
     return whole.only(member.dataset for member in chosen)
 
 
-def drawn(found: Graph, form: str, problems: tuple[Diagnostic, ...] = ()) -> str:
+def drawn(graph: Graph, form: str, problems: tuple[Diagnostic, ...] = ()) -> str:
     """The graph in one of the formats; all but `json`."""
     from lakelogic.driver.pictures import graphics as pictures
     from lakelogic.driver.pictures import text as text_picture
 
     if form == "html":
-        return pictures.as_html(found, problems)
+        return pictures.as_html(graph, problems)
     draw: dict[str, Callable[[Graph], str]] = {
         "text": text_picture.as_text,
         "list": text_picture.as_list,
@@ -226,11 +226,11 @@ def drawn(found: Graph, form: str, problems: tuple[Diagnostic, ...] = ()) -> str
         "dot": pictures.as_dot,
         "svg": pictures.as_svg,
     }
-    return draw[form](found)
+    return draw[form](graph)
 
 
-def graph_data(found: Graph) -> dict[str, Any]:
+def graph_data(graph: Graph) -> dict[str, Any]:
     """The graph as plain data."""
     from lakelogic.driver.pictures.graphics import as_data
 
-    return as_data(found)
+    return as_data(graph)

@@ -42,7 +42,7 @@ class Processed:
 def gaps(request: GapsRequest) -> list[Processed]:
     """The gaps of every dataset that has days at all, by name."""
     first, last = (_day(written) for written in (request.first, request.last))
-    found = []
+    processed = []
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
         runs: dict[str, list[RunRecord]] = {}
         for run in ledger.runs(limit=None):
@@ -52,8 +52,8 @@ def gaps(request: GapsRequest) -> list[Processed]:
                 f"The ledger knows no run of `{unknown[0]}`.", hint="`lakelogic runs` lists what it knows."
             )
         for dataset in sorted(request.datasets or runs):
-            told = [one for path in ledger.files_of(dataset) if (one := days_of_file(path)) is not None]
-            files = {day for one in told for day in Days(*one)}
+            spans = [dates for path in ledger.files_of(dataset) if (dates := days_of_file(path)) is not None]
+            files = {day for span in spans for day in Days(*span)}
             days = files | windows_of(runs[dataset])
             if not days:
                 continue
@@ -61,17 +61,17 @@ def gaps(request: GapsRequest) -> list[Processed]:
             whole = None if files else everything_until(runs[dataset])
             open_ = [day for day in span if day not in days and (whole is None or day > whole)]
             covered = sum(1 for _ in span) - len(open_)
-            found.append(Processed(dataset, span, covered, tuple(together(open_))))
-    return found
+            processed.append(Processed(dataset, span, covered, tuple(together(open_))))
+    return processed
 
 
 def windows_of(runs: Iterable[RunRecord]) -> set[date]:
     """The days of windows that were run: those that had nothing new are processed too."""
-    found: set[date] = set()
+    days: set[date] = set()
     for run in runs:
         if run.window_start and run.window_end and run.status in (*PUBLISHED, "no_new_data"):
-            found |= set(Days(run.window_start.date(), (run.window_end - ONE_DAY).date()))
-    return found
+            days |= set(Days(run.window_start.date(), (run.window_end - ONE_DAY).date()))
+    return days
 
 
 def everything_until(runs: Iterable[RunRecord]) -> date | None:
@@ -82,13 +82,13 @@ def everything_until(runs: Iterable[RunRecord]) -> date | None:
 
 def together(days: Iterable[date]) -> list[Days]:
     """Days that follow one another, as one."""
-    found: list[Days] = []
+    spans: list[Days] = []
     for day in sorted(days):
-        if found and day - found[-1].last == timedelta(days=1):
-            found[-1] = Days(found[-1].first, day)
+        if spans and day - spans[-1].last == timedelta(days=1):
+            spans[-1] = Days(spans[-1].first, day)
         else:
-            found.append(Days(day, day))
-    return found
+            spans.append(Days(day, day))
+    return spans
 
 
 def _day(written: str | None) -> date | None:

@@ -35,10 +35,10 @@ def find_run(run_id: str) -> dict[str, Any] | None:
     """One run by its whole id."""
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
         try:
-            found = as_dict(ledger.run(run_id))
+            run = as_dict(ledger.run(run_id))
         except UsageError:  # there is none, or several begin so
             return None
-    return found if found["run_id"] == run_id else None
+    return run if run["run_id"] == run_id else None
 
 
 def ask(subject: str, question: Question) -> list[dict[str, Any]]:
@@ -55,11 +55,11 @@ def count_runs(question: Question) -> dict[str, dict[str, int]]:
     by: tuple[Counted, ...] = ("status", "dataset", "layer", "domain", "engine")
     narrowed = [column for column in by if column in question.filters]
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        found = counts(ledger.database, RUNS, question, by)
+        totals = counts(ledger.database, RUNS, question, by)
         for column in narrowed:
             others = {name: chosen for name, chosen in question.filters.items() if name != column}
-            found |= counts(ledger.database, RUNS, replace(question, filters=others), (column,))
-    return found
+            totals |= counts(ledger.database, RUNS, replace(question, filters=others), (column,))
+    return totals
 
 
 def account_of(run: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,11 +69,11 @@ def account_of(run: Mapping[str, Any]) -> dict[str, Any]:
     left = None
     if read is not None:
         gone = sum(sum((account.get(kind) or {}).values()) for kind in ("filtered", "deduplicated", "grouped"))
-        made = sum((account.get("expanded") or {}).values())
+        expanded = sum((account.get("expanded") or {}).values())
         # What a step gathered is counted as gathered, and what came of it is good or bad again.
         grouped = sum((account.get("grouped") or {}).values())
         both = account.get("good", 0) + account.get("quarantined", 0)
-        left = None if grouped else read + made - both - gone
+        left = None if grouped else read + expanded - both - gone
     return {
         "run_id": run["run_id"], "dataset": run["dataset"], "status": run["status"], "account": account,
         "unaccounted": left, "rule_failures": run.get("rule_failures"), "dataset_rules": run.get("dataset_rules"),

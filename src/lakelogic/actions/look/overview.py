@@ -37,24 +37,24 @@ def datasets(served: Served, domains: Domains, runs: int = 1) -> list[dict[str, 
     """
     members = visible(served, domains)
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        found = newest_runs(ledger.database, [member.dataset for member in members], runs)
-    found = {name: [veiled_run(served, run) for run in newest] for name, newest in found.items()}
-    items = [{**described(member), "last_run": _glance(found.get(member.dataset))} for member in members]
+        newest = newest_runs(ledger.database, [member.dataset for member in members], runs)
+    newest = {name: [veiled_run(served, run) for run in newest] for name, newest in newest.items()}
+    items = [{**described(member), "last_run": _glance(newest.get(member.dataset))} for member in members]
     if runs > 1:
         for item in items:
-            item["recent"] = [{name: run[name] for name in _IN_SHORT} for run in found.get(item["dataset"], [])]
+            item["recent"] = [{name: run[name] for name in _IN_SHORT} for run in newest.get(item["dataset"], [])]
     return items
 
 
 def described(member: Member) -> dict[str, Any]:
     """What a dataset is, out of its contract."""
-    contract, said = member.loaded.contract, member.loaded.as_written
+    contract, as_written = member.loaded.contract, member.loaded.as_written
     return {
         "dataset": member.dataset, "entity": member.entity, "layer": member.layer, "domain": member.domain,
-        "system": member.system, "data_product": contract.info.data_product, "owner": said(member.owner),
-        "title": said(contract.info.title), "description": contract.info.description, "enabled": member.enabled,
+        "system": member.system, "data_product": contract.info.data_product, "owner": as_written(member.owner),
+        "title": as_written(contract.info.title), "description": contract.info.description, "enabled": member.enabled,
         "contract_version": contract.contract_version, "file": member.file,
-        "strategy": contract.materialization.strategy, "target": said(contract.materialization.target_path),
+        "strategy": contract.materialization.strategy, "target": as_written(contract.materialization.target_path),
         "primary_key": list(contract.key or ()),
     }  # fmt: skip
 
@@ -63,22 +63,22 @@ def dataset(served: Served, name: str, domains: Domains = None) -> dict[str, Any
     """One dataset: its contract in short, its columns, its newest runs, its neighbours that somebody may see."""
     member = served.member(name)
     graph = served.report().estate.graph
-    seen = {one.dataset for one in visible(served, domains)}
+    seen = {member_.dataset for member_ in visible(served, domains)}
     contract = member.loaded.contract
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
         runs = [veiled_run(served, run) for run in newest_runs(ledger.database, [name], each=14).get(name, [])]
     fields = [
         {
-            "name": one.name, "type": one.type, "required": bool(one.required), "description": one.description,
-            "masking": one.masking, "personal": bool(one.pii or one.phi),
+            "name": field.name, "type": field.type, "required": bool(field.required), "description": field.description,
+            "masking": field.masking, "personal": bool(field.pii or field.phi),
         }
-        for one in contract.model.fields
+        for field in contract.model.fields
     ]  # fmt: skip
     return {
         **described(member),
         "fields": fields,
         "rules": [rule.name or rule.kind for rule in contract.quality.row_rules],
-        "upstreams": [one for one in graph.upstreams(name) if one in seen],
+        "upstreams": [upstream for upstream in graph.upstreams(name) if upstream in seen],
         "downstreams": sorted({edge.downstream for edge in graph.edges if edge.upstream == name} & seen),
         "last_run": _glance(runs),
         "runs": runs,
@@ -107,7 +107,7 @@ def quality_report(served: Served, pages: QueuePages, domains: Domains, limit: i
                 for row in rows
             ],
         })  # fmt: skip
-    return {"rejected": sum(one["rejected"] for one in reports), "datasets": reports}
+    return {"rejected": sum(report["rejected"] for report in reports), "datasets": reports}
 
 
 def table_preview(served: Served, layer: str, domains: Domains, limit: int = 20) -> dict[str, Any]:
@@ -129,7 +129,7 @@ def sample(served: Served, member: Member, limit: int = 20) -> dict[str, Any]:
     """
     where = places(member.loaded.contract, LocalCatalog())
     try:
-        found = first_rows(where.target_location, limit)
+        rows = first_rows(where.target_location, limit)
     except UsageError:
         return {
             "dataset": member.dataset,
@@ -140,24 +140,24 @@ def sample(served: Served, member: Member, limit: int = 20) -> dict[str, Any]:
             "hidden": [],
             "rows": [],
         }
-    columns = [name for name in found.columns if not name.startswith("_lakelogic_")]
+    columns = [name for name in rows.columns if not name.startswith("_lakelogic_")]
     hidden = concealed(served, member.dataset, columns)
     return {
-        "dataset": member.dataset, "table": where.target, "version": found.version, "total": found.total,
+        "dataset": member.dataset, "table": where.target, "version": rows.version, "total": rows.total,
         "columns": columns, "hidden": sorted(name for name in columns if name.lower() in hidden),
-        "rows": [veiled(served, member.dataset, {name: row[name] for name in columns}) for row in found.rows],
+        "rows": [veiled(served, member.dataset, {name: row[name] for name in columns}) for row in rows.rows],
     }  # fmt: skip
 
 
 def pipeline_summary(served: Served, domains: Domains) -> dict[str, Any]:
     """Rows in, good and quarantined, layer by layer, as the newest run of each dataset counted them."""
     layers: dict[str, dict[str, Any]] = {}
-    for one in datasets(served, domains):
+    for entry in datasets(served, domains):
         layer = layers.setdefault(
-            one["layer"] or "none", {"datasets": 0, "ran": 0, "source": 0, "good": 0, "quarantined": 0, "runs": []}
+            entry["layer"] or "none", {"datasets": 0, "ran": 0, "source": 0, "good": 0, "quarantined": 0, "runs": []}
         )
         layer["datasets"] += 1
-        if (run := one["last_run"]) is not None:
+        if (run := entry["last_run"]) is not None:
             layer["ran"] += 1
             for name in ("source", "good", "quarantined"):
                 layer[name] += run[f"counts_{name}"] or 0
@@ -170,6 +170,6 @@ def export_status(served: Served, domains: Domains) -> dict[str, Any]:
     """Which destinations are configured here, and every export with what was sent when and what it lacks."""
     members = {member.dataset: member for member in visible(served, domains)}
     items = status([member.loaded.contract for member in members.values()])
-    for one in items:
-        one["target"] = members[one["dataset"]].loaded.as_written(one["target"])
+    for item in items:
+        item["target"] = members[item["dataset"]].loaded.as_written(item["target"])
     return {"exports": kinds(), "items": items}

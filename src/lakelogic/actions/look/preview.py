@@ -67,10 +67,10 @@ def first_rows(table: str, limit: int = 20, columns: Sequence[str] = ()) -> Prev
 
 def _spelled(wanted: Sequence[str], there: Sequence[str], table: str) -> list[str]:
     """The columns that somebody means, in the table's spelling; one that is not there is refused."""
-    known = {name.lower(): name for name in there}
+    spelling = {name.lower(): name for name in there}
     for name in wanted:
-        if name.lower() not in known:
-            near = get_close_matches(name.lower(), known, n=1)
-            hint = f"Did you mean `{known[near[0]]}`?" if near else f"There are {', '.join(there)}."
+        if name.lower() not in spelling:
+            near = get_close_matches(name.lower(), spelling, n=1)
+            hint = f"Did you mean `{spelling[near[0]]}`?" if near else f"There are {', '.join(there)}."
             raise UsageError(f"The table `{table}` has no column `{name}`.", hint=hint)
-    return [known[name.lower()] for name in wanted]
+    return [spelling[name.lower()] for name in wanted]

@@ -31,10 +31,10 @@ class Counted:
 
     def as_dict(self) -> dict[str, Any]:
         """For `--json`."""
-        told = [{"value": value, "rows": rows} for value, rows in self.values]
+        values = [{"value": value, "rows": rows} for value, rows in self.values]
         return {
             "dataset": self.dataset, "table": self.table, "field": self.field, "total": self.total,
-            "different": self.different, "values": told,
+            "different": self.different, "values": values,
         }  # fmt: skip
 
 
@@ -47,9 +47,9 @@ def count_by(request: Request, field: str, limit: int = 20) -> Counted:
     refuse_clear(place)
     now = clock.now()
     table = place.queue.rows(lambda row: request.chosen.keeps(row, place.queue.stamped, now))
-    found = Counter(_values(table, name))
-    ordered = sorted(found.items(), key=lambda one: (-one[1], one[0] is None, one[0] or ""))
-    return Counted(place.dataset, place.name, name, table.num_rows, len(found), tuple(ordered[:limit]))
+    counter = Counter(_values(table, name))
+    ordered = sorted(counter.items(), key=lambda item: (-item[1], item[0] is None, item[0] or ""))
+    return Counted(place.dataset, place.name, name, table.num_rows, len(counter), tuple(ordered[:limit]))
 
 
 def _with_contract(place: Place, request: Request) -> Place:
@@ -68,19 +68,23 @@ def _with_contract(place: Place, request: Request) -> Place:
 
 
 def _column(place: Place, field: str, there: list[str]) -> str:
-    known = {name.lower(): name for name in there if not name.startswith(names.RESERVED_PREFIX) and name != names.STATE}
-    if field.lower() not in known:
-        near = get_close_matches(field.lower(), known, n=1)
-        hint = f"Did you mean `{known[near[0]]}`?" if near else f"There are {', '.join(known.values()) or 'none'}."
+    spelling = {
+        name.lower(): name for name in there if not name.startswith(names.RESERVED_PREFIX) and name != names.STATE
+    }
+    if field.lower() not in spelling:
+        near = get_close_matches(field.lower(), spelling, n=1)
+        hint = (
+            f"Did you mean `{spelling[near[0]]}`?" if near else f"There are {', '.join(spelling.values()) or 'none'}."
+        )
         raise UsageError(f"The rows of {place.name} have no field `{field}`.", hint=hint)
-    return known[field.lower()]
+    return spelling[field.lower()]
 
 
 def _refuse_masked(place: Place, name: str) -> None:
     assert place.loaded is not None
     masked = {mask.column.removeprefix("~bad:").lower() for mask in compile_contract(place.loaded).plan.masks}
     fields = place.loaded.contract.model.fields
-    masked |= {one.name.lower() for one in fields if one.masking or one.pii or one.phi}
+    masked |= {field.name.lower() for field in fields if field.masking or field.pii or field.phi}
     if name.lower() in masked:
         raise UsageError(
             f"`{name}` is masked in `{place.dataset}`, so its values are not counted.",

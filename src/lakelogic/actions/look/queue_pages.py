@@ -95,20 +95,20 @@ class _Index:
     def mask(self, wanted: Wanted) -> tuple[pa.BooleanArray, int]:
         """Which rows are meant, and how many these are."""
         wanted = replace(wanted, after=None, limit=0)
-        known = self._masks.get(wanted)
-        if known is not None:
-            return known
-        found = pa.repeat(pa.scalar(True), self.rows.num_rows)
+        mask = self._masks.get(wanted)
+        if mask is not None:
+            return mask
+        flags = pa.repeat(pa.scalar(True), self.rows.num_rows)
         for part in self._parts(wanted):
-            found = pc.and_(found, part)
-        return self._remember(self._masks, wanted, (found, pc.sum(found).as_py() or 0))
+            flags = pc.and_(flags, part)
+        return self._remember(self._masks, wanted, (flags, pc.sum(flags).as_py() or 0))
 
     def counted(self, wanted: Wanted) -> tuple[int, datetime | None, dict[str, dict[str, int]]]:
         """How many rows are meant, since when the oldest waits, and counts by facet; states over all states."""
         wanted = replace(wanted, after=None, limit=0)
-        known = self._counted.get(wanted)
-        if known is not None:
-            return known
+        count = self._counted.get(wanted)
+        if count is not None:
+            return count
         any_state = self.mask(replace(wanted, states=()))[0]
         mask, total = self.mask(wanted)
         counts = {
@@ -127,34 +127,34 @@ class _Index:
         counted = pc.value_counts(column.indices.filter(mask))
         if name not in _LISTS and len(counted) > _MOST_COUNTS:
             counted = counted.take(pc.array_sort_indices(counted.field("counts"), "descending").slice(0, _MOST_COUNTS))
-        found = Counter[str]()
-        for one in counted.to_pylist():
-            if one["values"] is not None:
-                value = column.dictionary[one["values"]].as_py()
+        counter = Counter[str]()
+        for group in counted.to_pylist():
+            if group["values"] is not None:
+                value = column.dictionary[group["values"]].as_py()
                 for part in value.split(_AND) if name in _LISTS else (value,):
-                    found[part] += one["counts"]
-        found.pop("", None)
-        return dict(found.most_common(_MOST_COUNTS))
+                    counter[part] += group["counts"]
+        counter.pop("", None)
+        return dict(counter.most_common(_MOST_COUNTS))
 
-    def _remember(self, kept: OrderedDict[Wanted, T], wanted: Wanted, found: T) -> T:
+    def _remember(self, kept: OrderedDict[Wanted, T], wanted: Wanted, value: T) -> T:
         with self._lock:
-            kept[wanted] = found
+            kept[wanted] = value
             while len(kept) > _CHOICES:
                 kept.popitem(last=False)
-        return found
+        return value
 
     def page(self, wanted: Wanted) -> tuple[list[dict[str, Any]], int, bool]:
         """The rows of one page, how many there are in all, and whether more come."""
         mask, total = self.mask(wanted)
         start = 0 if wanted.after is None else self._behind(*wanted.after)
         step = _STRIDE
-        found: list[int] = []
-        while start < len(mask) and len(found) <= wanted.limit:
-            hits = pc.indices_nonzero(mask.slice(start, step)).slice(0, wanted.limit + 1 - len(found))
-            found += [start + hit for hit in hits.to_pylist()]
+        places: list[int] = []
+        while start < len(mask) and len(places) <= wanted.limit:
+            hits = pc.indices_nonzero(mask.slice(start, step)).slice(0, wanted.limit + 1 - len(places))
+            places += [start + hit for hit in hits.to_pylist()]
             start, step = start + step, step * 4
-        rows = self.rows.take(pa.array(found[: wanted.limit], pa.int64())).to_pylist()
-        return rows, total, len(found) > wanted.limit
+        rows = self.rows.take(pa.array(places[: wanted.limit], pa.int64())).to_pylist()
+        return rows, total, len(places) > wanted.limit
 
     def _parts(self, wanted: Wanted) -> Iterator[pa.BooleanArray]:
         chosen = {
@@ -164,11 +164,13 @@ class _Index:
         for name, values in chosen.items():
             if values:
                 column = self._columns[name]
-                known = column.dictionary.to_pylist()
+                values_known = column.dictionary.to_pylist()
                 if name in _LISTS:
-                    codes = [at for at, value in enumerate(known) if not set(values).isdisjoint(value.split(_AND))]
+                    codes = [
+                        at for at, value in enumerate(values_known) if not set(values).isdisjoint(value.split(_AND))
+                    ]
                 else:
-                    codes = [at for at, value in enumerate(known) if value in values]
+                    codes = [at for at, value in enumerate(values_known) if value in values]
                 yield pc.is_in(column.indices, pa.array(codes, column.indices.type))
 
     def _behind(self, at: datetime | None, row_id: str) -> int:
@@ -212,10 +214,10 @@ class QueuePages:
     def row(self, member: Member, row_id: str) -> dict[str, Any]:
         """One row with its values, masked as they are kept."""
         place, index = self._look(member)
-        found = None if index is None else index.rows.filter(pc.equal(index.rows.column("row_id"), row_id))
-        if index is None or found is None or not found.num_rows:
+        matching = None if index is None else index.rows.filter(pc.equal(index.rows.column("row_id"), row_id))
+        if index is None or matching is None or not matching.num_rows:
             raise NotFound(f"There is no row `{row_id}` in {place.name}.", hint="The list of rows shows ids.")
-        light = found.slice(0, 1).to_pylist()[0]
+        light = matching.slice(0, 1).to_pylist()[0]
         values = _values(index.files[light[_FILE]], light[_ROW])
         own = {name: value for name, value in values.items() if not name.startswith("_lakelogic_")}
         own.pop(names.STATE, None)
@@ -230,10 +232,10 @@ class QueuePages:
         # As long as nothing was committed, the table need not be opened.
         mark = commit_mark(where.quarantine_location)
         with self._lock:
-            known = self._kept.get(where.quarantine_location)
-            if known is not None and mark is not None and known.mark == mark:
+            index = self._kept.get(where.quarantine_location)
+            if index is not None and mark is not None and index.mark == mark:
                 self._kept.move_to_end(where.quarantine_location)
-                return place, known
+                return place, index
         state = place.queue.state()
         if state is None:
             return place, None
@@ -242,17 +244,17 @@ class QueuePages:
         with self._lock:
             alone = self._making.setdefault(kept, threading.Lock())
         with alone:
-            known = self._kept.get(kept)
-            if known is not None and known.version == state.version:
-                known.mark = mark
-                return place, known
-            made = _Index(state.version, state.files, _read(place, state.files), mark)
+            index = self._kept.get(kept)
+            if index is not None and index.version == state.version:
+                index.mark = mark
+                return place, index
+            fresh_index = _Index(state.version, state.files, _read(place, state.files), mark)
             with self._lock:
-                self._kept[kept] = made
+                self._kept[kept] = fresh_index
                 self._kept.move_to_end(kept)
                 while len(self._kept) > _KEPT:
                     self._kept.popitem(last=False)
-        return place, made
+        return place, fresh_index
 
 
 def _read(place: Place, files: Sequence[str]) -> pa.Table:
@@ -294,13 +296,13 @@ def _once(rows: pa.Table) -> pa.Table:
     if pc.count_distinct(rows.column("row_id")).as_py() < rows.num_rows:
         wanted = ("row_id", "state", "at", "contract")
         light = rows.select(wanted).rename_columns([names.ROW_ID, names.STATE, names.PROCESSED_AT, names.CONTRACT_NAME])
-        told = light.append_column(names.FIRST_SEEN, firsts).append_column(names.SEEN_RUNS, runs).to_pylist()
-        kept = sorted(folding.winners(told, names.PROCESSED_AT))
-        by_row = {folding.key_of(row): row for row in folding.folded(told, names.PROCESSED_AT)}
-        found = [by_row[folding.key_of(told[place])] for place in kept]
+        seen_rows = light.append_column(names.FIRST_SEEN, firsts).append_column(names.SEEN_RUNS, runs).to_pylist()
+        kept = sorted(folding.winners(seen_rows, names.PROCESSED_AT))
+        by_row = {folding.key_of(row): row for row in folding.folded(seen_rows, names.PROCESSED_AT)}
+        winners = [by_row[folding.key_of(seen_rows[place])] for place in kept]
         rows = rows.take(pa.array(kept, pa.int64()))
-        firsts = pa.array([row["first_seen"] for row in found], firsts.type)
-        runs = pa.array([row["runs"] for row in found], pa.int64())
+        firsts = pa.array([row["first_seen"] for row in winners], firsts.type)
+        runs = pa.array([row["runs"] for row in winners], pa.int64())
     for name, values in (("first_seen", firsts), ("runs", runs)):
         rows = rows.set_column(rows.schema.get_field_index(name), name, values)
     return rows.drop_columns(["contract"])
@@ -321,7 +323,7 @@ def _one(value: str | None) -> tuple[str, ...]:
 
 def _light(row: dict[str, Any]) -> dict[str, Any]:
     """A row of the list; `rejection_reason` is the first of its reasons, as the lab calls it."""
-    lists = {name: [one for one in (row[name] or "").split(_AND) if one] for name in _LISTS}
+    lists = {name: [part for part in (row[name] or "").split(_AND) if part] for name in _LISTS}
     shown = {name: value for name, value in row.items() if not name.startswith("~")}
     return {**shown, **lists, "rejection_reason": next(iter(lists["rules"]), None)}
 
@@ -335,8 +337,8 @@ def _values(path: str, at: int) -> dict[str, Any]:
             if at < rows:
                 for batch in file.iter_batches(_STRIDE, [group], wanted):
                     if at < batch.num_rows:
-                        found: dict[str, Any] = batch.slice(at, 1).to_pylist()[0]
-                        return found
+                        values: dict[str, Any] = batch.slice(at, 1).to_pylist()[0]
+                        return values
                     at -= batch.num_rows
             at -= rows
     raise NotFound("The file does not hold that row any more.", hint="Ask for the list again.")

@@ -53,15 +53,15 @@ class Served:
 
     def member(self, dataset: str) -> Member:
         """One dataset by its name."""
-        found = self.report().estate.graph.members.get(dataset)
-        if found is None:
+        member = self.report().estate.graph.members.get(dataset)
+        if member is None:
             raise NotFound(f"There is no dataset `{dataset}` in this estate.", hint="GET /api/v1/datasets lists them.")
-        return found
+        return member
 
     def domain_of(self, dataset: str | None) -> str | None:
         """The domain of a dataset; None where it is not known."""
-        found = self.report().estate.graph.members.get(dataset or "")
-        return found.domain if found else None
+        member = self.report().estate.graph.members.get(dataset or "")
+        return member.domain if member else None
 
 
 def _loaded(request: EstateRequest) -> EstateReport:
@@ -99,34 +99,35 @@ def estate_view(served: Served, domains: frozenset[str | None] | None = None) ->
     """Domains, systems and contracts with what is wrong; only these domains, where some are named."""
     report = served.report()
     data = report.as_dict()
-    kept = [one for one in data["datasets"] if domains is None or one["domain"] in domains]
-    files = {one["file"] for one in kept}
+    kept = [entry for entry in data["datasets"] if domains is None or entry["domain"] in domains]
+    files = {entry["file"] for entry in kept}
     branches = tree_data(tree(report))
-    for one in kept:
-        said = served.member(one["dataset"]).loaded.as_written
-        one["target"], one["owner"] = said(one["target"]), said(one["owner"])
+    for entry in kept:
+        as_written = served.member(entry["dataset"]).loaded.as_written
+        entry["target"], entry["owner"] = as_written(entry["target"]), as_written(entry["owner"])
     _leave_unsaid(branches, report)
     others = _elsewhere(served, domains)
     diagnostics = [
-        one
-        for one in data["diagnostics"]
-        if domains is None or (one["file"] in files and not any(name in one["message"] for name in others))
+        diagnostic
+        for diagnostic in data["diagnostics"]
+        if domains is None
+        or (diagnostic["file"] in files and not any(name in diagnostic["message"] for name in others))
     ]
-    told = {"valid": data["valid"], "summary": report.summary, "registries": data["registries"]}
+    view = {"valid": data["valid"], "summary": report.summary, "registries": data["registries"]}
     if domains is not None:
         # How much there is of what somebody may not see is nothing that they should learn.
-        wrong = sum(one["severity"] == "error" for one in diagnostics)
-        told = {
+        wrong = sum(diagnostic["severity"] == "error" for diagnostic in diagnostics)
+        view = {
             "valid": data["valid"] or (bool(kept) and not wrong),
             "summary": summary_of(
-                [one for one in report.estate if one.domain in domains], wrong, len(diagnostics) - wrong
+                [branch for branch in report.estate if branch.domain in domains], wrong, len(diagnostics) - wrong
             ),
-            "registries": sorted({one["registry"] for one in kept if one["registry"]}),
+            "registries": sorted({entry["registry"] for entry in kept if entry["registry"]}),
         }
     return {
-        **told,
+        **view,
         "datasets": kept,
-        "tree": [one for one in branches if domains is None or one["name"] in domains],
+        "tree": [branch for branch in branches if domains is None or branch["name"] in domains],
         "diagnostics": diagnostics,
     }
 
@@ -134,9 +135,9 @@ def estate_view(served: Served, domains: frozenset[str | None] | None = None) ->
 def _leave_unsaid(branches: list[dict[str, Any]], report: EstateReport) -> None:
     """Take out of a tree's notes what contracts took from the environment of this machine."""
     for branch in branches:
-        found = None if branch["below"] else report.estate.graph.members.get(branch["name"])
-        if found is not None:
-            branch["note"] = found.loaded.as_written(branch["note"])
+        member = None if branch["below"] else report.estate.graph.members.get(branch["name"])
+        if member is not None:
+            branch["note"] = member.loaded.as_written(branch["note"])
         _leave_unsaid(branch["below"], report)
 
 
@@ -152,16 +153,18 @@ def graph_view(
     data = graph_data(graph.only(names))
     others = _elsewhere(served, domains)
     visible = {m.dataset for m in graph.members.values() if domains is None or m.domain in domains}
-    for one in data["datasets"]:
-        name = one["dataset"]
+    for entry in data["datasets"]:
+        name = entry["dataset"]
         hidden_up = [up_ for up_ in graph.upstreams(name) if up_ in visible - names]
         hidden_down = [e.downstream for e in graph.edges if e.upstream == name and e.downstream in visible - names]
-        one["hidden"] = {"upstream": len(set(hidden_up)), "downstream": len(set(hidden_down))}
+        entry["hidden"] = {"upstream": len(set(hidden_up)), "downstream": len(set(hidden_down))}
     return {
         "focus": focus,
-        "datasets": [one for one in data["datasets"] if one["dataset"] in visible],
-        "edges": [one for one in data["edges"] if {one["upstream"], one["downstream"]} <= visible],
-        "unknown": [one for one in data["unknown"] if one["downstream"] in visible and not others & set(one.values())],
+        "datasets": [entry for entry in data["datasets"] if entry["dataset"] in visible],
+        "edges": [edge for edge in data["edges"] if {edge["upstream"], edge["downstream"]} <= visible],
+        "unknown": [
+            edge for edge in data["unknown"] if edge["downstream"] in visible and not others & set(edge.values())
+        ],
     }
 
 
@@ -171,13 +174,15 @@ def _elsewhere(served: Served, domains: frozenset[str | None] | None) -> set[str
         return set()
     from lakelogic.actions.look.columns import column_graph
 
-    return {one.dataset for one in column_graph(served).lost.values() if one.domain not in domains}
+    return {
+        column_lost.dataset for column_lost in column_graph(served).lost.values() if column_lost.domain not in domains
+    }
 
 
 def _reach(graph: Any, start: str, steps: int, *, down: bool) -> set[str]:
     edges = [(e.upstream, e.downstream) if down else (e.downstream, e.upstream) for e in graph.edges]
-    found, rim = {start}, {start}
+    reached, rim = {start}, {start}
     for _ in range(steps):
-        rim = {to for source, to in edges if source in rim} - found
-        found |= rim
-    return found
+        rim = {to for source, to in edges if source in rim} - reached
+        reached |= rim
+    return reached

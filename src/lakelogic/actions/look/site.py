@@ -52,7 +52,7 @@ class _Estate:
     runs: Mapping[str, list[dict[str, Any]]]
     queues: Mapping[str, Facets]
     promises: Mapping[str, dict[str, Any]]
-    made: str
+    as_of: str
 
     def newest(self, dataset: str) -> dict[str, Any] | None:
         return next(iter(self.runs.get(dataset, ())), None)
@@ -62,10 +62,10 @@ class _Estate:
         return next((run for run in self.runs.get(dataset, ()) if run["counts_source"]), None)
 
     def domains(self) -> dict[str, list[Member]]:
-        found: dict[str, list[Member]] = {}
+        domains: dict[str, list[Member]] = {}
         for member in self.members:
-            found.setdefault(member.domain or "no domain", []).append(member)
-        return dict(sorted(found.items()))
+            domains.setdefault(member.domain or "no domain", []).append(member)
+        return dict(sorted(domains.items()))
 
 
 def build_site(request: EstateRequest, out: str) -> Built:
@@ -76,20 +76,20 @@ def build_site(request: EstateRequest, out: str) -> Built:
     estate = _looked_at(Served(request))
     pages = dict(_pages(estate))
     folder.parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(prefix=".site-", dir=folder.parent))
+    built = Path(tempfile.mkdtemp(prefix=".site-", dir=folder.parent))
     try:
         for name, text in pages.items():
-            (made / name).parent.mkdir(parents=True, exist_ok=True)
-            (made / name).write_text(text, encoding="utf-8")
+            (built / name).parent.mkdir(parents=True, exist_ok=True)
+            (built / name).write_text(text, encoding="utf-8")
         style = files("lakelogic.actions.look").joinpath("site.css").read_text(encoding="utf-8")
-        (made / "style.css").write_text(style, encoding="utf-8")
-        (made / _OURS).write_text("Made by `lakelogic docs build`; made again as a whole.\n", encoding="utf-8")
-        made.chmod(0o755)
+        (built / "style.css").write_text(style, encoding="utf-8")
+        (built / _OURS).write_text("Made by `lakelogic docs build`; made again as a whole.\n", encoding="utf-8")
+        built.chmod(0o755)
         if folder.exists():
             shutil.rmtree(folder)
-        made.replace(folder)
+        built.replace(folder)
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(built, ignore_errors=True)
     return Built(str(folder), len(pages), len(estate.members))
 
 
@@ -103,19 +103,19 @@ def _looked_at(served: Served) -> _Estate:
             queues[member.dataset] = pages.facets(member, Wanted())
         except LakeLogicError:
             continue  # a quarantine that cannot be read is not told as empty
-    promised = {one["dataset"]: one for one in service_levels(served, None, _RUNS)}
+    promised = {each["dataset"]: each for each in service_levels(served, None, _RUNS)}
     graph = served.report().estate.graph
     return _Estate(served, graph, members, runs, queues, promised, f"{clock.now():%Y-%m-%d %H:%M} UTC")
 
 
 def _pages(estate: _Estate) -> list[tuple[str, str]]:
-    found = [
+    pages = [
         ("index.html", _catalogue(estate)), ("lineage.html", _lineage(estate)), ("runs.html", _runs(estate)),
         ("promises.html", _promises(estate)),
     ]  # fmt: skip
-    found += [(f"domains/{h.slug(name)}.html", _domain(estate, name, some)) for name, some in estate.domains().items()]
-    found += [(f"datasets/{h.slug(one.dataset)}.html", _dataset(estate, one)) for one in estate.members]
-    return found
+    pages += [(f"domains/{h.slug(name)}.html", _domain(estate, name, some)) for name, some in estate.domains().items()]
+    pages += [(f"datasets/{h.slug(member.dataset)}.html", _dataset(estate, member)) for member in estate.members]
+    return pages
 
 
 def _to(dataset: str, depth: int) -> h.Html:
@@ -144,9 +144,9 @@ def _good_share(run: Mapping[str, Any] | None) -> str:
 
 
 def _catalogue(estate: _Estate) -> str:
-    waiting = sum(one.total for one in estate.queues.values())
-    failed = sum(1 for one in estate.members if (run := estate.newest(one.dataset)) and run["status"] == "failed")
-    broken = sum(level["kept"] is False for one in estate.promises.values() for level in one["levels"])
+    waiting = sum(queue.total for queue in estate.queues.values())
+    failed = sum(1 for member in estate.members if (run := estate.newest(member.dataset)) and run["status"] == "failed")
+    broken = sum(level["kept"] is False for promise in estate.promises.values() for level in promise["levels"])
     lead = (
         f"{h.many(len(estate.members), 'dataset')} in {h.many(len(estate.domains()), 'domain')}; {failed} failed in "
         f"the newest run, {h.many(broken, 'promise')} broken, {h.many(waiting, 'row')} quarantined."
@@ -158,9 +158,11 @@ def _catalogue(estate: _Estate) -> str:
     ) or "<p>No contract was found here.</p>"  # fmt: skip
     problems = estate.served.report().problems
     if problems:
-        rows = [(one.severity, one.message, h.code(one.where.file), one.where.line) for one in problems]
+        rows = [
+            (problem.severity, problem.message, h.code(problem.where.file), problem.where.line) for problem in problems
+        ]
         body += h.section("What is wrong with contracts", h.table(("gravity", "what", "file", "line"), rows, ""))
-    return h.page("Catalogue", lead, body, depth=0, made=estate.made)
+    return h.page("Catalogue", lead, body, depth=0, as_of=estate.as_of)
 
 
 def _domain(estate: _Estate, name: str, members: Sequence[Member]) -> str:
@@ -170,7 +172,7 @@ def _domain(estate: _Estate, name: str, members: Sequence[Member]) -> str:
         body = h.Html(body + h.section("How they hang together", f'<div class="picture">{as_svg(graph)}</div>'))
     crumbs = (h.link("../index.html", "Catalogue"),)
     lead = f"{h.many(len(members), 'dataset')}."
-    return h.page(name, lead, body, depth=1, crumbs=crumbs, made=estate.made)
+    return h.page(name, lead, body, depth=1, crumbs=crumbs, as_of=estate.as_of)
 
 
 def _lineage(estate: _Estate) -> str:
@@ -189,17 +191,17 @@ def _lineage(estate: _Estate) -> str:
     ]
     heads = ("made of", "dataset", "known by", "file", "line")
     body = drawn + h.section("Edges", h.table(heads, rows, "No dataset is made of another one.", numbers=(4,)))
-    unknown = [(_to(one.downstream, 0), one.upstream) for one in estate.graph.unknown]
+    unknown = [(_to(edge.downstream, 0), edge.upstream) for edge in estate.graph.unknown]
     if unknown:
         body += h.section("Made elsewhere", h.table(("dataset", "needs"), unknown, ""))
-    return h.page("Lineage", "What each dataset is made of.", body, depth=0, made=estate.made)
+    return h.page("Lineage", "What each dataset is made of.", body, depth=0, as_of=estate.as_of)
 
 
 def _runs(estate: _Estate) -> str:
     runs = sorted((run for some in estate.runs.values() for run in some), key=_started, reverse=True)[:500]
     lead = f"The newest {len(runs)} runs of all datasets, newest first; of each dataset at most {_RUNS}."
     body = _run_table(runs, with_dataset=True)
-    return h.page("Runs", lead, body, depth=0, made=estate.made)
+    return h.page("Runs", lead, body, depth=0, as_of=estate.as_of)
 
 
 def _started(run: Mapping[str, Any]) -> Any:
@@ -209,12 +211,12 @@ def _started(run: Mapping[str, Any]) -> Any:
 def _run_table(runs: Sequence[Mapping[str, Any]], *, with_dataset: bool) -> h.Html:
     rows = []
     for run in runs:
-        told = (
+        cells = (
             run["started_at"], h.mark(run["status"]), run["counts_source"], run["counts_good"],
             run["counts_quarantined"], _good_share(run), run["duration_seconds"], run["contract_version"],
             h.code(run["run_id"]),
         )  # fmt: skip
-        rows.append((_to(run["dataset"], 0), *told) if with_dataset else told)
+        rows.append((_to(run["dataset"], 0), *cells) if with_dataset else cells)
     heads = ("started", "run", "read", "good", "quarantined", "good share", "seconds", "contract", "id")
     numbers = tuple(at + with_dataset for at in (2, 3, 4, 5, 6))
     return h.table(("dataset", *heads) if with_dataset else heads, rows, "It has never run.", numbers)
@@ -224,14 +226,14 @@ def _promises(estate: _Estate) -> str:
     rows = [
         (_to(name, 0), level["name"], level["promised"], _found(level), h.verdict(level["kept"]), level["since"],
          h.share(level["attained"]), level["breaches"])
-        for name, one in estate.promises.items()
-        for level in one["levels"]
+        for name, promise in estate.promises.items()
+        for level in promise["levels"]
     ]  # fmt: skip
     heads = ("dataset", "level", "promised", "found", "now", "since", "kept in runs", "breaches")
-    silent = sum(not one["levels"] for one in estate.promises.values())
+    silent = sum(not promise["levels"] for promise in estate.promises.values())
     lead = f"What datasets promise, over their newest {_RUNS} runs; {silent} promise nothing."
     body = h.table(heads, rows, "No contract of this estate promises anything.", numbers=(6, 7))
-    return h.page("Service levels", lead, body, depth=0, made=estate.made)
+    return h.page("Service levels", lead, body, depth=0, as_of=estate.as_of)
 
 
 def _found(level: Mapping[str, Any]) -> str:
@@ -245,8 +247,8 @@ def _dataset(estate: _Estate, member: Member) -> str:
     about = described(member)
     runs = estate.runs.get(name, [])
     near = {
-        "made of": h.links(_to(one, 1) for one in estate.graph.upstreams(name)),
-        "makes": h.links(_to(one, 1) for one in estate.graph.downstreams(name)),
+        "made of": h.links(_to(upstream, 1) for upstream in estate.graph.upstreams(name)),
+        "makes": h.links(_to(downstream, 1) for downstream in estate.graph.downstreams(name)),
     }
     facts = {
         "domain": h.link(f"../domains/{h.slug(member.domain or 'no domain')}.html", member.domain or "no domain"),
@@ -274,22 +276,22 @@ def _dataset(estate: _Estate, member: Member) -> str:
     body += h.section("Contract", h.folded("As it is resolved", f"<pre>{h.safe(written)}</pre>"), _origins(member))
     crumbs = (h.link("../index.html", "Catalogue"), facts["domain"])
     lead = contract.info.description or about["title"] or "No description."
-    return h.page(name, lead, body, depth=1, crumbs=crumbs, made=estate.made)
+    return h.page(name, lead, body, depth=1, crumbs=crumbs, as_of=estate.as_of)
 
 
 def _columns(estate: _Estate, member: Member) -> h.Html:
-    declared = {one.name.lower(): one for one in member.loaded.contract.model.fields}
+    declared = {field.name.lower(): field for field in member.loaded.contract.model.fields}
     rows = []
-    for one in columns_of(estate.served, member.dataset)["columns"]:
-        known = declared.get(one["column"].lower())
-        made = h.Html("<br>".join(_made_of(up) for up in one["upstream"]) or h.safe(one["kind"]))
+    for column in columns_of(estate.served, member.dataset)["columns"]:
+        field = declared.get(column["column"].lower())
+        origins = h.Html("<br>".join(_made_of(up) for up in column["upstream"]) or h.safe(column["kind"]))
         below = h.links(
-            h.Html(f"{_to(down['dataset'], 1)}.{h.safe(down['column'])}") for down in one["downstream"]
+            h.Html(f"{_to(down['dataset'], 1)}.{h.safe(down['column'])}") for down in column["downstream"]
         )  # fmt: skip
-        personal = "in clear" if known is not None and (known.pii or known.phi) else None
+        personal = "in clear" if field is not None and (field.pii or field.phi) else None
         rows.append((
-            h.code(one["column"]), one["type"], bool(known and known.required), one["masked"] or personal,
-            known.description if known else None, made, below,
+            h.code(column["column"]), column["type"], bool(field and field.required), column["masked"] or personal,
+            field.description if field else None, origins, below,
         ))  # fmt: skip
     heads = ("column", "type", "required", "masked", "what it is", "made of", "makes")
     return h.table(heads, rows, "Its columns are not known before it has run.")
@@ -298,8 +300,8 @@ def _columns(estate: _Estate, member: Member) -> h.Html:
 def _made_of(up: Mapping[str, Any]) -> str:
     where = _to(up["dataset"], 1) if up["dataset"] else h.code(up["name"])
     steps = " → ".join(step["expression"] for step in up["steps"])
-    told = f" {h.code(steps)}" if steps else ""
-    return f"{where}.{h.safe(up['column'])} ({h.safe(up['kind'])}){told}"
+    steps_text = f" {h.code(steps)}" if steps else ""
+    return f"{where}.{h.safe(up['column'])} ({h.safe(up['kind'])}){steps_text}"
 
 
 def _rules(member: Member) -> h.Html:
@@ -313,12 +315,12 @@ def _rules(member: Member) -> h.Html:
 
 
 def _written(rule: Any) -> str:
-    told = rule.model_dump(
+    data = rule.model_dump(
         mode="json", exclude_defaults=True, exclude={"name", "kind", "severity", "label", "category"}
     )
-    if set(told) == {"sql"}:
-        return str(told["sql"])
-    return f"{rule.kind}: {json.dumps(told, ensure_ascii=False)}"
+    if set(data) == {"sql"}:
+        return str(data["sql"])
+    return f"{rule.kind}: {json.dumps(data, ensure_ascii=False)}"
 
 
 def _origins(member: Member) -> h.Html:

@@ -73,9 +73,9 @@ def link(to: str, text: Any) -> Html:
     return Html(f'<a href="{escape(to, quote=True)}">{safe(text)}</a>')
 
 
-def links(found: Iterable[Html]) -> Html:
+def links(items: Iterable[Html]) -> Html:
     """Several links, or a dash."""
-    return Html(", ".join(found) or "–")
+    return Html(", ".join(items) or "–")
 
 
 def code(text: Any) -> Html:
@@ -113,9 +113,9 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[Any]], empty: str, numbe
     )
 
 
-def facts(found: Mapping[str, Any]) -> Html:
+def facts(values: Mapping[str, Any]) -> Html:
     """Names and values."""
-    return Html("<dl>" + "".join(f"<dt>{escape(name)}</dt><dd>{safe(v)}</dd>" for name, v in found.items()) + "</dl>")
+    return Html("<dl>" + "".join(f"<dt>{escape(name)}</dt><dd>{safe(v)}</dd>" for name, v in values.items()) + "</dl>")
 
 
 def section(title: str, *parts: str) -> Html:
@@ -153,7 +153,7 @@ def strip(runs: Sequence[Mapping[str, Any]]) -> Html:
     )
 
 
-def page(title: str, lead: str, body: str, *, depth: int, crumbs: Sequence[Html] = (), made: str) -> str:
+def page(title: str, lead: str, body: str, *, depth: int, crumbs: Sequence[Html] = (), as_of: str) -> str:
     """A whole page; `depth` is how many folders it lies below the first one."""
     up = "../" * depth
     way = f'<p class="crumbs">{" / ".join(crumbs)}</p>' if crumbs else ""
@@ -165,5 +165,5 @@ def page(title: str, lead: str, body: str, *, depth: int, crumbs: Sequence[Html]
         f"<li>{link(f'{up}index.html', 'Catalogue')}</li><li>{link(f'{up}lineage.html', 'Lineage')}</li>"
         f"<li>{link(f'{up}promises.html', 'Service levels')}</li><li>{link(f'{up}runs.html', 'Runs')}</li></ul></nav>"
         f'</header><main id="main">{way}<h1>{escape(title)}</h1><p class="lead">{escape(lead)}</p>{body}</main>'
-        f"<footer>As of {escape(made)}, by LakeLogic {escape(VERSION)}. Times are UTC.</footer></body></html>\n"
+        f"<footer>As of {escape(as_of)}, by LakeLogic {escape(VERSION)}. Times are UTC.</footer></body></html>\n"
     )

@@ -70,12 +70,12 @@ def explain_row(row: str, request: Request | None = None, engine: str | None = N
     """The story of a quarantined row, by its id or the beginning of it; without a request, wherever it is."""
     catalog = LocalCatalog()
     place = find(request, catalog) if request else _somewhere(row, catalog)
-    found = place.queue.rows(lambda light: str(light[names.ROW_ID]).startswith(row), 2).to_pylist()
-    if not found:
+    rows = place.queue.rows(lambda light: str(light[names.ROW_ID]).startswith(row), 2).to_pylist()
+    if not rows:
         raise UsageError(f"There is no row `{row}` in {place.name}.", hint="`lakelogic quarantine list` shows ids.")
-    if len(found) > 1:
+    if len(rows) > 1:
         raise UsageError(f"Several rows of {place.name} begin with `{row}`.", hint="Type more of the id.")
-    kept, stamped = found[0], place.queue.stamped
+    kept, stamped = rows[0], place.queue.stamped
     values = {name: value for name, value in kept.items() if not name.startswith("_lakelogic_") and name != names.STATE}
     facts = {
         "row_id": kept[names.ROW_ID],
@@ -105,7 +105,7 @@ def explain_row(row: str, request: Request | None = None, engine: str | None = N
 
 
 def _judged_again(
-    told: RowStory, kept: Mapping[str, Any], place: Place, loaded: Loaded, engine_name: str | None
+    story: RowStory, kept: Mapping[str, Any], place: Place, loaded: Loaded, engine_name: str | None
 ) -> RowStory:
     contract = loaded.contract
     keys = load_keys((), os.environ)
@@ -114,22 +114,22 @@ def _judged_again(
         queue = Queue(place.queue.tables, place.queue.location, place.queue.stamped)
         landed = landed_rows(contract, queue, queue.of_dataset(contract.dataset_name), [kept], keys, engine)
         if not landed.origins:
-            return replace(told, notes=(*landed.left_out,))
+            return replace(story, notes=(*landed.left_out,))
         plan, links = _plan(loaded, landed.source, engine)
         frame, _ = engine.adopt(landed.table, Read("source", "parquet", ()))
         stories = tell(contract, plan, engine, frame, links)
         notes = []
         if len(stories) > 1:
             notes.append(f"steps make {len(stories)} rows of it; the first is told")
-        if contract.contract_version != told.facts["contract_version"]:
+        if contract.contract_version != story.facts["contract_version"]:
             notes.append(f"judged by version {contract.contract_version} now")
-        line, source = told.facts["line"], told.facts["source"]
+        line, source = story.facts["line"], story.facts["source"]
         if line is None and source and _has_changed(place, contract.dataset_name, kept, source):
             notes.append("its file has changed since or is gone, so its line is not known")
         elif line is None:
             line = _line(loaded, kept, keys, source, engine)
         return replace(
-            told, story=stories[0] if stories else None, notes=tuple(notes), facts={**told.facts, "line": line}
+            story, story=stories[0] if stories else None, notes=tuple(notes), facts={**story.facts, "line": line}
         )
     finally:
         engine.close()
@@ -138,8 +138,10 @@ def _judged_again(
 def _somewhere(row: str, catalog: Catalog) -> Place:
     """The quarantine that holds a row, among those that the ledger knows."""
     with ledger_here(catalog) as ledger:
-        known = {run.quarantine_target: run for run in reversed(ledger.runs(limit=None)) if run.quarantine_target}
-    for name, run in known.items():
+        runs_by_target = {
+            run.quarantine_target: run for run in reversed(ledger.runs(limit=None)) if run.quarantine_target
+        }
+    for name, run in runs_by_target.items():
         location = catalog.resolve(str(name))
         if (kind := kind_of(location)) is None:
             continue
@@ -249,23 +251,23 @@ def explain_key(
         raise UsageError(f"There is no table {where.target} yet.", hint="Run the contract first.")
     refuse_rows_in_clear(where.target_location, catalog, loaded)
     columns = [name for part in document.key for name in state.schema.names if name.lower() == part.lower()]
-    found = [
+    rows = [
         row
         for batch in parquet.reader(state.files, state.schema)
         for row in batch.to_pylist()
         if all(str(row[name]) == value for name, value in zip(columns, key, strict=True))
     ]
-    if not found:
+    if not rows:
         raise UsageError(
             f"{where.target} has no row with the key ({', '.join(key)}).",
             hint="It may be in quarantine (`lakelogic quarantine list`); masked keys are compared as they are stored.",
         )
     lineage = document.lineage
-    row = found[-1]
+    row = rows[-1]
     run = _run_of(catalog, row.get(lineage.run_id_column_name))
     facts = {
         "key": dict(zip(columns, key, strict=True)),
-        "versions": len(found),
+        "versions": len(rows),
         "source": row.get(lineage.source_path_column_name),
         "run_id": row.get(lineage.run_id_column_name),
         "at": row.get(lineage.timestamp_column_name),
@@ -273,18 +275,18 @@ def explain_key(
         "table_version": state.version,
     }
     values = {name: value for name, value in row.items() if not name.startswith("_lakelogic_")}
-    told = RowStory(document.dataset_name, where.target, facts, values, run=run)
-    return _read_again(told, loaded, dict(zip(columns, key, strict=True)), engine)
+    story = RowStory(document.dataset_name, where.target, facts, values, run=run)
+    return _read_again(story, loaded, dict(zip(columns, key, strict=True)), engine)
 
 
-def _read_again(told: RowStory, loaded: Loaded, key: Mapping[str, str], engine_name: str | None) -> RowStory:
+def _read_again(story: RowStory, loaded: Loaded, key: Mapping[str, str], engine_name: str | None) -> RowStory:
     """The story with what the contract makes of the row now, where its file is still there."""
-    contract, source = loaded.contract, told.facts["source"]
+    contract, source = loaded.contract, story.facts["source"]
     if not source or (file := look_if_there(source)) is None:
-        return replace(told, notes=("its source is not there any more; this is what the table and the ledger know",))
+        return replace(story, notes=("its source is not there any more; this is what the table and the ledger know",))
     masked = {field_.name.lower() for field_ in contract.model.fields if field_.masking}
     if any(name.lower() in masked for name in key):
-        return replace(told, notes=("its key is masked, so its landed row is not looked for",))
+        return replace(story, notes=("its key is masked, so its landed row is not looked for",))
     pinned = window.pin_files((file,), window.source_format(contract), source)
     engine = registry.load(engine_name or quick_engine())
     try:
@@ -294,10 +296,10 @@ def _read_again(told: RowStory, loaded: Loaded, key: Mapping[str, str], engine_n
     finally:
         engine.close()
     if not stories:
-        return replace(told, notes=("its source no longer holds a row with this key",))
+        return replace(story, notes=("its source no longer holds a row with this key",))
     good = [story for story in stories if not story.failed] or stories
     notes = (f"{len(stories)} rows of its source have this key; the last good one is told",) if len(stories) > 1 else ()
-    return replace(told, story=good[-1], notes=notes)
+    return replace(story, story=good[-1], notes=notes)
 
 
 def _has_key(plan: Plan, key: Mapping[str, str]) -> Expression:

@@ -20,10 +20,10 @@ from lakelogic.ledger.work import WorkQueue
 def roles_of(written: Sequence[str]) -> dict[str, str]:
     """`viewer` everywhere, `retail=steward` in one domain."""
     roles: dict[str, str] = {}
-    for one in written:
-        domain, sign, role = one.partition("=")
+    for entry in written:
+        domain, sign, role = entry.partition("=")
         if not sign:
-            domain, role = EVERYWHERE, one
+            domain, role = EVERYWHERE, entry
         if domain in roles:
             raise UsageError(f"`{domain}` has two roles.", hint="Give each domain one.")
         roles[domain] = role
@@ -64,7 +64,7 @@ def revoke_token(token_id: str, why: str | None = None) -> Revoked:
         tokens = Tokens(ledger.database)
         token = tokens.revoke(token_id)
         waiting, running = ([], []) if tokens.lets_in(token.person) else WorkQueue(ledger.database).drop(token.person)
-        revoked = Revoked(token, tuple(one.work_id for one in waiting), tuple(one.work_id for one in running))
+        revoked = Revoked(token, tuple(work.work_id for work in waiting), tuple(work.work_id for work in running))
         facts = {"token": token_id, "person": token.person, "cancelled": list(revoked.cancelled)}
         ledger.tell(Act("revoke token", None, whoever_runs_this(), why, facts))
     return revoked

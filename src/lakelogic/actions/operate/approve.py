@@ -77,8 +77,8 @@ def write(run_id: str, file: str, why: str | None = None, by: str | None = None)
         withhold.refuse_overtaken(held)
         approval = of_held(held, by or person(), why)
         add_approval(file, approval)
-        told = {"run_id": held.run_id, "batch_id": held.batch_id, "figures": dict(approval.figures), "file": file}
-        ledger.tell(Act("approve in a file", held.dataset, approval.person, why, told))
+        facts = {"run_id": held.run_id, "batch_id": held.batch_id, "figures": dict(approval.figures), "file": file}
+        ledger.tell(Act("approve in a file", held.dataset, approval.person, why, facts))
     return Written(held.run_id, held.dataset, held.batch_id, approval.figures, file)
 
 

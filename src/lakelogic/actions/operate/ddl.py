@@ -53,22 +53,22 @@ def ddl(request: DdlRequest) -> DdlReport:
 
     loaded = load_checked(request.contract, env=request.env, overrides=request.overrides)
     catalog = LocalCatalog()
-    found = definitions.define(loaded, catalog)
-    wanted = bool(found.statements)
+    definition = definitions.define(loaded, catalog)
+    wanted = bool(definition.statements)
     if request.apply and wanted:
         with open_ledger(catalog.ledger_url()) as ledger:
-            lease = leases.acquire(ledger, found.location, f"ddl-{names.new_run_id(clock.now())}")
+            lease = leases.acquire(ledger, definition.location, f"ddl-{names.new_run_id(clock.now())}")
             try:
-                found = definitions.define(loaded, catalog)
-                definitions.apply(found, loaded.contract.schema_policy.evolution)
+                definition = definitions.define(loaded, catalog)
+                definitions.apply(definition, loaded.contract.schema_policy.evolution)
             finally:
                 leases.release(ledger, lease)
     return DdlReport(
         loaded.contract.dataset_name,
-        found.name,
-        found.location,
-        found.state is not None,
-        found.statements,
-        found.left,
+        definition.name,
+        definition.location,
+        definition.state is not None,
+        definition.statements,
+        definition.left,
         request.apply and wanted,
     )

@@ -175,11 +175,11 @@ def _samples(result: Any, dataset: str, key: Sequence[str]) -> list[Sample]:
     from lakelogic import names
 
     table = result._bad_table(reveal=False)
-    found = []
+    samples = []
     for row in table.slice(0, 3).to_pylist():
-        told = [str(row[name]) for name in key if row.get(name) is not None]
+        labels = [str(row[name]) for name in key if row.get(name) is not None]
         if row[names.LINE] is not None:
-            told = [f"{Path(str(row[names.SOURCE])).name} line {row[names.LINE]}"]
-        where = " ".join(told) or f"row {row[names.ROW_ID][:8]}"
-        found.append(Sample(dataset, where, tuple(row[names.ERRORS])))
-    return found
+            labels = [f"{Path(str(row[names.SOURCE])).name} line {row[names.LINE]}"]
+        where = " ".join(labels) or f"row {row[names.ROW_ID][:8]}"
+        samples.append(Sample(dataset, where, tuple(row[names.ERRORS])))
+    return samples

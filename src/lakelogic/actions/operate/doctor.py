@@ -30,7 +30,7 @@ class Finding:
     """One thing that was looked at. `ok` None: not needed, only worth knowing."""
 
     what: str
-    found: str
+    state: str
     ok: bool | None
     fix: str | None = None
 
@@ -56,9 +56,9 @@ def _java() -> Finding:
     if not java or not Path(java).exists():
         fix = "apt-get install openjdk-17-jre-headless"
         return Finding("java", "not found (the Spark engine needs 17 or later)", None, fix)
-    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False, timeout=30)
-    lines = (told.stderr or told.stdout).splitlines()
-    return Finding("java", lines[0] if lines else java, told.returncode == 0)
+    process = subprocess.run([java, "-version"], capture_output=True, text=True, check=False, timeout=30)
+    lines = (process.stderr or process.stdout).splitlines()
+    return Finding("java", lines[0] if lines else java, process.returncode == 0)
 
 
 def _spark() -> list[Finding]:
@@ -68,11 +68,11 @@ def _spark() -> list[Finding]:
         return []
     from lakelogic.engines.spark.runtime.setup import status
 
-    found = status()
+    state = status()
     fix = "lakelogic setup spark"
     return [
-        Finding("spark jars", found.jars, found.has_jars, None if found.has_jars else fix),
-        Finding("spark start-up archive", found.archive, found.has_archive, None if found.has_archive else fix),
+        Finding("spark jars", state.jars, state.has_jars, None if state.has_jars else fix),
+        Finding("spark start-up archive", state.archive, state.has_archive, None if state.has_archive else fix),
     ]
 
 

@@ -111,14 +111,14 @@ class DrivePlan:
         """As plain data."""
         listed = [
             {
-                "wave": one.wave, "dataset": one.dataset, "layer": one.layer, "engine": one.engine,
-                "after": list(one.after), "why": one.why, "skipped": one.skipped,
+                "wave": dataset.wave, "dataset": dataset.dataset, "layer": dataset.layer, "engine": dataset.engine,
+                "after": list(dataset.after), "why": dataset.why, "skipped": dataset.skipped,
             }
-            for one in self.datasets
+            for dataset in self.datasets
         ]  # fmt: skip
         windows = [days.as_dict() for days in self.windows]
-        told = {"left_out": dict(self.left_out), "warnings": list(self.warnings), "windows": windows}
-        return {"dry_run": True, "datasets": listed, **told}
+        facts = {"left_out": dict(self.left_out), "warnings": list(self.warnings), "windows": windows}
+        return {"dry_run": True, "datasets": listed, **facts}
 
 
 def plan(request: DriveRequest) -> DrivePlan:
@@ -127,7 +127,7 @@ def plan(request: DriveRequest) -> DrivePlan:
     chosen = _choose(request)
     chooser = Engines(request.engine)
     waves = {member.dataset: n for n, wave in enumerate(chosen.graph.waves(), 1) for member in wave}
-    found = [
+    planned = [
         Planned(
             waves[dataset], dataset, member.layer, chooser.name_for(member), chosen.graph.upstreams(dataset),
             chosen.why[dataset], chosen.passed_by.get(dataset),
@@ -136,7 +136,7 @@ def plan(request: DriveRequest) -> DrivePlan:
     ]  # fmt: skip
     warnings = tuple(str(warning) for warning in chosen.warnings)
     days = tuple(asked.days for asked in _windows(request))
-    return DrivePlan(tuple(found), chosen.left_out, warnings, days)
+    return DrivePlan(tuple(planned), chosen.left_out, warnings, days)
 
 
 def drive(
@@ -155,9 +155,9 @@ def drive(
     settings = _settings(request)
     with Outputs(_wanted(request)) as outputs:
 
-        def settled(found: Outcome) -> None:
-            outputs.settled(found)
-            listen(found)
+        def settled(outcome: Outcome) -> None:
+            outputs.settled(outcome)
+            listen(outcome)
 
         try:
             chosen = _choose(request)

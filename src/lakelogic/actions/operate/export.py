@@ -53,16 +53,18 @@ def export(request: ExportRequest, sinks: tuple[Sink, ...] = ()) -> ExportReport
 
     catalog, done = LocalCatalog(), []
     loaded = _loaded(request)
-    found = [one.contract for one in loaded]
-    if not any(contract.exports for contract in found):
+    contracts = [loaded_contract.contract for loaded_contract in loaded]
+    if not any(contract.exports for contract in contracts):
         raise UsageError(
             "None of these contracts has `exports`.", hint="docs/how-to/export.md shows how to write them."
         )
-    for one in loaded:
-        where = places(one.contract, catalog)
-        refuse_others(one, where, progress_of(one.contract.dataset_name, where), "Nothing was sent.")
+    for loaded_contract in loaded:
+        where = places(loaded_contract.contract, catalog)
+        refuse_others(
+            loaded_contract, where, progress_of(loaded_contract.contract.dataset_name, where), "Nothing was sent."
+        )
     with open_ledger(catalog.ledger_url()) as ledger:
-        for contract in found:
+        for contract in contracts:
             sender = Sender(catalog, ledger, Events(contract.dataset_name, (logging_sink, *sinks)), os.environ)
             done += send_all(sender, contract, request.only, again=request.again, dry_run=request.dry_run)
     errors = [sent.error for sent in done if sent.error is not None]
@@ -73,19 +75,19 @@ def export(request: ExportRequest, sinks: tuple[Sink, ...] = ()) -> ExportReport
 def kinds(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Which destinations could be reached from here: what their variables say, never what is in them."""
     given = os.environ if environ is None else environ
-    found = {}
+    kinds_ = {}
     for kind in WAYS:
         if kind != "files":
             lacking = missing(kind, given)
-            said = "not configured" if lacking else "configured"
-            found[kind] = {"configured": not lacking, "status": said, "missing": lacking}
-    return found
+            state = "not configured" if lacking else "configured"
+            kinds_[kind] = {"configured": not lacking, "status": state, "missing": lacking}
+    return kinds_
 
 
 def status_of(request: ExportRequest) -> list[dict[str, Any]]:
     """The exports of the contracts of a request."""
     contracts = [loaded.contract for loaded in _loaded(request)]
-    return [one for one in status(contracts) if not request.only or one["export"] in request.only]
+    return [entry for entry in status(contracts) if not request.only or entry["export"] in request.only]
 
 
 def _loaded(request: ExportRequest) -> list[Loaded]:
@@ -105,7 +107,7 @@ def status(contracts: Sequence[Contract], environ: Mapping[str, str] | None = No
         return []
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
         log = ExportLog(ledger.database)
-        return [_told(contract, one, log, given) for contract in with_exports for one in contract.exports]
+        return [_told(contract, export_, log, given) for contract in with_exports for export_ in contract.exports]
 
 
 def history(dataset: str, limit: int = 50) -> list[dict[str, Any]]:
@@ -114,17 +116,17 @@ def history(dataset: str, limit: int = 50) -> list[dict[str, Any]]:
         return [_as_data(record) for record in ExportLog(ledger.database).newest(dataset, limit)]
 
 
-def _told(contract: Contract, one: Export, log: ExportLog, given: Mapping[str, str]) -> dict[str, Any]:
+def _told(contract: Contract, export: Export, log: ExportLog, given: Mapping[str, str]) -> dict[str, Any]:
     from lakelogic.run.export import batch_of, table_of
 
     dataset = contract.dataset_name
-    done, last = log.last(dataset, one.called, "done"), log.last(dataset, one.called)
+    done, last = log.last(dataset, export.called, "done"), log.last(dataset, export.called)
     failed = last if last is not None and last.state == "failed" else None
     lacking: list[str] = []
     trouble: LakeLogicError | None = None
     table = None
     try:
-        lacking = missing(one.type, settings_of(one, given), one.target)
+        lacking = missing(export.type, settings_of(export, given), export.target)
         table = table_of(contract, LocalCatalog())
     except LakeLogicError as error:
         trouble = error
@@ -132,14 +134,15 @@ def _told(contract: Contract, one: Export, log: ExportLog, given: Mapping[str, s
         state = "not configured"
     elif table is None:
         state = "no table"
-    elif done is not None and done.batch_id == batch_of(contract, one, table):
+    elif done is not None and done.batch_id == batch_of(contract, export, table):
         state = "up to date"
     else:
         state = "failed" if failed is not None else "never exported" if done is None else "behind"
     return {
-        "dataset": dataset, "domain": contract.domain, "export": one.called, "type": one.type, "target": one.target,
-        "mode": one.mode if one.type in ("snowflake", "databricks") else None, "when": one.when,
-        "required": one.required, "configured": not lacking and trouble is None, "missing": lacking, "status": state,
+        "dataset": dataset, "domain": contract.domain, "export": export.called, "type": export.type,
+        "target": export.target,
+        "mode": export.mode if export.type in ("snowflake", "databricks") else None, "when": export.when,
+        "required": export.required, "configured": not lacking and trouble is None, "missing": lacking, "status": state,
         "table_version": table.version if table is not None else None,
         "exported_version": done.table_version if done else None,
         "exported_at": done.finished_at if done else None, "rows": done.rows_sent if done else None,

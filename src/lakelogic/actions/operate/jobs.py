@@ -51,11 +51,11 @@ def ask(asked: Asked) -> Work:
     facts = {"contract": asked.contract, "env": asked.env, **(asked.facts or {})}
     work = Work(asked.kind, asked.dataset, asked.person, asked.domain, asked.why, facts, asked.once)
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        made = WorkQueue(ledger.database).ask(work)
-        if made.attempts == 0 and made.state == "waiting":
-            told = {"job": made.work_id, **facts}
-            ledger.tell(Act(f"ask {asked.kind}", asked.dataset, asked.person, asked.why, told))
-    return made
+        queued = WorkQueue(ledger.database).ask(work)
+        if queued.attempts == 0 and queued.state == "waiting":
+            details = {"job": queued.work_id, **facts}
+            ledger.tell(Act(f"ask {asked.kind}", asked.dataset, asked.person, asked.why, details))
+    return queued
 
 
 def cancel(work_id: str, person: str, why: str | None) -> Work:
@@ -82,8 +82,8 @@ def _run(work: Work, sinks: tuple[Sink, ...]) -> dict[str, Any]:
 
     facts = _facts(work)
     done = run_contract(RunRequest(facts["contract"], facts.get("engine"), facts.get("env")), sinks)
-    told = {"run_id": done.report.get("run_id"), "counts": done.report.get("counts"), "reasons": list(done.reasons)}
-    return {"status": done.status, "exit_code": done.exit_code, **told}
+    facts_ = {"run_id": done.report.get("run_id"), "counts": done.report.get("counts"), "reasons": list(done.reasons)}
+    return {"status": done.status, "exit_code": done.exit_code, **facts_}
 
 
 def _replay(work: Work, sinks: tuple[Sink, ...]) -> dict[str, Any]:
@@ -111,9 +111,9 @@ def _preview(work: Work, _: tuple[Sink, ...]) -> dict[str, Any]:
     from lakelogic.actions.operate.previews import preview
 
     facts = _facts(work)
-    found = preview(facts["action"], _choice(work), facts.get("limit") or 50, facts.get("engine"))
+    report = preview(facts["action"], _choice(work), facts.get("limit") or 50, facts.get("engine"))
     # The ledger keeps what JSON holds; values are text there anyway.
-    return {"status": "succeeded", "exit_code": 0, **json.loads(json.dumps(found, default=str))}
+    return {"status": "succeeded", "exit_code": 0, **json.loads(json.dumps(report, default=str))}
 
 
 def _refuse_stale(work: Work) -> None:
@@ -132,8 +132,8 @@ def _decide(work: Work, sinks: tuple[Sink, ...]) -> dict[str, Any]:
         facts["run_id"], work.kind == "give_up", work.why, facts["contract"], facts.get("env"), by=work.person
     )
     done = approve(request, sinks)
-    told = {"run_id": done.run_id, "state": done.state, "rows": done.rows, "target": done.target}
-    return {"status": "succeeded", "exit_code": 0, **told, "version": done.version, "again": done.again}
+    facts_ = {"run_id": done.run_id, "state": done.state, "rows": done.rows, "target": done.target}
+    return {"status": "succeeded", "exit_code": 0, **facts_, "version": done.version, "again": done.again}
 
 
 def _export(work: Work, sinks: tuple[Sink, ...]) -> dict[str, Any]:
@@ -214,8 +214,8 @@ def _attend(queue: WorkQueue, work: Work) -> None:
             _stop(child)
     if queue.get(work.work_id).state == "running":
         cancelled = bool(queue.get(work.work_id).cancel_asked)
-        told = {"error": {"message": f"Its process ended with {child.exitcode}.", "code": Defect.code}}
-        queue.end(work, "cancelled" if cancelled else "failed", None if cancelled else told)
+        outcome = {"error": {"message": f"Its process ended with {child.exitcode}.", "code": Defect.code}}
+        queue.end(work, "cancelled" if cancelled else "failed", None if cancelled else outcome)
 
 
 def _stop(child: Any) -> None:
@@ -251,9 +251,9 @@ def do(queue: WorkQueue, work: Work) -> None:
             queue.end(work, "failed", {"exit_code": error.exit_code, "error": error.as_dict()})
             return
         log.error("%s failed\n%s", work.work_id, trace(error), extra={"has_lines": True})
-        told = world_error(error) or Defect(
+        failure = world_error(error) or Defect(
             f"This is a defect in LakeLogic: {type(error).__name__}.", hint="Please report it."
         )
-        queue.end(work, "failed", {"exit_code": told.exit_code, "error": told.as_dict()})
+        queue.end(work, "failed", {"exit_code": failure.exit_code, "error": failure.as_dict()})
     else:
         queue.end(work, "done" if outcome["exit_code"] == 0 else "failed", outcome)

@@ -65,11 +65,11 @@ def maintain(request: MaintainRequest) -> list[Maintained]:
     from lakelogic.run.state import leases
 
     catalog = LocalCatalog()
-    found = list(_tables(request, catalog))
+    tables = list(_tables(request, catalog))
     done = []
     sweeps = request.vacuum and not request.dry_run
     with open_ledger(catalog.ledger_url()) as ledger:
-        for table in found:
+        for table in tables:
             lease = leases.acquire(ledger, table.location, f"maintain-{names.new_run_id(clock.now())}")
             try:
                 needed = upkeep.folders_needed(ledger, table.location)
@@ -126,14 +126,14 @@ def _left_behind(ledger: Ledger, location: str) -> tuple[str, ...]:
 
     tables = load(kind_of(location) or "delta")
     state = tables.state(location)
-    found = []
+    left_behind = []
     for dataset, version in followers(ledger, location).items():
         if state is None or version >= state.version:
             continue
         changes = tables.changes(location, version)
         if changes is None or not all(Path(path).is_file() for path in changes.added):
-            found.append(f"{dataset} (version {version} of {state.version})")
-    return tuple(found)
+            left_behind.append(f"{dataset} (version {version} of {state.version})")
+    return tuple(left_behind)
 
 
 def _maintained(table: _Table, request: MaintainRequest, needed: frozenset[str]) -> Maintained:

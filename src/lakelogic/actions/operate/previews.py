@@ -35,9 +35,9 @@ def preview(action: str, request: Request, limit: int = 50, engine: str | None =
     refuse_clear(place)
     token, version = _token(action, place, request)
     limit = max(1, min(limit, _MOST_SHOWN))
-    told = _replayed(place, request, limit, engine) if action == "replay" else _discarded(place, request, limit)
+    report = _replayed(place, request, limit, engine) if action == "replay" else _discarded(place, request, limit)
     return {
-        "action": action, "dataset": place.dataset, "table": place.name, "version": version, "token": token, **told,
+        "action": action, "dataset": place.dataset, "table": place.name, "version": version, "token": token, **report,
     }  # fmt: skip
 
 
@@ -70,19 +70,19 @@ def _replayed(place: Place, request: Request, limit: int, engine_name: str | Non
     assert place.loaded is not None
     engine = registry.load(engine_name or local_engine())
     try:
-        found = rehearse(Job(place.loaded, engine, LocalCatalog(), None), request.chosen, limit)
+        result = rehearse(Job(place.loaded, engine, LocalCatalog(), None), request.chosen, limit)
     finally:
         engine.close()
     quality = place.loaded.contract.quality
     notes = ["rules over the whole dataset are looked at by the replay itself"] if quality.dataset_rules else []
     return {
-        "chosen": found.chosen, "passed": found.passed, "failed": found.failed, "left_out": dict(found.left_out),
+        "chosen": result.chosen, "passed": result.passed, "failed": result.failed, "left_out": dict(result.left_out),
         "reasons": [
             {"rule": rule, "label": label, "text": text, "rows": rows}
-            for (rule, label, text), rows in found.reasons.most_common()
+            for (rule, label, text), rows in result.reasons.most_common()
         ],
-        "rows": [_shown(one.row, one.outcome, one.rules, one.why) for one in found.rows],
-        "more": found.chosen > len(found.rows), "notes": notes,
+        "rows": [_shown(row.row, row.outcome, row.rules, row.why) for row in result.rows],
+        "more": result.chosen > len(result.rows), "notes": notes,
     }  # fmt: skip
 
 
@@ -95,8 +95,8 @@ def _discarded(place: Place, request: Request, limit: int) -> dict[str, Any]:
             reasons.update(row[names.RULES] or ())
             if len(first) < limit:
                 first.append((row[names.ROW_ID], row[names.BATCH_ID]))
-    told = frozenset(first)
-    table = place.queue.rows(lambda row: (row[names.ROW_ID], row[names.BATCH_ID]) in told, len(told))
+    row_ids = frozenset(first)
+    table = place.queue.rows(lambda row: (row[names.ROW_ID], row[names.BATCH_ID]) in row_ids, len(row_ids))
     rows = [_shown(row, "discarded", (), None) for row in table.to_pylist()]
     return {
         "chosen": total, "passed": 0, "failed": 0, "left_out": {},

@@ -131,17 +131,17 @@ class Summary:
 def overview() -> list[Summary]:
     """Every quarantine that the ledger knows of."""
     catalog = LocalCatalog()
-    known: dict[str, str] = {}
+    datasets: dict[str, str] = {}
     with ledger_here(catalog) as ledger:
         for run in ledger.runs(limit=None):
             if run.quarantine_target:
-                known.setdefault(str(run.quarantine_target), run.dataset)
-    found = []
-    for table, dataset in sorted(known.items(), key=lambda item: item[1]):
+                datasets.setdefault(str(run.quarantine_target), run.dataset)
+    summaries = []
+    for table, dataset in sorted(datasets.items(), key=lambda item: item[1]):
         location = catalog.resolve(table)
         if (kind := kind_of(location)) is not None:
-            found.append(_summary(Place(dataset, table, Queue(load_tables(kind), location))))
-    return found
+            summaries.append(_summary(Place(dataset, table, Queue(load_tables(kind), location))))
+    return summaries
 
 
 def _summary(place: Place) -> Summary:
@@ -170,8 +170,8 @@ def list_rows(request: Request, limit: int = 20) -> Listed:
     """What waits in a quarantine, and what has left it."""
     place = find(request)
     now, stamped = clock.now(), place.queue.stamped
-    found = [row for row in place.queue.entries() if request.chosen.keeps(row, stamped, now)]
-    found.sort(key=lambda row: (row[stamped.at] is not None, row[stamped.at], row[names.ROW_ID]), reverse=True)
+    chosen_rows = [row for row in place.queue.entries() if request.chosen.keeps(row, stamped, now)]
+    chosen_rows.sort(key=lambda row: (row[stamped.at] is not None, row[stamped.at], row[names.ROW_ID]), reverse=True)
     rows = tuple(
         {
             "row_id": row[names.ROW_ID],
@@ -187,9 +187,9 @@ def list_rows(request: Request, limit: int = 20) -> Listed:
             "settled_at": row[names.SETTLED_AT],
             "settled_why": row[names.SETTLED_WHY],
         }
-        for row in found[:limit]
+        for row in chosen_rows[:limit]
     )
-    return Listed(place.dataset, place.name, len(found), rows)
+    return Listed(place.dataset, place.name, len(chosen_rows), rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,8 +210,8 @@ def show_rows(request: Request, limit: int = 20, *, reveal: bool = False, why: s
     now = clock.now()
     table = place.queue.rows(lambda row: request.chosen.keeps(row, place.queue.stamped, now), limit)
     rows = [_plain(row) for row in table.to_pylist()]
-    known = place.queue.seen(row[names.ROW_ID] for row in rows)
-    seen = tuple(known[key_of(row)] for row in rows)
+    spans = place.queue.seen(row[names.ROW_ID] for row in rows)
+    seen = tuple(spans[key_of(row)] for row in rows)
     if not reveal:
         return Shown(place.dataset, place.name, tuple(_without_raw(row) for row in rows), seen=seen)
     masked, landed_too = _may_reveal(place, why)
@@ -392,10 +392,10 @@ def discard_rows(request: Request, reason: str, *, everything: bool = False, by:
     if place.loaded is None:
         raise UsageError("To discard rows the contract is needed.", hint="Name the contract's file.")
     with ledger_here(catalog) as ledger:
-        found = discard(place.loaded, catalog, ledger, request.chosen, why=reason, person=by or person())
-    if not found and request.chosen.rows:
+        discarded = discard(place.loaded, catalog, ledger, request.chosen, why=reason, person=by or person())
+    if not discarded and request.chosen.rows:
         raise UsageError(
             f"No row that waits in {place.name} begins with {', '.join(request.chosen.rows)}.",
             hint="`lakelogic quarantine list` shows ids; a row that has left the queue stays as it is.",
         )
-    return Discarded(place.dataset, place.name, tuple(found))
+    return Discarded(place.dataset, place.name, tuple(discarded))

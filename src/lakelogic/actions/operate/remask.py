@@ -30,7 +30,7 @@ class RemaskReport:
         return {
             "dataset": self.dataset, "target": self.target, "rows": self.rows, "quarantine": self.quarantine,
             "quarantined": self.quarantined, "columns": list(self.columns), "forgotten": self.forgotten,
-            "downstream": [one.as_dict() for one in self.downstream],
+            "downstream": [dataset.as_dict() for dataset in self.downstream],
         }  # fmt: skip
 
 
@@ -61,7 +61,7 @@ def remask(
     loaded = load_checked(contract, env=env, overrides=overrides)
     document, catalog = loaded.contract, LocalCatalog()
     where = places(document, catalog)
-    keys = load_keys({one.masking for one in document.model.fields if one.masking}, os.environ)
+    keys = load_keys({field.masking for field in document.model.fields if field.masking}, os.environ)
     with open_ledger(catalog.ledger_url()) as ledger:
         lease = leases.acquire(ledger, where.target_location, f"remask-{names.new_run_id(clock.now())}")
         try:

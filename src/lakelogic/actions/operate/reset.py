@@ -99,21 +99,21 @@ def reset(request: ResetRequest, confirm: Callable[[list[Doomed]], bool]) -> lis
         return None
     catalog = LocalCatalog()
     with open_ledger(catalog.ledger_url()) as ledger:
-        for one in doomed:
-            lease = leases.acquire(ledger, one.location, f"reset-{names.new_run_id(clock.now())}")
+        for entry in doomed:
+            lease = leases.acquire(ledger, entry.location, f"reset-{names.new_run_id(clock.now())}")
             try:
-                ledger.tell(Act("reset", one.dataset, person(), request.why, one.as_dict()))
-                queue = Queue(load(QUARANTINE_FORMAT), one.quarantine_location)
-                share = share_of(queue, one.progress, load(one.format), ledger)
+                ledger.tell(Act("reset", entry.dataset, person(), request.why, entry.as_dict()))
+                queue = Queue(load(QUARANTINE_FORMAT), entry.quarantine_location)
+                share = share_of(queue, entry.progress, load(entry.format), ledger)
                 if share.is_shared:
-                    remove_share(queue, one.progress, share)
-                for copy in one.secondary:  # before the first: stopped in between, none receives rows twice
+                    remove_share(queue, entry.progress, share)
+                for copy in entry.secondary:  # before the first: stopped in between, none receives rows twice
                     load(copy.format).drop(copy.location)
-                load(one.format).drop(one.location)
+                load(entry.format).drop(entry.location)
                 if not share.is_shared:
-                    queue.tables.drop(one.quarantine_location)
-                adopt(ledger, one.progress)
-                ledger.forget(one.progress.key, one.location)
+                    queue.tables.drop(entry.quarantine_location)
+                adopt(ledger, entry.progress)
+                ledger.forget(entry.progress.key, entry.location)
             finally:
                 leases.release(ledger, lease)
     return doomed
@@ -171,11 +171,15 @@ def _contracts(request: ResetRequest) -> list[Loaded]:
     for written in request.what:
         inside = sorted(str(path) for kind in ("*.yaml", "*.yml") for path in Path(written).glob(kind))
         files += inside if Path(written).is_dir() else [written]
-    found = [load_checked(file, env=request.env, overrides=request.overrides) for file in files]
-    kept = [one for one in found if request.layer is None or one.contract.layer == request.layer]
+    loaded_contracts = [load_checked(file, env=request.env, overrides=request.overrides) for file in files]
+    kept = [
+        loaded_contract
+        for loaded_contract in loaded_contracts
+        if request.layer is None or loaded_contract.contract.layer == request.layer
+    ]
     if not kept:
-        said = f" of the layer `{request.layer}`" if request.layer else ""
-        raise UsageError(f"There is no contract{said} in {', '.join(request.what)}.", hint="Check the name.")
+        of_layer = f" of the layer `{request.layer}`" if request.layer else ""
+        raise UsageError(f"There is no contract{of_layer} in {', '.join(request.what)}.", hint="Check the name.")
     return kept
 
 
@@ -194,9 +198,9 @@ def _refuse_shared(loaded: Loaded, request: ResetRequest, catalog: Catalog) -> N
     makers = makers_of(load(contract.materialization.format), where.target_location, *app_ids)
     if makers is not None and makers.is_known and makers.environments <= {env}:
         return
-    others = sorted((makers.environments if makers else frozenset()) - {env}, key=lambda one: one or "")
+    others = sorted((makers.environments if makers else frozenset()) - {env}, key=lambda environment: environment or "")
     if others:
-        why = f"{where.target} holds rows that were made {' and '.join(called(one) for one in others)}"
+        why = f"{where.target} holds rows that were made {' and '.join(called(environment) for environment in others)}"
     elif _without_environment(loaded.file, request, catalog) == where.target_location:
         why = f"{where.target} is the table of the contract without it"
     else:

@@ -72,8 +72,8 @@ def run_contract(request: RunRequest, sinks: tuple[Sink, ...] = ()) -> RunReport
 
 
 def _profiled(processor: DataProcessor, rows: int | None) -> RunReport:
-    found = processor.profile(rows)
+    profile = processor.profile(rows)
     result = processor.last_result
     assert result is not None
-    report = {**result.report, "profile": found.as_dict()}
-    return RunReport(result.status, EXIT_BY_STATUS[result.status], report, result.reasons, "\n".join(found.lines()))
+    report = {**result.report, "profile": profile.as_dict()}
+    return RunReport(result.status, EXIT_BY_STATUS[result.status], report, result.reasons, "\n".join(profile.lines()))

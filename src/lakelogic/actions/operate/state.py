@@ -33,12 +33,12 @@ class Examined:
     @property
     def exit_code(self) -> int:
         """6 where something is wrong in the tables, 1 where a person should look, else 0."""
-        levels = {one.level for one in self.findings}
+        levels = {finding.level for finding in self.findings}
         return 6 if "wrong" in levels else 1 if "look" in levels else 0
 
     def as_dict(self) -> dict[str, Any]:
         """As plain data."""
-        return {"dataset": self.dataset, "findings": [asdict(one) for one in self.findings]}
+        return {"dataset": self.dataset, "findings": [asdict(finding) for finding in self.findings]}
 
 
 def examine(request: DoctorRequest) -> list[Examined]:
@@ -49,6 +49,6 @@ def examine(request: DoctorRequest) -> list[Examined]:
         for written in request.contracts:
             loaded = load_checked(written, env=request.env, overrides=request.overrides)
             job = Job(loaded, None, catalog, ledger)  # type: ignore[arg-type]  # no row is evaluated
-            found = check_up(job, mend=request.mend)
-            examined.append(Examined(loaded.contract.dataset_name, tuple(found)))
+            findings = check_up(job, mend=request.mend)
+            examined.append(Examined(loaded.contract.dataset_name, tuple(findings)))
     return examined

@@ -46,19 +46,25 @@ class _Dataset:
 
 def in_clear_below(ledger: Ledger, catalog: Catalog) -> list[InClear]:
     """The datasets of this ledger that hold in clear what a table above masks by now, directly or over others."""
-    known = list(_datasets(ledger, catalog))
+    datasets = list(_datasets(ledger, catalog))
     upstream = Upstream(catalog, lenient=True)
-    told = [
-        _entry(one, one.where, columns)
-        for one in known
-        if one.where and (columns := _in_clear(one, one.where, upstream))
+    entries = [
+        _entry(dataset, dataset.where, columns)
+        for dataset in datasets
+        if dataset.where and (columns := _in_clear(dataset, dataset.where, upstream))
     ]
     unread = [
-        InClear(one.dataset, one.file, (), (), "Its contract cannot be read, so nobody can tell: look at it yourself.")
-        for one in known
-        if one.loaded is None
+        InClear(
+            dataset.dataset,
+            dataset.file,
+            (),
+            (),
+            "Its contract cannot be read, so nobody can tell: look at it yourself.",
+        )
+        for dataset in datasets
+        if dataset.loaded is None
     ]
-    return sorted([*told, *unread], key=lambda one: one.dataset)
+    return sorted([*entries, *unread], key=lambda entry: entry.dataset)
 
 
 def _datasets(ledger: Ledger, catalog: Catalog) -> Iterable[_Dataset]:
@@ -77,20 +83,20 @@ def _datasets(ledger: Ledger, catalog: Catalog) -> Iterable[_Dataset]:
         yield _Dataset(run.contract, loaded, where, run.dataset)
 
 
-def _in_clear(one: _Dataset, where: Places, upstream: Upstream) -> set[str]:
+def _in_clear(dataset: _Dataset, where: Places, upstream: Upstream) -> set[str]:
     """Columns of a dataset that were read before they were masked above, or are made of such columns."""
-    assert one.loaded is not None
-    progress = progress_of(one.loaded.contract.dataset_name, where)
-    return {name for side in ("good", "bad") for name in late_columns(one.loaded, where, progress, side, upstream)}
+    assert dataset.loaded is not None
+    progress = progress_of(dataset.loaded.contract.dataset_name, where)
+    return {name for side in ("good", "bad") for name in late_columns(dataset.loaded, where, progress, side, upstream)}
 
 
-def _entry(one: _Dataset, where: Places, columns: Iterable[str]) -> InClear:
-    assert one.loaded is not None
-    contract = one.loaded.contract
+def _entry(dataset: _Dataset, where: Places, columns: Iterable[str]) -> InClear:
+    assert dataset.loaded is not None
+    contract = dataset.loaded.contract
     there: list[tuple[str, str, str]] = [
         (where.target, where.target_location, contract.materialization.format),
         (where.quarantine, where.quarantine_location, QUARANTINE_FORMAT),
     ]
     tables = tuple(name for name, location, form in there if load_tables(form).state(location) is not None)
     named = tuple(sorted(name for name in columns if not name.startswith("_lakelogic_")))
-    return InClear(contract.dataset_name, one.file, tables, named, way_out(contract, named))
+    return InClear(contract.dataset_name, dataset.file, tables, named, way_out(contract, named))

@@ -63,8 +63,8 @@ def refuse_hidden_key(served: Served, dataset: str) -> None:
 
 def veiled_run(served: Served, run: Mapping[str, Any]) -> dict[str, Any]:
     """A run as it is told: figures that dataset rules took from hidden columns are hidden, in sentences too."""
-    found: dict[str, Any] = veiled_facts(served, str(run.get("dataset")), dict(run))
-    return found
+    shown: dict[str, Any] = veiled_facts(served, str(run.get("dataset")), dict(run))
+    return shown
 
 
 def veiled_facts(served: Served, dataset: str, facts: Any) -> Any:
@@ -72,11 +72,11 @@ def veiled_facts(served: Served, dataset: str, facts: Any) -> Any:
     if isinstance(facts, str):
         return veiled_text(served, dataset, facts)
     if isinstance(facts, Mapping):
-        told = {name: veiled_facts(served, dataset, value) for name, value in facts.items()}
+        shown = {name: veiled_facts(served, dataset, value) for name, value in facts.items()}
         is_figure = facts.keys() >= {"name", "passed", "value", "expected"} and facts["value"] is not None
-        return {**told, "value": HIDDEN} if is_figure and _reads_hidden(served, dataset, facts["name"]) else told
+        return {**shown, "value": HIDDEN} if is_figure and _reads_hidden(served, dataset, facts["name"]) else shown
     if isinstance(facts, list | tuple):
-        return [veiled_facts(served, dataset, one) for one in facts]
+        return [veiled_facts(served, dataset, fact) for fact in facts]
     return facts
 
 
@@ -99,24 +99,26 @@ def _reads_hidden(served: Served, dataset: str, rule_name: str) -> bool:
     hidden = {name.lower() for name in graph.concealed(dataset) | graph.masks.get(dataset, {}).keys()}
     rules = member.loaded.contract.quality.dataset_rules
     # A rule without a name of its own is called after what it asks; which of them it is does not matter here.
-    found = [rule for rule in rules if rule.name == rule_name] or [rule for rule in rules if rule.name is None]
-    if not found and rule_name != KEY_RULE:
+    rules_read = [rule for rule in rules if rule.name == rule_name] or [rule for rule in rules if rule.name is None]
+    if not rules_read and rule_name != KEY_RULE:
         return bool(hidden)
-    asked = [rule for rule in found if rule.kind not in _COUNTING]
+    asked = [rule for rule in rules_read if rule.kind not in _COUNTING]
     text = json.dumps([rule.model_dump(mode="json") for rule in asked], ensure_ascii=False).lower()
     return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for name in hidden)
 
 
-def veiled_story(served: Served, dataset: str, told: Mapping[str, Any]) -> dict[str, Any]:
+def veiled_story(served: Served, dataset: str, story: Mapping[str, Any]) -> dict[str, Any]:
     """One row with its values, as they landed and as steps made them."""
-    found = {**told, "values": veiled(served, dataset, told["values"])}
-    if told.get("original"):
-        found["original"] = veiled(served, dataset, told["original"])
-    if told.get("story"):
-        found["story"] = [{**one, "values": veiled(served, dataset, one["values"])} for one in told["story"]]
-    return found
+    shown = {**story, "values": veiled(served, dataset, story["values"])}
+    if story.get("original"):
+        shown["original"] = veiled(served, dataset, story["original"])
+    if story.get("story"):
+        shown["story"] = [
+            {**chapter, "values": veiled(served, dataset, chapter["values"])} for chapter in story["story"]
+        ]
+    return shown
 
 
-def veiled_preview(served: Served, dataset: str, told: Mapping[str, Any]) -> dict[str, Any]:
+def veiled_preview(served: Served, dataset: str, report: Mapping[str, Any]) -> dict[str, Any]:
     """What an action would do, row by row."""
-    return {**told, "rows": [veiled_story(served, dataset, row) for row in told["rows"]]}
+    return {**report, "rows": [veiled_story(served, dataset, row) for row in report["rows"]]}

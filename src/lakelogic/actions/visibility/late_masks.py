@@ -25,22 +25,22 @@ def late(served: Served, dataset: str, columns: Iterable[str]) -> frozenset[str]
     While a contract above cannot be read, what was hidden stays hidden.
     """
     kept, version = _answers.setdefault(served, {}), served.version
-    at, of, found = kept.get(dataset, (float("-inf"), -1, frozenset()))
+    at, of, values = kept.get(dataset, (float("-inf"), -1, frozenset()))
     if of != version or time.monotonic() - at > _ASK_AGAIN_SECONDS:
         try:
-            found = _asked(served, dataset, lenient=False)
+            values = _asked(served, dataset, lenient=False)
         except LakeLogicError:
-            found = _whatever_is_known(served, dataset, found)
-        kept[dataset] = (time.monotonic(), version, found)
-    return frozenset(name.lower() for name in columns) if found is None else found
+            values = _whatever_is_known(served, dataset, values)
+        kept[dataset] = (time.monotonic(), version, values)
+    return frozenset(name.lower() for name in columns) if values is None else values
 
 
 def _whatever_is_known(served: Served, dataset: str, before: frozenset[str] | None) -> frozenset[str] | None:
     try:
-        found = _asked(served, dataset, lenient=True)
+        columns = _asked(served, dataset, lenient=True)
     except LakeLogicError:
         return None
-    return None if before is None else found | before
+    return None if before is None else columns | before
 
 
 def _asked(served: Served, dataset: str, *, lenient: bool) -> frozenset[str]:

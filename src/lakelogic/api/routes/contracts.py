@@ -19,16 +19,18 @@ router = APIRouter(prefix="/api/v1/contracts", tags=["contracts"])
 def validate(caller: Asking, body: PostedContract) -> Response:
     """Everything that is wrong with a posted contract. Nothing of this machine is read for it."""
     del caller
-    found = validate_posted(body.text)
-    return answer({"valid": found.is_valid, "diagnostics": [one.as_dict() for one in found.diagnostics]})
+    checked = validate_posted(body.text)
+    return answer(
+        {"valid": checked.is_valid, "diagnostics": [diagnostic.as_dict() for diagnostic in checked.diagnostics]}
+    )
 
 
 @router.post("/explain", response_model=Plan, responses=trouble(400, 409))
 def explain_text(caller: Asking, body: PostedContract) -> Response:
     """The plan of a posted contract, as far as it can be told without its source."""
     del caller
-    found = explain_posted(body.text)
-    return answer({"text": found.text, "plan": found.data})
+    explained = explain_posted(body.text)
+    return answer({"text": explained.text, "plan": explained.data})
 
 
 @router.get("/{dataset}", response_model=Row, responses=trouble(404))
@@ -54,13 +56,13 @@ def contract(request: Request, caller: Asking, dataset: Word) -> Response:
 def explain(request: Request, caller: Asking, dataset: Word) -> Response:
     """What a run would do to rows."""
     member = service_of(request).member(dataset, caller)
-    found = action.explain(str(member.path), env=member.loaded.env, for_others=True)
-    return document(request, {"text": found.text, "plan": found.data})
+    explained = action.explain(str(member.path), env=member.loaded.env, for_others=True)
+    return document(request, {"text": explained.text, "plan": explained.data})
 
 
 @router.post("/{dataset}/diff", response_model=Diff, responses=trouble(400, 404, 409))
 def diff(request: Request, caller: Asking, dataset: Word, body: PostedContract) -> Response:
     """What a posted version of the contract would change: breaking, needs care or safe, the gravest first."""
     member = service_of(request).member(dataset, caller)
-    found = differences_of_posted(member, body.text)
-    return answer({"verdict": found.verdict, "changes": [one.as_dict() for one in found.changes]})
+    differences = differences_of_posted(member, body.text)
+    return answer({"verdict": differences.verdict, "changes": [change.as_dict() for change in differences.changes]})

@@ -27,8 +27,10 @@ router = APIRouter(prefix="/api/v1", tags=["decisions"])
 def approvals(request: Request, caller: Asking) -> Response:
     """Batches behind a closed gate that wait for a decision, newest first."""
     served = service_of(request).served
-    found = [one for one in approve.waiting() if caller.can("viewer", served.domain_of(one["dataset"]))]
-    return document(request, {"items": [veiled_facts(served, one["dataset"], one) for one in found], "next": None})
+    batches = [batch for batch in approve.waiting() if caller.can("viewer", served.domain_of(batch["dataset"]))]
+    return document(
+        request, {"items": [veiled_facts(served, batch["dataset"], batch) for batch in batches], "next": None}
+    )
 
 
 @router.post("/approvals/{run_id}/release", response_model=Job, status_code=202, responses=trouble(400, 404, 409))
@@ -67,7 +69,7 @@ def acts(
 
 def _decided(kind: str, request: Request, caller: Caller, run_id: str, body: Reason, key: str | None) -> Response:
     service = service_of(request)
-    held = next((one for one in approve.waiting() if one["run_id"] == run_id), None)
+    held = next((batch for batch in approve.waiting() if batch["run_id"] == run_id), None)
     if held is None or not caller.can("viewer", service.served.domain_of(held["dataset"])):
         raise NotFound(f"No batch of a run `{run_id}` waits.", hint="GET /api/v1/approvals lists those that do.")
     member = service.member(held["dataset"], caller, "operator")

@@ -41,8 +41,8 @@ def datasets(request: Request, caller: Asking, runs: Annotated[int, Query(ge=1, 
 
     `runs=14` brings the newest fourteen of each along, in short.
     """
-    found = overview.datasets(service_of(request).served, caller.domains, runs)
-    return document(request, {"items": found, "next": None})
+    items = overview.datasets(service_of(request).served, caller.domains, runs)
+    return document(request, {"items": items, "next": None})
 
 
 @router.get("/datasets/{dataset}", response_model=Row, responses=trouble(404))
@@ -87,8 +87,8 @@ def row_story(
         raise UsageError(
             "The table is too large to look for a key while you wait.", hint="Use `lakelogic explain --key`."
         )
-    told = explain_key(str(member.path), key, env=member.loaded.env).as_dict()
-    return answer(veiled_story(service.served, member.dataset, told))
+    story = explain_key(str(member.path), key, env=member.loaded.env).as_dict()
+    return answer(veiled_story(service.served, member.dataset, story))
 
 
 @router.get("/service-levels", response_model=Page, responses=trouble(404))
@@ -100,5 +100,5 @@ def service_levels(
     service = service_of(request)
     if dataset is not None:
         service.member(dataset, caller)
-    found = promises.service_levels(service.served, caller.domains, runs, dataset)
-    return document(request, {"items": found, "next": None})
+    levels = promises.service_levels(service.served, caller.domains, runs, dataset)
+    return document(request, {"items": levels, "next": None})

@@ -38,9 +38,9 @@ def send(
 ) -> Response:
     """Send the committed table of a dataset to where its contract says. A worker does it."""
     member = service_of(request).member(dataset, caller, "operator")
-    known = [one.called for one in member.loaded.contract.exports]
-    if not known or (unknown := [name for name in body.only if name not in known]):
-        named = f" `{unknown[0]}`" if known else ""
+    names = [export.called for export in member.loaded.contract.exports]
+    if not names or (unknown := [name for name in body.only if name not in names]):
+        named = f" `{unknown[0]}`" if names else ""
         raise NotFound(f"`{dataset}` has no export{named}.", hint="GET /api/v1/exports lists them.")
     asked = work.Asked(
         "export", member.dataset, str(member.path), caller.person, body.why, member.domain, member.loaded.env,

@@ -61,7 +61,7 @@ def jobs(
     question = Question("created_at", True, filters, None, None, read_cursor(after), limit, among)
     page = pages_of(action.ask("work", question), limit, "created_at", "work_id")
     served = service_of(request).served
-    return answer({**page, "items": [_told(served, one) for one in page["items"]]})
+    return answer({**page, "items": [_told(served, job) for job in page["items"]]})
 
 
 @router.get("/jobs/{job_id}", response_model=Job, responses=trouble(404))
@@ -73,8 +73,8 @@ def job(request: Request, caller: Asking, job_id: Word) -> Response:
 @router.post("/jobs/{job_id}/cancel", response_model=Job, responses=trouble(400, 404, 409))
 def cancel(caller: Asking, job_id: Word, body: Reason) -> Response:
     """Stop a job. What is committed stays; what is not is as if it had never begun."""
-    found = _seen(caller, job_id)
-    caller.need(_NEEDED.get(found.kind, "operator"), found.domain)
+    job = _seen(caller, job_id)
+    caller.need(_NEEDED.get(job.kind, "operator"), job.domain)
     return answer(job_data(work.cancel(job_id, caller.person, body.why)))
 
 
@@ -82,8 +82,8 @@ def cancel(caller: Asking, job_id: Word, body: Reason) -> Response:
 def log(request: Request, caller: Asking, job_id: Word, after: After = 0) -> Response:
     """What a job said, from a line on."""
     dataset = _seen(caller, job_id).dataset
-    told = log_data(job_id, action.happenings(after, job_id, LOG_LINES))
-    return answer(veiled_facts(service_of(request).served, dataset, told))
+    lines = log_data(job_id, action.happenings(after, job_id, LOG_LINES))
+    return answer(veiled_facts(service_of(request).served, dataset, lines))
 
 
 @router.get("/jobs/{job_id}/events", response_class=StreamingResponse, responses={**trouble(404), **_SSE})
@@ -102,21 +102,21 @@ def events(request: Request, caller: Asking, after: After = 0, last_event_id: La
 
 
 def _seen(caller: Caller, job_id: str) -> Work:
-    found = work.job(job_id)
-    if not caller.can("viewer", found.domain):
+    job_ = work.job(job_id)
+    if not caller.can("viewer", job_.domain):
         raise NotFound(f"There is no job `{job_id}`.", hint="GET /api/v1/jobs lists them.")
-    return found
+    return job_
 
 
 def _told(served: Served, work_: Work | dict[str, Any]) -> dict[str, Any]:
     """A job; rows that a preview tells of are shown as they are anywhere else."""
-    told = job_data(work_)
-    outcome = told["outcome"]
-    if told["kind"] == "preview" and outcome and outcome.get("rows"):
-        told["outcome"] = veiled_preview(served, told["dataset"], outcome)
+    data = job_data(work_)
+    outcome = data["outcome"]
+    if data["kind"] == "preview" and outcome and outcome.get("rows"):
+        data["outcome"] = veiled_preview(served, data["dataset"], outcome)
     elif outcome:
-        told["outcome"] = veiled_facts(served, told["dataset"], outcome)
-    return told
+        data["outcome"] = veiled_facts(served, data["dataset"], outcome)
+    return data
 
 
 def _position(last_event_id: str | None, after: int) -> int:
@@ -128,8 +128,8 @@ def _position(last_event_id: str | None, after: int) -> int:
 def _streamed(request: Request, caller: Caller, after: int, job_id: str | None) -> StreamingResponse:
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     is_ending = getattr(request.app.state, "is_ending", lambda: False)
-    told = _stream(service_of(request), caller, request.headers.get("authorization"), after, job_id, is_ending)
-    return StreamingResponse(told, headers=headers, media_type="text/event-stream")
+    stream = _stream(service_of(request), caller, request.headers.get("authorization"), after, job_id, is_ending)
+    return StreamingResponse(stream, headers=headers, media_type="text/event-stream")
 
 
 async def _stream(
@@ -140,20 +140,24 @@ async def _stream(
     beat = time.monotonic()
     yield "retry: 2000\n\n"
     while True:
-        found = await run_in_threadpool(action.happenings, after, job_id)
-        if found:
+        happenings = await run_in_threadpool(action.happenings, after, job_id)
+        if happenings:
             # A stream lasts minutes, and a token may be revoked meanwhile.
             try:
                 caller = await run_in_threadpool(service.door.caller, authorization)
             except Refused:
                 return
-        for one in found:
-            after = one.seq
-            if job_id is not None or caller.can("viewer", service.served.domain_of(one.dataset)):
-                body = await run_in_threadpool(veiled_text, service.served, one.dataset or "", one.body or "")
-                yield _event(replace(one, body=body or one.body), whole=job_id is not None)
+        for happening in happenings:
+            after = happening.seq
+            if job_id is not None or caller.can("viewer", service.served.domain_of(happening.dataset)):
+                body = await run_in_threadpool(
+                    veiled_text, service.served, happening.dataset or "", happening.body or ""
+                )
+                yield _event(replace(happening, body=body or happening.body), whole=job_id is not None)
                 beat = time.monotonic()
-        if job_id is not None and any(one.topic == "work" and one.kind in ENDED for one in found):
+        if job_id is not None and any(
+            happening.topic == "work" and happening.kind in ENDED for happening in happenings
+        ):
             return
         if time.monotonic() >= ends:
             return
@@ -166,8 +170,14 @@ async def _stream(
             await asyncio.sleep(0.25)
 
 
-def _event(one: Happening, *, whole: bool) -> str:
-    told = {"topic": one.topic, "id": one.work_id, "seq": one.seq, "kind": one.kind, "dataset": one.dataset}
+def _event(happening: Happening, *, whole: bool) -> str:
+    data = {
+        "topic": happening.topic,
+        "id": happening.work_id,
+        "seq": happening.seq,
+        "kind": happening.kind,
+        "dataset": happening.dataset,
+    }
     if whole:
-        told |= {"at": plain(one.at), "text": plain(one.body, here())}
-    return f"id: {one.seq}\nevent: {one.topic}\ndata: {json.dumps(told)}\n\n"
+        data |= {"at": plain(happening.at), "text": plain(happening.body, here())}
+    return f"id: {happening.seq}\nevent: {happening.topic}\ndata: {json.dumps(data)}\n\n"

@@ -45,10 +45,10 @@ def upstream(
     if key:
         refuse_hidden_key(service.served, dataset)
     start = drilldown.Start(dataset, tuple(key), at)
-    found = drilldown.upstream(service.served, start, caller.domains, only=from_, skip=skip, limit=limit)
-    for one in found["upstreams"]:
-        one["next"] = None if one["next"] is None else cursor(one["next"], one["name"])
-    return document(request, found)
+    report = drilldown.upstream(service.served, start, caller.domains, only=from_, skip=skip, limit=limit)
+    for place in report["upstreams"]:
+        place["next"] = None if place["next"] is None else cursor(place["next"], place["name"])
+    return document(request, report)
 
 
 @router.get("/rows/{dataset}/chain", response_model=Row, responses=trouble(400, 404, 409))
@@ -62,11 +62,11 @@ def chain(
     if key:
         refuse_hidden_key(service.served, dataset)
     start = drilldown.Start(dataset, tuple(key), at)
-    found = drilldown.chain(service.served, start, caller.domains, limit=limit)
-    for level in found["levels"]:
-        for one in level["upstreams"]:
-            one["next"] = None if one["next"] is None else cursor(one["next"], one["name"])
-    return document(request, found)
+    levels = drilldown.chain(service.served, start, caller.domains, limit=limit)
+    for level in levels["levels"]:
+        for upstream in level["upstreams"]:
+            upstream["next"] = None if upstream["next"] is None else cursor(upstream["next"], upstream["name"])
+    return document(request, levels)
 
 
 @router.get("/source/{dataset}", response_model=Row, responses=trouble(400, 404, 409))

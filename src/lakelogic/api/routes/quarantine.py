@@ -34,14 +34,16 @@ Several = Annotated[list[Word], Query(max_length=50, default_factory=list)]
 def queues(request: Request, caller: Asking) -> Response:
     """Every quarantine with its counts."""
     service = service_of(request)
-    found = [service.pages.facets(member, Wanted()) for member in overview.visible(service.served, caller.domains)]
+    facets_by_dataset = [
+        service.pages.facets(member, Wanted()) for member in overview.visible(service.served, caller.domains)
+    ]
     items = [
         {
-            "dataset": one.dataset, "table": one.table, "version": one.version, "oldest": one.oldest,
-            **one.counts["state"], "rules": one.counts.get("rule", {}),
+            "dataset": queue.dataset, "table": queue.table, "version": queue.version, "oldest": queue.oldest,
+            **queue.counts["state"], "rules": queue.counts.get("rule", {}),
         }
-        for one in found
-        if one.version is not None
+        for queue in facets_by_dataset
+        if queue.version is not None
     ]  # fmt: skip
     return document(request, {"items": items, "next": None})
 
@@ -53,12 +55,12 @@ def facets(
 ) -> Response:  # fmt: skip
     """How many of the chosen rows have which rule, category, run and source."""
     service = service_of(request)
-    found = service.pages.facets(service.member(dataset, caller), _wanted(state, rule, category, run, source))
+    counts = service.pages.facets(service.member(dataset, caller), _wanted(state, rule, category, run, source))
     return document(
         request,
         {
-            "dataset": found.dataset, "table": found.table, "version": found.version, "total": found.total,
-            "oldest": found.oldest, "counts": found.counts,
+            "dataset": counts.dataset, "table": counts.table, "version": counts.version, "total": counts.total,
+            "oldest": counts.oldest, "counts": counts.counts,
         },
     )  # fmt: skip
 
@@ -94,8 +96,8 @@ def explain(request: Request, caller: Asking, dataset: Word, row_id: Word) -> Re
     service = service_of(request)
     member = service.member(dataset, caller)
     service.pages.row(member, row_id)
-    told = explain_row(row_id, QueueRequest(str(member.path), env=member.loaded.env)).as_dict()
-    return answer(veiled_story(service.served, member.dataset, told))
+    story = explain_row(row_id, QueueRequest(str(member.path), env=member.loaded.env)).as_dict()
+    return answer(veiled_story(service.served, member.dataset, story))
 
 
 @router.post("/{dataset}/replay", response_model=Job, status_code=202, responses=trouble(400, 404, 409))
@@ -145,11 +147,11 @@ def _previewed(action: str, service: Service, caller: Caller, dataset: str, body
         )  # fmt: skip
         return accepted(work.ask(asked))
     request = work.choice({**facts, "contract": str(member.path), "env": member.loaded.env})
-    found = previews.preview(action, request, body.limit, body.engine)
-    seen = {one.dataset for one in overview.visible(service.served, caller.domains)}
+    report = previews.preview(action, request, body.limit, body.engine)
+    seen = {member_.dataset for member_ in overview.visible(service.served, caller.domains)}
     after = service.served.report().estate.graph.downstreams(member.dataset)
-    told = veiled_preview(service.served, member.dataset, found)
-    return answer({**told, "downstreams": [one for one in after if one in seen]})
+    veiled_report = veiled_preview(service.served, member.dataset, report)
+    return answer({**veiled_report, "downstreams": [name for name in after if name in seen]})
 
 
 def _refuse_unchosen(kind: str, body: ChooseRows | PreviewRows) -> None:

@@ -46,7 +46,7 @@ def runs(
     )  # fmt: skip
     page = pages_of(action.ask("runs", question), limit, sort, RUNS.identity)
     served = service_of(request).served
-    return answer({**page, "items": [veiled_run(served, one) for one in page["items"]]})
+    return answer({**page, "items": [veiled_run(served, run) for run in page["items"]]})
 
 
 @router.get("/facets", response_model=FacetCounts, responses=trouble())
@@ -78,8 +78,8 @@ def start(request: Request, caller: Asking, body: StartRun, idempotency_key: Ide
 def dry_run(request: Request, caller: Asking, body: PlanRun) -> Response:
     """What a run would do; nothing is read or written."""
     member = service_of(request).member(body.dataset, caller)
-    found = explain(str(member.path), env=member.loaded.env, engine=body.engine, for_others=True)
-    return answer({"text": found.text, "plan": found.data})
+    explained = explain(str(member.path), env=member.loaded.env, engine=body.engine, for_others=True)
+    return answer({"text": explained.text, "plan": explained.data})
 
 
 @router.get("/{run_id}", response_model=Row, responses=trouble(400, 404))
@@ -97,27 +97,27 @@ def account(request: Request, caller: Asking, run_id: Word) -> Response:
 @router.get("/{run_id}/log", response_model=Log, responses=trouble(400, 404))
 def log(request: Request, caller: Asking, run_id: Word) -> Response:
     """What it said, wherever it ran: on the command line, in a pass of the driver, by a worker."""
-    found = _seen(caller, run_id)
-    job = action.job_of_run(found["run_id"], found["dataset"])
+    run = _seen(caller, run_id)
+    job = action.job_of_run(run["run_id"], run["dataset"])
     if job is not None:  # which also tells when it was asked for
-        told = log_data(job.work_id, action.happenings(0, job.work_id))
+        answered = log_data(job.work_id, action.happenings(0, job.work_id))
     else:
-        kept = action.log_of(found["run_id"])
+        kept = action.log_of(run["run_id"])
         lines = [
-            {"seq": seq, "at": one.at, "topic": "run", "kind": one.kind, "text": one.body}
-            for seq, one in enumerate(kept, 1)
+            {"seq": seq, "at": line.at, "topic": "run", "kind": line.kind, "text": line.body}
+            for seq, line in enumerate(kept, 1)
         ]
         old = "It is older than the keeping of logs, or its process ended before it could write one."
-        told = {"job_id": None, "lines": lines, "next": None, "note": None if lines else old}
-    return answer(veiled_facts(service_of(request).served, found["dataset"], told))
+        answered = {"job_id": None, "lines": lines, "next": None, "note": None if lines else old}
+    return answer(veiled_facts(service_of(request).served, run["dataset"], answered))
 
 
 def _seen(caller: Caller, run_id: str) -> dict[str, Any]:
     # The whole id: the beginning of one would tell of runs that do not exist for whoever asks.
-    found = action.find_run(run_id)
-    if found is None or not caller.can("viewer", found["domain"]):
+    run = action.find_run(run_id)
+    if run is None or not caller.can("viewer", run["domain"]):
         raise NotFound(f"There is no run `{run_id}`.", hint="GET /api/v1/runs lists them.")
-    return found
+    return run
 
 
 def _among(caller: Caller) -> tuple[str, list[str | None]] | None:

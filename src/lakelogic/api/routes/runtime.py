@@ -73,9 +73,9 @@ def docs(request: Request) -> HTMLResponse:
     paths: dict[str, dict[str, Any]] = request.app.openapi()["paths"]
     rows = "".join(
         f"<tr><td>{escape(method.upper())}</td><td><code>{escape(path)}</code></td>"
-        f"<td>{escape(told.get('description') or told.get('summary') or '')}</td></tr>"
+        f"<td>{escape(operation.get('description') or operation.get('summary') or '')}</td></tr>"
         for path, methods in paths.items()
-        for method, told in methods.items()
+        for method, operation in methods.items()
     )
     return HTMLResponse(
         f"<!doctype html><html lang=en><meta charset=utf-8><title>LakeLogic {VERSION}: routes</title>"
