@@ -74,7 +74,7 @@ def jobs_of(engine: Any) -> int:
 def measure(contracts: int, rows: int, engine_name: str, workers: int, cores: int) -> dict[str, Any]:
     """All passes in this process, on one session."""
     from lakelogic.actions.operate.drive import DriveRequest, drive
-    from lakelogic.driver.selection import Choice, choose
+    from lakelogic.driver.selection import Selectors, choose
     from lakelogic.engines import registry
 
     root = Path.cwd()
@@ -100,7 +100,7 @@ def measure(contracts: int, rows: int, engine_name: str, workers: int, cores: in
     half = tuple(f"entity{index:03}" for index in range((contracts + 2) // 6))
     fewer, fewer_wall, _ = one(None, workers, entities=half)
     engine.close()
-    graph = choose(Choice(("_registry.yaml",))).graph
+    graph = choose(Selectors(("_registry.yaml",))).graph
     seconds = {outcome.dataset: outcome.seconds for outcome in alone.outcomes}
     longest: dict[str, float] = {}
     for member in graph.order():

@@ -12,7 +12,7 @@ import pytest
 
 from lakelogic import names
 from lakelogic.actions.look import queue_pages
-from lakelogic.actions.look.queue_pages import Wanted
+from lakelogic.actions.look.queue_pages import QueueFilter
 from lakelogic.quarantine.table import Stamped
 
 NOON = datetime(2026, 3, 28, 12, tzinfo=UTC)
@@ -59,15 +59,15 @@ def walked(index, wanted):
 @pytest.mark.parametrize("limit", [1, 2, 5, 50])
 def test_pages_of_any_size_give_every_row_once_newest_first_and_those_without_a_time_last(index, limit):
     everything = ["23", "22", "13", "12", "21", "20", "11", "03", "02", "01", "00", "10"]
-    assert walked(index, Wanted((), limit=limit)) == (everything, 12)
-    assert walked(index, Wanted(("discarded",), limit=limit)) == (["23", "13", "03"], 3)
-    assert walked(index, Wanted(rules=("empty",), limit=limit)) == (["22", "12", "02"], 3)
-    assert walked(index, Wanted(rules=("empty",), run_id="run-1", limit=limit)) == (["12"], 1)
-    assert walked(index, Wanted(source="b.csv", limit=limit)) == ([], 0)
+    assert walked(index, QueueFilter((), limit=limit)) == (everything, 12)
+    assert walked(index, QueueFilter(("discarded",), limit=limit)) == (["23", "13", "03"], 3)
+    assert walked(index, QueueFilter(rules=("empty",), limit=limit)) == (["22", "12", "02"], 3)
+    assert walked(index, QueueFilter(rules=("empty",), run_id="run-1", limit=limit)) == (["12"], 1)
+    assert walked(index, QueueFilter(source="b.csv", limit=limit)) == ([], 0)
 
 
 def test_facets_count_what_is_chosen_and_states_whatever_their_state(index):
-    total, oldest, counts = index.counted(Wanted(rules=("late",)))
+    total, oldest, counts = index.counted(QueueFilter(rules=("late",)))
     assert (total, oldest) == (9, NOON)
     assert counts == {
         "state": {"active": 9, "replayed": 0, "discarded": 3, "superseded": 0}, "rule": {"late": 9, "empty": 3},
@@ -78,6 +78,6 @@ def test_facets_count_what_is_chosen_and_states_whatever_their_state(index):
 def test_of_very_many_values_the_most_frequent_are_counted(index, monkeypatch):
     monkeypatch.setattr(queue_pages, "_MOST_COUNTS", 2)
     # Every third row breaks a second rule; nine rows wait, three of each run.
-    _, _, counts = index.counted(Wanted())
+    _, _, counts = index.counted(QueueFilter())
     assert counts["rule"] == {"late": 9, "empty": 3}
     assert (len(counts["run_id"]), set(counts["run_id"].values())) == (2, {3})

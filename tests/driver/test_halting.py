@@ -14,7 +14,7 @@ from deltalake import DeltaTable
 
 from lakelogic.actions.operate.drive import DriveRequest, drive
 from lakelogic.catalogs.local import LocalCatalog
-from lakelogic.driver.outcome import Outcome
+from lakelogic.driver.outcome import DatasetOutcome
 from lakelogic.driver.passes import Pass
 from lakelogic.engines import registry
 from lakelogic.engines.base import CanStop
@@ -63,7 +63,7 @@ def go(engine: str = "duckdb", sinks: Any = (), **more: Any) -> Pass:
     return drive(DriveRequest(("_registry.yaml",), engine=engine, max_workers=1, **more), sinks)
 
 
-def of(done: Pass, dataset: str) -> Outcome:
+def of(done: Pass, dataset: str) -> DatasetOutcome:
     return next(one for one in done.outcomes if one.dataset == dataset)
 
 

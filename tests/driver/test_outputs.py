@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 from prometheus_client.parser import text_string_to_metric_families
 
 from lakelogic.actions.operate.drive import DriveRequest, drive
-from lakelogic.driver.outcome import Outcome
+from lakelogic.driver.outcome import DatasetOutcome
 from lakelogic.driver.passes import Pass
 from lakelogic.engines import registry
 from lakelogic.errors import UsageError
@@ -132,7 +132,7 @@ def scraped(port: int) -> dict[str, float]:
 def test_a_pass_can_be_scraped_while_it_goes_on_and_is_left_for_the_last_scrape(estate: Path) -> None:
     port, seen = free_port(), []
 
-    def look(_: Outcome) -> None:
+    def look(_: DatasetOutcome) -> None:
         seen.append(scraped(port))
 
     done: list[Pass] = []

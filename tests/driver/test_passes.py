@@ -19,7 +19,7 @@ from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.cli.drive import drive as drive_command
 from lakelogic.cli.main import cli
 from lakelogic.driver.attempts import Retries
-from lakelogic.driver.outcome import Outcome
+from lakelogic.driver.outcome import DatasetOutcome
 from lakelogic.driver.passes import Pass
 from lakelogic.engines import registry
 from lakelogic.errors import LakeLogicError, LoadError, UsageError
@@ -81,7 +81,7 @@ def estate(lay, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def go(listen: Callable[[Outcome], None] = lambda _: None, **more: Any) -> Pass:
+def go(listen: Callable[[DatasetOutcome], None] = lambda _: None, **more: Any) -> Pass:
     asked = {"registries": ("contracts/_registry.yaml",), "engine": "duckdb", **more}
     return drive(DriveRequest(**asked), listen=listen)
 
@@ -90,7 +90,7 @@ def statuses(done: Pass) -> dict[str, str]:
     return {one.dataset: one.status for one in done.outcomes}
 
 
-def of(done: Pass, dataset: str) -> Outcome:
+def of(done: Pass, dataset: str) -> DatasetOutcome:
     return next(one for one in done.outcomes if one.dataset == dataset)
 
 

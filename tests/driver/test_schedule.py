@@ -12,9 +12,9 @@ import pytest
 
 from lakelogic.cli.console import LineFormatter
 from lakelogic.driver.estate import Estate, load_estate
-from lakelogic.driver.outcome import Outcome, exit_code, outcome
+from lakelogic.driver.outcome import DatasetOutcome, exit_code, outcome
 from lakelogic.driver.registry import Member
-from lakelogic.driver.schedule import Policy, Schedule
+from lakelogic.driver.schedule import Policy, Scheduler
 
 WAIT = 60  # for another thread that comes in a moment, or never
 
@@ -26,22 +26,22 @@ def estate(lay, shop) -> Estate:
     return found
 
 
-def succeed(member: Member) -> Outcome:
+def succeed(member: Member) -> DatasetOutcome:
     return outcome(member, "succeeded")
 
 
 def run(
     estate: Estate,
-    work: Callable[[Member], Outcome],
+    work: Callable[[Member], DatasetOutcome],
     policy: Policy | None = None,
     stop: threading.Event | None = None,
-) -> dict[str, Outcome]:
+) -> dict[str, DatasetOutcome]:
     members = {member.dataset: member for member in estate}
-    return Schedule(estate.graph, members, work, policy or Policy(), stop or threading.Event()).run()
+    return Scheduler(estate.graph, members, work, policy or Policy(), stop or threading.Event()).run()
 
 
-def failing(*datasets: str, status: str = "failed") -> Callable[[Member], Outcome]:
-    def work(member: Member) -> Outcome:
+def failing(*datasets: str, status: str = "failed") -> Callable[[Member], DatasetOutcome]:
+    def work(member: Member) -> DatasetOutcome:
         return outcome(member, status if member.dataset in datasets else "succeeded", exit_code=4)  # type: ignore[arg-type]
 
     return work
@@ -50,7 +50,7 @@ def failing(*datasets: str, status: str = "failed") -> Callable[[Member], Outcom
 def test_each_begins_after_everything_it_needs(estate: Estate) -> None:
     ended: list[str] = []
 
-    def work(member: Member) -> Outcome:
+    def work(member: Member) -> DatasetOutcome:
         assert set(estate.graph.upstreams(member.dataset)) <= set(ended)
         ended.append(member.dataset)
         return outcome(member, "succeeded")
@@ -64,7 +64,7 @@ def test_each_begins_after_everything_it_needs(estate: Estate) -> None:
 def test_what_does_not_need_one_another_runs_side_by_side(estate: Estate) -> None:
     together = threading.Barrier(3)
 
-    def work(member: Member) -> Outcome:
+    def work(member: Member) -> DatasetOutcome:
         if member.layer == "bronze":
             together.wait(WAIT)  # breaks unless all three are there at once
         return outcome(member, "succeeded")
@@ -75,7 +75,7 @@ def test_what_does_not_need_one_another_runs_side_by_side(estate: Estate) -> Non
 def test_no_more_than_asked_for_run_at_once(estate: Estate) -> None:
     running, most, alone = [0], [0], threading.Lock()
 
-    def work(member: Member) -> Outcome:
+    def work(member: Member) -> DatasetOutcome:
         with alone:
             running[0] += 1
             most[0] = max(most[0], running[0])
@@ -90,7 +90,7 @@ def test_no_more_than_asked_for_run_at_once(estate: Estate) -> None:
 def test_a_silver_dataset_need_not_wait_for_a_bronze_one_that_it_does_not_need(estate: Estate) -> None:
     silver_began = threading.Event()
 
-    def work(member: Member) -> Outcome:
+    def work(member: Member) -> DatasetOutcome:
         if member.dataset == "silver_crm_customers":
             silver_began.set()
         if member.dataset == "bronze_pos_orders":
@@ -103,7 +103,7 @@ def test_a_silver_dataset_need_not_wait_for_a_bronze_one_that_it_does_not_need(e
 def test_layers_wait_for_one_another_where_that_is_asked_for(estate: Estate) -> None:
     ended: list[str] = []
 
-    def work(member: Member) -> Outcome:
+    def work(member: Member) -> DatasetOutcome:
         earlier = {other.dataset for other in estate if other.rank < member.rank}
         assert earlier <= set(ended)
         ended.append(member.dataset)
@@ -136,7 +136,7 @@ def test_what_needs_a_dataset_that_came_out_badly_is_held_back_and_only_that(
 
 
 def test_a_dataset_that_was_left_alone_on_purpose_holds_nothing_back(estate: Estate) -> None:
-    def work(member: Member) -> Outcome:
+    def work(member: Member) -> DatasetOutcome:
         if member.layer == "bronze":
             return outcome(member, "skipped", "done before", in_order=True)
         return outcome(member, "no_new_data")
@@ -169,7 +169,7 @@ def test_after_so_many_failures_in_a_row_nothing_more_begins(estate: Estate) -> 
 def test_a_pass_that_shall_end_lets_what_runs_come_to_its_end(estate: Estate) -> None:
     stop = threading.Event()
 
-    def work(member: Member) -> Outcome:
+    def work(member: Member) -> DatasetOutcome:
         stop.set()
         return outcome(member, "succeeded")
 
@@ -182,7 +182,7 @@ def test_a_pass_that_shall_end_lets_what_runs_come_to_its_end(estate: Estate) ->
 def test_what_waits_for_a_run_that_was_given_up_with_the_pass_is_skipped_with_the_pass(estate: Estate) -> None:
     stop = threading.Event()
 
-    def work(member: Member) -> Outcome:
+    def work(member: Member) -> DatasetOutcome:
         stop.set()
         return outcome(member, "failed", "it was asked to end", exit_code=143)
 
@@ -191,7 +191,7 @@ def test_what_waits_for_a_run_that_was_given_up_with_the_pass_is_skipped_with_th
 
 
 def test_work_that_dies_is_a_failure_and_not_a_pass_without_end(estate: Estate) -> None:
-    def work(member: Member) -> Outcome:
+    def work(member: Member) -> DatasetOutcome:
         raise SystemExit(0)
 
     found = run(estate, work)
@@ -199,7 +199,7 @@ def test_work_that_dies_is_a_failure_and_not_a_pass_without_end(estate: Estate) 
 
 
 def test_a_defect_of_the_driver_is_told_by_its_kind_and_its_trace_is_in_the_log(estate: Estate, caplog) -> None:
-    def work(member: Member) -> Outcome:
+    def work(member: Member) -> DatasetOutcome:
         raise KeyError("ada@example.com")
 
     caplog.set_level(logging.DEBUG, "lakelogic.driver")

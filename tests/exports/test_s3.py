@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from lakelogic.errors import CredentialError, ExportError, ExportInterrupted
-from lakelogic.exports.base import Part
+from lakelogic.exports.base import ExportFile
 from lakelogic.exports.packing import digest
 from lakelogic.exports.s3 import S3Export, connect
 
@@ -82,7 +82,7 @@ def test_files_come_first_the_manifest_after_them_and_the_pointer_last(bucket, e
 def test_a_large_file_goes_in_pieces_each_with_its_checksum(bucket, export, shipment, kept, tmp_path):
     large = tmp_path / "part-00000.parquet"
     large.write_bytes(os.urandom(6 * MEGABYTE))
-    part = Part(str(large), large.name, 9, large.stat().st_size, digest(large))
+    part = ExportFile(str(large), large.name, 9, large.stat().st_size, digest(large))
     export().deliver(replace(shipment("gold/kpis"), parts=(part,)), kept)
     assert bucket.pieces[f"{FOLDER}/part-00000.parquet"] == 2
     assert bucket.objects[f"{FOLDER}/part-00000.parquet"] == large.read_bytes()

@@ -8,8 +8,8 @@ import pytest
 
 from lakelogic.errors import CommitConflict, NotFound, UsageError
 from lakelogic.ledger.access import Tokens
-from lakelogic.ledger.ask import RUNS, Question, counts, page
-from lakelogic.ledger.work import Work, WorkQueue
+from lakelogic.ledger.ask import RUNS, LedgerQuery, counts, page
+from lakelogic.ledger.work import QueuedJob, WorkQueue
 
 LONG = timedelta(seconds=60)
 
@@ -20,9 +20,9 @@ def queue(ledger):
 
 
 def test_work_is_done_in_the_order_in_which_it_was_asked_for(queue, stopped):
-    first = queue.ask(Work("run", "orders", "ada", "retail", "nightly", {"engine": "duckdb"}))
+    first = queue.ask(QueuedJob("run", "orders", "ada", "retail", "nightly", {"engine": "duckdb"}))
     stopped.forward(seconds=1)
-    queue.ask(Work("replay", "orders", "bob"))
+    queue.ask(QueuedJob("replay", "orders", "bob"))
     taken = queue.take("worker-1", LONG)
     assert (taken.work_id, taken.facts, taken.state, taken.attempts) == (
         first.work_id,
@@ -38,14 +38,14 @@ def test_work_is_done_in_the_order_in_which_it_was_asked_for(queue, stopped):
 
 
 def test_asking_twice_with_one_key_gives_the_same_piece_and_a_stranger_is_refused(queue):
-    first = queue.ask(Work("run", "orders", "ada", once="k"))
-    assert queue.ask(Work("run", "orders", "ada", once="k")).work_id == first.work_id
+    first = queue.ask(QueuedJob("run", "orders", "ada", once="k"))
+    assert queue.ask(QueuedJob("run", "orders", "ada", once="k")).work_id == first.work_id
     with pytest.raises(CommitConflict, match="another request"):
-        queue.ask(Work("replay", "orders", "ada", once="k"))
+        queue.ask(QueuedJob("replay", "orders", "ada", once="k"))
 
 
 def test_another_worker_takes_up_what_a_dead_one_left_and_the_dead_one_cannot_end_it(queue, stopped):
-    queue.ask(Work("run", "orders", "ada"))
+    queue.ask(QueuedJob("run", "orders", "ada"))
     left = queue.take("worker-1", LONG)
     assert queue.take("worker-2", LONG) is None
     stopped.forward(seconds=61)
@@ -57,11 +57,11 @@ def test_another_worker_takes_up_what_a_dead_one_left_and_the_dead_one_cannot_en
 
 
 def test_what_somebody_asked_for_is_dropped_unless_it_runs_and_nobody_elses_is(queue, stopped):
-    queue.ask(Work("run", "orders", "ada"))
+    queue.ask(QueuedJob("run", "orders", "ada"))
     running = queue.take("worker-1", LONG)
     stopped.forward(seconds=1)
-    waiting = queue.ask(Work("replay", "orders", "ada"))
-    other = queue.ask(Work("run", "orders", "bob"))
+    waiting = queue.ask(QueuedJob("replay", "orders", "ada"))
+    other = queue.ask(QueuedJob("run", "orders", "bob"))
     dropped, left = queue.drop("ada")
     assert [one.work_id for one in dropped] == [waiting.work_id]
     assert [one.work_id for one in left] == [running.work_id]
@@ -71,7 +71,7 @@ def test_what_somebody_asked_for_is_dropped_unless_it_runs_and_nobody_elses_is(q
 
 
 def test_work_that_takes_every_worker_down_is_given_up(queue, stopped):
-    asked = queue.ask(Work("run", "orders", "ada"))
+    asked = queue.ask(QueuedJob("run", "orders", "ada"))
     for number in range(3):
         assert queue.take(f"worker-{number}", LONG) is not None
         stopped.forward(seconds=61)
@@ -80,9 +80,9 @@ def test_work_that_takes_every_worker_down_is_given_up(queue, stopped):
 
 
 def test_cancelled_work_never_begins_and_running_work_hears_of_it(queue):
-    waiting = queue.ask(Work("run", "orders", "ada"))
+    waiting = queue.ask(QueuedJob("run", "orders", "ada"))
     assert queue.cancel(waiting.work_id).state == "cancelled"
-    queue.ask(Work("run", "orders", "ada"))
+    queue.ask(QueuedJob("run", "orders", "ada"))
     running = queue.take("worker-1", LONG)
     assert queue.renew(running, LONG)
     assert (queue.cancel(running.work_id).state, queue.get(running.work_id).cancel_asked) == ("running", 1)
@@ -95,10 +95,10 @@ def test_cancelled_work_never_begins_and_running_work_hears_of_it(queue):
 
 
 def test_what_happened_is_told_in_order_and_from_where_one_stopped_listening(queue):
-    one = queue.ask(Work("run", "orders", "ada"))
+    one = queue.ask(QueuedJob("run", "orders", "ada"))
     taken = queue.take("w", LONG)
     queue.happened(taken, "run", "wrote", "Wrote 2 rows", {"rows": 2})
-    other = queue.ask(Work("run", "customers", "ada"))
+    other = queue.ask(QueuedJob("run", "customers", "ada"))
     assert [(h.seq, h.kind, h.work_id) for h in queue.happenings()] == [
         (1, "waiting", one.work_id), (2, "running", one.work_id), (3, "wrote", one.work_id),
         (4, "waiting", other.work_id),
@@ -134,7 +134,7 @@ def test_runs_come_page_by_page_each_once_whatever_they_are_sorted_by(ledger, a_
         for descending in (True, False):
             seen, after = [], None
             while True:
-                question = Question(sort, descending, after=after, limit=2)
+                question = LedgerQuery(sort, descending, after=after, limit=2)
                 found = page(ledger.database, RUNS, question)
                 seen += found[:2]
                 if len(found) < 3:
@@ -142,9 +142,9 @@ def test_runs_come_page_by_page_each_once_whatever_they_are_sorted_by(ledger, a_
                 after = (found[1][sort], found[1]["run_id"])
             assert sorted(run["run_id"] for run in seen) == [f"run-{number}" for number in range(7)]
             assert seen[-1]["duration_seconds"] is None or sort == "started_at"
-    only = Question("started_at", filters={"domain": ["a"]}, among=("domain", ["a", None]))
+    only = LedgerQuery("started_at", filters={"domain": ["a"]}, among=("domain", ["a", None]))
     assert [run["run_id"] for run in page(ledger.database, RUNS, only)] == ["run-5", "run-3", "run-1"]
     assert counts(ledger.database, RUNS, only, ["domain"]) == {"domain": {"a": 3}}
-    assert page(ledger.database, RUNS, Question("started_at", among=("domain", []))) == []
+    assert page(ledger.database, RUNS, LedgerQuery("started_at", among=("domain", []))) == []
     with pytest.raises(UsageError, match="sorted"):
-        page(ledger.database, RUNS, Question("account"))
+        page(ledger.database, RUNS, LedgerQuery("account"))

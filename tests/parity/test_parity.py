@@ -12,7 +12,7 @@ from lakelogic.parity import shapes
 from lakelogic.parity.canonical import canonical, plain
 from lakelogic.parity.compare import difference
 from lakelogic.parity.contracts import Case, make
-from lakelogic.parity.outcome import Outcome
+from lakelogic.parity.outcome import EngineResult
 from lakelogic.parity.shrink import shrink
 from lakelogic.sql.signatures import SIGNATURES
 
@@ -33,8 +33,8 @@ def test_equal_values_have_equal_texts_and_others_do_not() -> None:
     assert plain([None, float("inf")]) == [None, "Infinity"]
 
 
-def outcome(engine: str, *rows: tuple[tuple[str, str], ...]) -> Outcome:
-    return Outcome(engine, (("k", "int"), ("v", "int")), tuple(rows))
+def outcome(engine: str, *rows: tuple[tuple[str, str], ...]) -> EngineResult:
+    return EngineResult(engine, (("k", "int"), ("v", "int")), tuple(rows))
 
 
 def test_the_first_difference_names_row_column_and_both_values() -> None:

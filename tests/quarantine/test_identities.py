@@ -25,7 +25,7 @@ from lakelogic.privacy.keys import Keys
 from lakelogic.privacy.masks import mask_array
 from lakelogic.quarantine import canonical as canon
 from lakelogic.quarantine.canonical import Shapes, canonical
-from lakelogic.quarantine.identity import FEW, Identities, Landed, row_id, staged_rows, texts
+from lakelogic.quarantine.identity import FEW, Identities, RowIdentities, row_id, staged_rows, texts
 from lakelogic.run.publish import digests
 
 PLAN: Any = SimpleNamespace(
@@ -53,7 +53,7 @@ def staged(folder: Path, rows: Sequence[tuple[str | None, str | None]], parts: i
 
 
 def found(paths: Sequence[str], keys: Keys = NO_KEYS) -> list[str]:
-    landed = Landed(paths, PLAN, keys)
+    landed = RowIdentities(paths, PLAN, keys)
     ids: list[str] = []
     for batch in staged_rows(paths):
         ids += texts(landed.of(batch, len(ids))).to_pylist()

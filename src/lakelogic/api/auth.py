@@ -15,7 +15,7 @@ from fastapi import Depends, Request
 from lakelogic.actions.operate.access import check_token, ever_had_tokens
 from lakelogic.actions.operate.quarantine import person
 from lakelogic.api.answers import printable
-from lakelogic.api.problems import Unknown
+from lakelogic.api.problems import Unauthenticated
 from lakelogic.api.settings import Oidc, Settings
 from lakelogic.errors import MissingExtra, Refused, SourceError
 from lakelogic.ledger.access import EVERYWHERE, ROLES
@@ -72,17 +72,17 @@ class Door:
         if authorization is None:
             if self._is_open():
                 return Caller(person(), {EVERYWHERE: "admin"})
-            raise Unknown("Who are you?", hint="Send `Authorization: Bearer <token>`.")
+            raise Unauthenticated("Who are you?", hint="Send `Authorization: Bearer <token>`.")
         scheme, _, text = authorization.partition(" ")
         if scheme.lower() != "bearer" or not text.strip():
-            raise Unknown("Only bearer tokens are taken.", hint="Send `Authorization: Bearer <token>`.")
+            raise Unauthenticated("Only bearer tokens are taken.", hint="Send `Authorization: Bearer <token>`.")
         text = text.strip()
         token = check_token(text)
         if token is not None:
             return Caller(token.person, token.roles)
         if self._provider is not None and text.count(".") == 2:
             return self._provider.caller(text)
-        raise Unknown("The token is not known, has expired or was revoked.", hint="Ask for a new one.")
+        raise Unauthenticated("The token is not known, has expired or was revoked.", hint="Ask for a new one.")
 
     def _is_open(self) -> bool:
         """On one's own machine, where nobody ever said that tokens are asked for; the last to expire opens nothing."""
@@ -117,7 +117,9 @@ class _Provider:
         except (jwt.PyJWTError, ValueError, TypeError, OSError) as error:
             # Which check failed is for our log, not for whoever tries. A key of another kind is a TypeError.
             log.debug("a token of %s was refused: %s", oidc.issuer, type(error).__name__)
-            raise Unknown("The token is not known, has expired or was revoked.", hint="Sign in again.") from error
+            raise Unauthenticated(
+                "The token is not known, has expired or was revoked.", hint="Sign in again."
+            ) from error
         roles = claims.get(oidc.roles_claim)
         if isinstance(roles, str):
             roles = {EVERYWHERE: roles}

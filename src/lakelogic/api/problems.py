@@ -37,13 +37,13 @@ _STATUS: tuple[tuple[type[errors.LakeLogicError], int], ...] = (
 )
 
 
-class Unknown(errors.Refused):
+class Unauthenticated(errors.Refused):
     """Nobody knows who asks."""
 
 
 def status_of(error: errors.LakeLogicError) -> int:
     """The HTTP status of an error."""
-    if isinstance(error, Unknown):
+    if isinstance(error, Unauthenticated):
         return 401
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
 

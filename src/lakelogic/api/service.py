@@ -12,7 +12,7 @@ from lakelogic.api.auth import Caller, Door
 from lakelogic.api.models import Problem
 from lakelogic.api.settings import Settings
 from lakelogic.driver.registry import Member
-from lakelogic.ledger.work import Work
+from lakelogic.ledger.work import QueuedJob
 
 _TROUBLE = {
     400: "It cannot be done as it was asked for.",
@@ -67,9 +67,9 @@ def service_of(request: Request) -> Service:
     return service
 
 
-def job_data(work: Work | dict[str, Any]) -> dict[str, Any]:
+def job_data(work: QueuedJob | dict[str, Any]) -> dict[str, Any]:
     """A job as it is answered; the paths of this machine stay here."""
-    given = work if isinstance(work, dict) else {name: getattr(work, name) for name in Work.__slots__}
+    given = work if isinstance(work, dict) else {name: getattr(work, name) for name in QueuedJob.__slots__}
     choices = {name: value for name, value in (given["facts"] or {}).items() if name not in ("contract", "env")}
     kept = (
         "kind", "dataset", "domain", "person", "why", "state", "created_at", "started_at", "finished_at", "attempts",

@@ -177,7 +177,7 @@ def _show_plan(console: Console, planned: Any) -> None:
 def _run(console: Console, request: Any) -> int:
     from lakelogic.actions.operate.drive import drive as run
 
-    lines = _Lines(console)
+    lines = _OutcomeLines(console)
     view = _view(console)
 
     def began(selection: Any, windows: Sequence[Any]) -> None:
@@ -212,7 +212,7 @@ def _run(console: Console, request: Any) -> int:
             view.stop()
 
 
-class _Lines:
+class _OutcomeLines:
     """Outcomes as plain lines, those of a backfill under the window they belong to."""
 
     def __init__(self, console: Console) -> None:

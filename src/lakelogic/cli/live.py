@@ -42,7 +42,7 @@ def is_wanted() -> bool:
 
 
 @dataclass(slots=True)
-class _Dataset:
+class _LiveRow:
     """What is known of one dataset."""
 
     name: str
@@ -60,14 +60,14 @@ class LiveView:
     def __init__(self, screen: Screen | None = None) -> None:
         self._screen = screen or Screen()
         self._alone = threading.Lock()
-        self._datasets: dict[str, _Dataset] = {}
+        self._datasets: dict[str, _LiveRow] = {}
         self._started = clock.now()
         self._live: Live | None = None
         self._streams: list[tuple[logging.StreamHandler[Any], Any]] = []
 
     def began(self, members: Iterable[tuple[str, str]]) -> None:
         """The pass begins, with these datasets and their layers, in order."""
-        self._datasets = {name: _Dataset(name, layer) for name, layer in members}
+        self._datasets = {name: _LiveRow(name, layer) for name, layer in members}
         self._started = clock.now()
         self._live = Live(
             get_renderable=self.drawn, console=self._screen, refresh_per_second=_FRAMES_A_SECOND, transient=True
@@ -138,13 +138,13 @@ class LiveView:
         return _FIRST.index(self._datasets[name].status)
 
 
-def _head(layer: str, inside: list[_Dataset]) -> str:
+def _head(layer: str, inside: list[_LiveRow]) -> str:
     done = sum(dataset.status not in ("waiting", "running") for dataset in inside)
     filled = round(10 * done / len(inside))
     return f"{layer or 'no layer'} {'█' * filled}{'░' * (10 - filled)} {done}/{len(inside)}"
 
 
-def _line(dataset: _Dataset, now: datetime, width: int) -> Text:
+def _line(dataset: _LiveRow, now: datetime, width: int) -> Text:
     sign, style = _SIGNS[dataset.status]
     spent = (now - dataset.since).total_seconds() if dataset.since is not None else dataset.seconds
     parts = [f"{sign} {dataset.name}"]

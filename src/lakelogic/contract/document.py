@@ -31,7 +31,7 @@ from lakelogic.contract.steps import AnyStep
 from lakelogic.names import dataset_name
 
 
-class Part(Section):
+class ContractLayer(Section):
     """Any key of a contract but its environments: what lies under or over many contracts."""
 
     PURPOSE: ClassVar[str] = "Any key of a contract."
@@ -39,7 +39,7 @@ class Part(Section):
     model_config = ConfigDict(extra="allow")
 
 
-class Environment(Part):
+class Environment(ContractLayer):
     """What is different in one environment: `path` and `format` of the source, and any key of a contract."""
 
     PURPOSE: ClassVar[str] = "What is different in one environment; also any key of a contract."

@@ -3,7 +3,7 @@
 from typing import ClassVar, Literal
 
 from lakelogic.contract.base import Flag, Free, Key, Place, Section, Text
-from lakelogic.contract.document import Environment, Part
+from lakelogic.contract.document import ContractLayer, Environment
 from lakelogic.contract.governance import Cost, Notification, Ownership
 from lakelogic.contract.materialization import Materialization
 from lakelogic.contract.rules import Quality
@@ -99,12 +99,12 @@ class Pack(Section):
 
     name: Text = Key(description="The pack's name.")
     description: Text | None = Key(None, description="What it is for.")
-    defaults: Part | None = Key(None, description="Used where a contract says nothing.")
-    reference_defaults: Part | None = Key(None, description="The same, for reference data.")
-    bronze_defaults: Part | None = Key(None, description="The same, for bronze.")
-    silver_defaults: Part | None = Key(None, description="The same, for silver.")
-    gold_defaults: Part | None = Key(None, description="The same, for gold.")
-    require: Part | None = Key(None, description="Nobody may override it.")
+    defaults: ContractLayer | None = Key(None, description="Used where a contract says nothing.")
+    reference_defaults: ContractLayer | None = Key(None, description="The same, for reference data.")
+    bronze_defaults: ContractLayer | None = Key(None, description="The same, for bronze.")
+    silver_defaults: ContractLayer | None = Key(None, description="The same, for silver.")
+    gold_defaults: ContractLayer | None = Key(None, description="The same, for gold.")
+    require: ContractLayer | None = Key(None, description="Nobody may override it.")
     quality: Quality | None = Key(None, description="Rules that are added.")
     transformations: tuple[AnyStep, ...] = Key((), description="Steps that are added.")
     reference_transformations: tuple[AnyStep, ...] = Key((), description="The same, for reference data.")

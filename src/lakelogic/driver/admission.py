@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from lakelogic.driver.outcome import Outcome
+from lakelogic.driver.outcome import DatasetOutcome
 from lakelogic.driver.registry import Member
 from lakelogic.engines.base import Engine
 
@@ -15,7 +15,7 @@ from lakelogic.engines.base import Engine
 class Admitted:
     """An outcome of a dataset that shall not run; otherwise what its run shall say besides."""
 
-    kept: Outcome | None = None
+    kept: DatasetOutcome | None = None
     notes: tuple[str, ...] = ()
 
 

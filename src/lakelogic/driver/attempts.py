@@ -12,7 +12,7 @@ from lakelogic import clock, names
 from lakelogic.catalogs.base import Catalog
 from lakelogic.driver.admission import Admission
 from lakelogic.driver.halting import Deadline, Stopped, watched
-from lakelogic.driver.outcome import Outcome, PassStatus, outcome
+from lakelogic.driver.outcome import DatasetOutcome, PassStatus, outcome
 from lakelogic.driver.registry import Member
 from lakelogic.driver.resume import Resume, input_of
 from lakelogic.driver.windows import Window
@@ -98,7 +98,7 @@ class Runner:
     gated_exit_code: int = 1
     run: Callable[[Job], Result] = run
 
-    def __call__(self, member: Member) -> Outcome:
+    def __call__(self, member: Member) -> DatasetOutcome:
         """One member, from its turn to its outcome. Nothing is raised."""
         started = clock.now()
         try:
@@ -118,7 +118,7 @@ class Runner:
         seconds = round((finished - started).total_seconds(), 3)
         return replace(result, started_at=started, finished_at=finished, seconds=seconds)
 
-    def in_ledger(self, member: Member, result: Outcome) -> Outcome:
+    def in_ledger(self, member: Member, result: DatasetOutcome) -> DatasetOutcome:
         """Write a dataset that did not run into the ledger, so that `lakelogic runs` shows why."""
         result = replace(result, pipeline_run_id=self.pipeline_run_id)
         if result.in_order or result.run_id is not None or (result.error and result.attempts):
@@ -140,7 +140,7 @@ class Runner:
             return result
         return replace(result, run_id=record.run_id)
 
-    def _left_alone(self, member: Member) -> Outcome | None:
+    def _left_alone(self, member: Member) -> DatasetOutcome | None:
         """Why a member is not run at all, if there is a reason."""
         if reason := self.passed_by.get(member.dataset):
             return outcome(member, "skipped", reason, in_order=True)
@@ -154,7 +154,7 @@ class Runner:
         except NotFound:
             return False
 
-    def _tried(self, member: Member) -> Outcome:
+    def _tried(self, member: Member) -> DatasetOutcome:
         engine = self.engines(member)
         mark, read = fingerprint(member.loaded), None
         again: tuple[str, ...] = ()
@@ -226,7 +226,7 @@ class Runner:
             return self.run(job)
 
 
-def _failed(member: Member, error: LakeLogicError) -> Outcome:
+def _failed(member: Member, error: LakeLogicError) -> DatasetOutcome:
     reasons = [error.message]
     if isinstance(error, ContractError):
         reasons = [f"{diagnostic.where}: {diagnostic.message}" for diagnostic in error.diagnostics]

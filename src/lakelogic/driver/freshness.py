@@ -66,7 +66,7 @@ def demands(contract: Contract, upstreams: dict[str, timedelta | None]) -> dict[
 
 
 @dataclass(frozen=True, slots=True)
-class Freshness:
+class FreshnessCheck:
     """Asks the ledger how old the upstreams of a dataset are."""
 
     estate: Estate

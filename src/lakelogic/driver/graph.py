@@ -33,7 +33,7 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
+class UnknownUpstream:
     """An upstream that no member makes: another pass may, or nobody."""
 
     downstream: str
@@ -48,7 +48,7 @@ class Graph:
 
     members: Mapping[str, Member]
     edges: tuple[Edge, ...] = ()
-    unknown: tuple[Unknown, ...] = ()
+    unknown: tuple[UnknownUpstream, ...] = ()
     problems: tuple[Diagnostic, ...] = field(default=(), repr=False)
 
     @cached_property
@@ -217,7 +217,7 @@ def build_graph(members: Iterable[Member], *, whole: bool = True) -> Graph:
     An edge is known from `upstream`, from a source or a link that is another's target, from a foreign key, and
     from a registry's `depends_on`. Where not the `whole` estate is at hand, an unknown upstream is a warning.
     """
-    builder = _Builder({member.dataset: member for member in members})
+    builder = _GraphBuilder({member.dataset: member for member in members})
     for member in builder.members.values():
         builder.look_at(member)
     order = {dataset: index for index, dataset in enumerate(builder.members)}
@@ -234,11 +234,11 @@ def build_graph(members: Iterable[Member], *, whole: bool = True) -> Graph:
     return Graph(graph.members, graph.edges, graph.unknown, tuple(in_order(problems)))
 
 
-class _Builder:
+class _GraphBuilder:
     def __init__(self, members: dict[str, Member]) -> None:
         self.members = members
         self.edges: dict[tuple[str, str], Edge] = {}
-        self.unknown: list[Unknown] = []
+        self.unknown: list[UnknownUpstream] = []
         self.problems: list[Diagnostic] = []
         self.by_name = {dataset.lower(): dataset for dataset in members}
         self.by_file = {member.path: dataset for dataset, member in members.items()}
@@ -297,7 +297,7 @@ class _Builder:
             if upstream is None:
                 # Names share their prefixes, so a name must be close to be meant.
                 meant = nearest(name, [dataset for dataset in self.members if dataset != member.dataset], 0.8)
-                self.unknown.append(Unknown(member.dataset, name, where(path), meant))
+                self.unknown.append(UnknownUpstream(member.dataset, name, where(path), meant))
             else:
                 self.add(upstream, member.dataset, "upstream", where(path))
         if contract.source.path:

@@ -15,7 +15,7 @@ DONE: Final = frozenset({"succeeded", "no_new_data"})
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class DatasetOutcome:
     """One dataset in one pass.
 
     A `skipped` dataset that is `in_order` was left alone on purpose (nothing of it was asked for, or it was done
@@ -62,16 +62,16 @@ class Outcome:
         return {**values, "reasons": list(self.reasons)}
 
 
-def outcome(member: Member, status: PassStatus, *reasons: str, **more: Any) -> Outcome:
+def outcome(member: Member, status: PassStatus, *reasons: str, **more: Any) -> DatasetOutcome:
     """The outcome of a member."""
-    return Outcome(member.dataset, member.entity, member.layer, member.file, status, reasons, **more)
+    return DatasetOutcome(member.dataset, member.entity, member.layer, member.file, status, reasons, **more)
 
 
 # When nothing at all was done: what a person must look at comes before what a retry can mend.
 _FIRST = (6, 1, 2, 4, 5)
 
 
-def exit_code(outcomes: Iterable[Outcome]) -> int:
+def exit_code(outcomes: Iterable[DatasetOutcome]) -> int:
     """0 when everything is in order, 3 when only a part is, otherwise the most telling code of what went wrong."""
     every = list(outcomes)
     wrong = [result.exit_code or 5 for result in every if not result.is_done]
@@ -85,7 +85,7 @@ def exit_code(outcomes: Iterable[Outcome]) -> int:
     return next(code for code in _FIRST if code in wrong)
 
 
-def pass_status(outcomes: Iterable[Outcome]) -> str:
+def pass_status(outcomes: Iterable[DatasetOutcome]) -> str:
     """`succeeded`, `partial` or `failed`; `no_new_data` when nothing had anything to do."""
     every = list(outcomes)
     if any(not result.is_done for result in every):

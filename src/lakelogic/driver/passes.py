@@ -17,11 +17,11 @@ from lakelogic.catalogs.base import Catalog
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.driver.approvals import Approvals
 from lakelogic.driver.attempts import Engines, Retries, Runner
-from lakelogic.driver.freshness import Freshness
-from lakelogic.driver.outcome import STATUSES, Outcome, exit_code, pass_status
+from lakelogic.driver.freshness import FreshnessCheck
+from lakelogic.driver.outcome import STATUSES, DatasetOutcome, exit_code, pass_status
 from lakelogic.driver.registry import Member
 from lakelogic.driver.resume import Resume
-from lakelogic.driver.schedule import Policy, Schedule, Settle
+from lakelogic.driver.schedule import Policy, Scheduler, Settle
 from lakelogic.driver.selection import Selection
 from lakelogic.driver.windows import Kind, window
 from lakelogic.engines.base import Engine
@@ -36,7 +36,7 @@ from lakelogic.run.publish.gates import Approval
 from lakelogic.run.result import Result
 from lakelogic.version import VERSION
 
-Listener = Callable[[Outcome], None]
+Listener = Callable[[DatasetOutcome], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Approving:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class PassSettings:
     """How a pass is run."""
 
     engine: str | None = None
@@ -86,8 +86,8 @@ class Pass:
     pipeline_run_id: str
     started_at: datetime
     finished_at: datetime
-    settings: Settings
-    outcomes: tuple[Outcome, ...]
+    settings: PassSettings
+    outcomes: tuple[DatasetOutcome, ...]
     warnings: tuple[str, ...] = ()
     interrupted: int | None = None
     error: LakeLogicError | None = None
@@ -155,14 +155,14 @@ def new_pipeline_run_id(at: datetime) -> str:
     return f"pipeline-{at:%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
 
 
-def not_begun(settings: Settings, error: LakeLogicError) -> Pass:
+def not_begun(settings: PassSettings, error: LakeLogicError) -> Pass:
     """A pass that an error kept from beginning, for those who wait for its summary."""
     now = clock.now()
     return Pass(new_pipeline_run_id(now), now, now, settings, (), error=error)
 
 
 def run_pass(
-    selection: Selection, settings: Settings, sinks: tuple[Sink, ...] = (), listen: Listener = lambda _: None
+    selection: Selection, settings: PassSettings, sinks: tuple[Sink, ...] = (), listen: Listener = lambda _: None
 ) -> Pass:
     """Run what was selected, each after everything it needs. Trouble of one dataset is an outcome, not an error."""
     started = clock.now()
@@ -176,7 +176,7 @@ def run_pass(
             warnings.append(f"There is nothing to resume in {resume.path}: everything runs.")
         references = _references(settings, selection, catalog, identity)
         passed: list[Passed] = []
-        outcomes: list[Outcome] = []
+        outcomes: list[DatasetOutcome] = []
         with _ends_in_order(stop) as signalled:
             try:
                 for asked in settings.windows or (None,):
@@ -194,12 +194,14 @@ def run_pass(
                     runner = Runner(
                         identity, engines, catalog, ledger, stop, chosen, settings.retries, resume,
                         selection.passed_by, tuple(settings.asked.get("set", ())), sinks,
-                        admissions=(Freshness(selection.estate, ledger), *_approvals(settings, catalog, ledger, sinks)),
+                        admissions=(
+                            FreshnessCheck(selection.estate, ledger), *_approvals(settings, catalog, ledger, sinks)
+                        ),
                         more={"references": references, "approval": settings.approval and settings.approval.gate},
                         gated_exit_code=1 if settings.approval is None else 5,
                     )  # fmt: skip
                     settle = _settling(runner, selection, resume, listen, settings.approval)
-                    results = Schedule(selection.graph, selection.members, runner, settings.policy, stop, settle).run()
+                    results = Scheduler(selection.graph, selection.members, runner, settings.policy, stop, settle).run()
                     outcomes += results.values()
                     if asked is not None:
                         passed.append(Passed(asked.days, _how(results.values())))
@@ -225,7 +227,7 @@ def run_pass(
     )
 
 
-def _references(settings: Settings, selection: Selection, catalog: Catalog, identity: str) -> References | None:
+def _references(settings: PassSettings, selection: Selection, catalog: Catalog, identity: str) -> References | None:
     """A cache for the links that more than one of the chosen contracts names."""
     if not settings.cache_references:
         return None
@@ -237,7 +239,9 @@ def _references(settings: Settings, selection: Selection, catalog: Catalog, iden
     return References(f"{folder}/references-{identity}", shared)
 
 
-def _approvals(settings: Settings, catalog: Catalog, ledger: Ledger, sinks: tuple[Sink, ...]) -> tuple[Approvals, ...]:
+def _approvals(
+    settings: PassSettings, catalog: Catalog, ledger: Ledger, sinks: tuple[Sink, ...]
+) -> tuple[Approvals, ...]:
     return () if settings.approval is None else (Approvals(settings.approval.file, catalog, ledger, sinks),)
 
 
@@ -246,7 +250,7 @@ def _settling(
 ) -> Settle:
     """Tell whoever must know of every outcome: the ledger, the state file, the listener."""
 
-    def settle(result: Outcome) -> Outcome:
+    def settle(result: DatasetOutcome) -> DatasetOutcome:
         is_held = approval is not None and result.run_id is not None and runner.ledger.held(result.run_id) is not None
         if approval is not None and result.status == "gated" and is_held:
             file = f" --approval-file {approval.file}" if approval.file else ""
@@ -261,7 +265,7 @@ def _settling(
     return settle
 
 
-def _how(outcomes: Iterable[Outcome]) -> str:
+def _how(outcomes: Iterable[DatasetOutcome]) -> str:
     """How a window came out: one that found nothing new is done."""
     status = pass_status(outcomes)
     return status if status in ("partial", "failed") else "done"

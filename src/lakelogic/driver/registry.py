@@ -92,7 +92,7 @@ class Member:
 
 
 @dataclass(slots=True)
-class Listing:
+class RegistryListing:
     """What a registry says: its contracts that are there, its entities with what they depend on, its problems."""
 
     contracts: list[Listed] = field(default_factory=list)
@@ -101,13 +101,13 @@ class Listing:
     missing: list[Path] = field(default_factory=list)  # contracts that are listed and not there
 
 
-def read_registry(place: Path, documents: Documents) -> Listing:
+def read_registry(place: Path, documents: Documents) -> RegistryListing:
     """What a registry lists; paths of contracts are relative to its folder. `_system.yaml` may be one too."""
     file = place / REGISTRY_FILE if place.is_dir() else place
     if file.name.startswith(SYSTEM_FILE.split(".", maxsplit=1)[0]):
         return _of_system(file, documents)
     document = documents.document(file, Registry)
-    listing = Listing(problems=list(document.problems))
+    listing = RegistryListing(problems=list(document.problems))
     entries = document.tree.get("entries") if document.tree else None
     first: dict[str, Where] = {}
     for index, entry in enumerate(entries.items if isinstance(entries, Items) else ()):
@@ -148,7 +148,7 @@ def has_entries(file: Path) -> bool:
         return False  # whoever reads it says what is wrong
 
 
-def _of_system(file: Path, documents: Documents) -> Listing:
+def _of_system(file: Path, documents: Documents) -> RegistryListing:
     document = documents.document(file, System)
     listed = document.tree.get("contracts") if document.tree else None
     contracts = [
@@ -156,10 +156,10 @@ def _of_system(file: Path, documents: Documents) -> Listing:
         for index, item in enumerate(listed.items if isinstance(listed, Items) else ())
         if (path := _text(item)) is not None
     ]
-    return _present(Listing(contracts, problems=list(document.problems)))
+    return _present(RegistryListing(contracts, problems=list(document.problems)))
 
 
-def _present(listing: Listing) -> Listing:
+def _present(listing: RegistryListing) -> RegistryListing:
     """The listing with contracts that are there; what is not there is a problem at the line that lists it."""
     there: list[Listed] = []
     for contract in listing.contracts:

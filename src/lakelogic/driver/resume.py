@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lakelogic.catalogs.base import Catalog
-from lakelogic.driver.outcome import DONE, Outcome
+from lakelogic.driver.outcome import DONE, DatasetOutcome
 from lakelogic.driver.registry import Member
 from lakelogic.engines.base import Engine
 from lakelogic.errors import LakeLogicError, UsageError
@@ -57,7 +57,7 @@ class Resume:
             return False, f"runs again: {changed}"
         return True, f"done in {before}; neither its contract nor its input has changed since"
 
-    def tell(self, outcome: Outcome) -> None:
+    def tell(self, outcome: DatasetOutcome) -> None:
         """Remember how a dataset came out, on the disk, before anything else happens."""
         if outcome.in_order:
             return  # what is known of it stands

@@ -10,13 +10,13 @@ from queue import Empty, SimpleQueue
 from typing import Final
 
 from lakelogic.driver.graph import Graph
-from lakelogic.driver.outcome import Outcome, outcome
+from lakelogic.driver.outcome import DatasetOutcome, outcome
 from lakelogic.driver.registry import Member
 
 log = logging.getLogger("lakelogic.driver")
 
-Work = Callable[[Member], Outcome]
-Settle = Callable[[Outcome], Outcome]
+Work = Callable[[Member], DatasetOutcome]
+Settle = Callable[[DatasetOutcome], DatasetOutcome]
 _LOOK_SECONDS: Final = 0.5  # how soon it is noticed that the pass shall end
 
 
@@ -30,7 +30,7 @@ class Policy:
     max_consecutive_failures: int | None = None
 
 
-class Schedule:
+class Scheduler:
     """Runs members side by side, each after everything it needs.
 
     Whatever needs a dataset that did not come out well is held back, and only that. Work is done in threads that
@@ -52,12 +52,12 @@ class Schedule:
         self._order = [member.dataset for member in graph.order()]
         self._waiting = list(self._order)
         self._running: dict[str, threading.Thread] = {}
-        self._outcomes: dict[str, Outcome] = {}
-        self._done: SimpleQueue[Outcome] = SimpleQueue()
+        self._outcomes: dict[str, DatasetOutcome] = {}
+        self._done: SimpleQueue[DatasetOutcome] = SimpleQueue()
         self._failures = 0  # one after another
         self._closed: str | None = None  # why nothing more begins
 
-    def run(self) -> dict[str, Outcome]:
+    def run(self) -> dict[str, DatasetOutcome]:
         """Everything, until nothing is left; the outcomes in the order of the graph."""
         while self._waiting or self._running:
             self._begin(by_layer=self._policy.strict_layer_order)
@@ -115,14 +115,14 @@ class Schedule:
                 f"{self._failures} datasets failed one after another, and --max-consecutive-failures is {limit}"
             )
 
-    def _settle(self, result: Outcome) -> None:
+    def _settle(self, result: DatasetOutcome) -> None:
         self._outcomes[result.dataset] = self._settled(result)
 
-    def _blocker(self, dataset: str) -> Outcome | None:
+    def _blocker(self, dataset: str) -> DatasetOutcome | None:
         needed = [self._outcomes.get(up) for up in self._graph.upstreams(dataset)]
         return next((result for result in needed if result is not None and not result.is_done), None)
 
-    def _held_back(self, dataset: str, blocker: Outcome) -> Outcome:
+    def _held_back(self, dataset: str, blocker: DatasetOutcome) -> DatasetOutcome:
         why = f": {blocker.reasons[0]}" if blocker.reasons and blocker.status != "held_back" else ""
         reason = f"needs `{blocker.dataset}`, which {_how(blocker)}{why}"
         return outcome(self._members[dataset], "held_back", reason, exit_code=5)
@@ -136,6 +136,6 @@ class Schedule:
         return not any(self._members[other].rank < rank for other in (*self._running, *self._waiting))
 
 
-def _how(result: Outcome) -> str:
+def _how(result: DatasetOutcome) -> str:
     words = {"gated": "was gated", "held_back": "was held back", "skipped": "was skipped"}
     return words.get(result.status, result.status)

@@ -24,7 +24,7 @@ from lakelogic.storage.local import list_files
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Selectors:
     """What somebody asks for. Names of contracts are datasets, entities or paths; `select` takes selectors."""
 
     registries: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class Selection:
     warnings: tuple[Diagnostic, ...] = ()
 
 
-def choose(choice: Choice) -> Selection:
+def choose(choice: Selectors) -> Selection:
     """Load the registries and choose; everything that is wrong with what would run is raised at once.
 
     Overrides and packs are meant for what was chosen, so that `--layers bronze --set source.path=…` says nothing
@@ -100,7 +100,7 @@ def choose(choice: Choice) -> Selection:
     )
 
 
-def _chosen(estate: Estate, choice: Choice) -> tuple[Member, ...]:
+def _chosen(estate: Estate, choice: Selectors) -> tuple[Member, ...]:
     """The members that are meant; a name that means none of them is an error."""
     wanted = {_layer(word, estate) for word in choice.layers}
     within = [member for member in estate if not wanted or member.layer in wanted]
@@ -195,7 +195,7 @@ def _is_named(member: Member, names: Sequence[str]) -> bool:
     )
 
 
-def _why(member: Member, choice: Choice) -> str:
+def _why(member: Member, choice: Selectors) -> str:
     reasons = [f"layer {member.layer}"] if choice.layers else []
     reasons += [f"entity {member.entity}"] if choice.entities else []
     reasons += ["named by --contracts"] if choice.contracts else []
@@ -205,7 +205,7 @@ def _why(member: Member, choice: Choice) -> str:
     return "; ".join([*reasons, listed])
 
 
-def _why_not(member: Member, choice: Choice) -> str:
+def _why_not(member: Member, choice: Selectors) -> str:
     wanted = {LAYERS[word] for word in choice.layers}
     if wanted and member.layer not in wanted:
         return f"the layer {member.layer} was not asked for"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any, Protocol
 
-from lakelogic.exports.base import Delivered, KeepOn, Part, Shipment
+from lakelogic.exports.base import Delivered, ExportFile, KeepOn, Shipment
 
 MANIFEST, LATEST = "manifest.json", "latest.json"
 
@@ -20,7 +20,7 @@ class Shelf(Protocol):
         """What lies there; None where nothing does."""
         ...
 
-    def put(self, name: str, part: Part) -> dict[str, Any]:
+    def put(self, name: str, part: ExportFile) -> dict[str, Any]:
         """Put a file there whole, and tell what is known about it."""
         ...
 

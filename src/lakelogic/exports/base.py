@@ -11,7 +11,7 @@ import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ExportFile:
     """One file of what is sent: where it lies now, its name, rows, bytes and SHA-256 (hex)."""
 
     path: str
@@ -34,7 +34,7 @@ class Shipment:
     mode: str
     key: tuple[str, ...]
     schema: pa.Schema
-    parts: tuple[Part, ...]
+    parts: tuple[ExportFile, ...]
     batch_id: str
     version: int
     sent_at: datetime

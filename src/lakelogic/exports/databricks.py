@@ -42,7 +42,7 @@ def type_of(kind: pa.DataType) -> str:
     return str(from_arrow(kind))
 
 
-DIALECT = warehouse.Dialect("`", False, type_of)
+DIALECT = warehouse.WarehouseDialect("`", False, type_of)
 
 
 def connect(given: Mapping[str, str]) -> Any:

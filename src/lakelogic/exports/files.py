@@ -9,7 +9,7 @@ from typing import Any
 
 from lakelogic.errors import ExportError
 from lakelogic.exports import artefacts
-from lakelogic.exports.base import Delivered, KeepOn, Part, Shipment
+from lakelogic.exports.base import Delivered, ExportFile, KeepOn, Shipment
 from lakelogic.storage import fresh
 from lakelogic.storage.local import local_path
 
@@ -38,7 +38,7 @@ class FilesExport:
         path = self._root / name
         return path.read_bytes() if path.is_file() else None
 
-    def put(self, name: str, part: Part) -> dict[str, Any]:
+    def put(self, name: str, part: ExportFile) -> dict[str, Any]:
         """Copy a file."""
         with Path(part.path).open("rb") as source, fresh.in_place_of(self._root / name) as target:
             shutil.copyfileobj(source, target)

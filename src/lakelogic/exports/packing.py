@@ -13,14 +13,14 @@ from typing import Any, BinaryIO, Protocol
 import pyarrow as pa
 
 from lakelogic.errors import ExportError, UnsupportedError, UsageError
-from lakelogic.exports.base import Part
+from lakelogic.exports.base import ExportFile
 from lakelogic.names import RESERVED_PREFIX
 
 PART_BYTES = 64 * 2**20
 SUFFIXES = {"parquet": "parquet", "csv": "csv", "ndjson": "ndjson"}
 
 
-class _Writer(Protocol):
+class _FileWriter(Protocol):
     def write_batch(self, batch: pa.RecordBatch) -> Any: ...
 
     def close(self) -> Any: ...
@@ -64,9 +64,9 @@ def refuse_doubtful_key(batches: Iterable[pa.RecordBatch], schema: pa.Schema) ->
 
 def pack(
     batches: Iterable[pa.RecordBatch], schema: pa.Schema, folder: Path, form: str, part_bytes: int = PART_BYTES
-) -> tuple[Part, ...]:
+) -> tuple[ExportFile, ...]:
     """The rows as files `part-00000.parquet`, …; at least one, so that an empty table is told too."""
-    parts: list[Part] = []
+    parts: list[ExportFile] = []
     stream = iter(batches)
     waiting = next(stream, None)
     while waiting is not None or not parts:
@@ -78,7 +78,7 @@ def pack(
                 rows += waiting.num_rows
                 waiting = next(stream, None)
             writer.close()
-        parts.append(Part(str(path), path.name, rows, path.stat().st_size, digest(path)))
+        parts.append(ExportFile(str(path), path.name, rows, path.stat().st_size, digest(path)))
     return tuple(parts)
 
 
@@ -88,15 +88,15 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _parquet(sink: BinaryIO, schema: pa.Schema) -> _Writer:
+def _parquet(sink: BinaryIO, schema: pa.Schema) -> _FileWriter:
     import pyarrow.parquet as pq
 
     # Snappy: the one compression that every warehouse reads.
-    writer: _Writer = pq.ParquetWriter(sink, schema, compression="snappy", coerce_timestamps="us")
+    writer: _FileWriter = pq.ParquetWriter(sink, schema, compression="snappy", coerce_timestamps="us")
     return writer
 
 
-def _csv(sink: BinaryIO, schema: pa.Schema) -> _Writer:
+def _csv(sink: BinaryIO, schema: pa.Schema) -> _FileWriter:
     import pyarrow.csv
 
     nested = [field.name for field in schema if pa.types.is_nested(field.type) or pa.types.is_binary(field.type)]
@@ -104,11 +104,11 @@ def _csv(sink: BinaryIO, schema: pa.Schema) -> _Writer:
         raise UnsupportedError(
             f"CSV cannot hold the column `{nested[0]}`.", hint="Use format: parquet or ndjson, or leave it out."
         )
-    writer: _Writer = pyarrow.csv.CSVWriter(sink, schema)
+    writer: _FileWriter = pyarrow.csv.CSVWriter(sink, schema)
     return writer
 
 
-class _Lines:
+class _JsonLinesWriter:
     """One JSON object a line; decimals and bytes as text, so that nothing is rounded."""
 
     def __init__(self, sink: BinaryIO, _: pa.Schema) -> None:
@@ -136,4 +136,8 @@ def _plain(value: object) -> str:
     raise TypeError(type(value).__name__)
 
 
-_WRITERS: dict[str, Callable[[BinaryIO, pa.Schema], _Writer]] = {"parquet": _parquet, "csv": _csv, "ndjson": _Lines}
+_WRITERS: dict[str, Callable[[BinaryIO, pa.Schema], _FileWriter]] = {
+    "parquet": _parquet,
+    "csv": _csv,
+    "ndjson": _JsonLinesWriter,
+}

@@ -10,7 +10,7 @@ from typing import Any
 
 from lakelogic.errors import CredentialError, ExportError, ExportInterrupted
 from lakelogic.exports import artefacts
-from lakelogic.exports.base import Delivered, KeepOn, Part, Shipment
+from lakelogic.exports.base import Delivered, ExportFile, KeepOn, Shipment
 from lakelogic.exports.settings import cleaned
 
 PART_BYTES = 8 * 2**20
@@ -79,7 +79,7 @@ class S3Export:
             return None
         return content
 
-    def put(self, name: str, part: Part) -> dict[str, Any]:
+    def put(self, name: str, part: ExportFile) -> dict[str, Any]:
         """Upload a file, in pieces where it is large; the store refuses a piece whose checksum is another one."""
         from boto3.s3.transfer import TransferConfig
 

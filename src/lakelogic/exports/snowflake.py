@@ -46,7 +46,7 @@ def type_of(kind: pa.DataType) -> str:
     return "VARIANT"
 
 
-DIALECT = warehouse.Dialect('"', True, type_of)
+DIALECT = warehouse.WarehouseDialect('"', True, type_of)
 
 
 def connect(**options: Any) -> Any:

@@ -25,7 +25,7 @@ _LONGEST = 255
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
+class WarehouseDialect:
     """How a warehouse writes names and types. `folds`: names without signs are written in upper case there."""
 
     sign: str
@@ -61,18 +61,18 @@ def parts_of(target: str) -> tuple[str, str, str]:
     return first, second, third
 
 
-def columns(dialect: Dialect, schema: pa.Schema) -> str:
+def columns(dialect: WarehouseDialect, schema: pa.Schema) -> str:
     """Columns with their types, for CREATE TABLE and ADD COLUMN."""
     return ", ".join(f"{dialect.quoted(field.name)} {dialect.type_of(field.type)}" for field in schema)
 
 
-def new_columns(dialect: Dialect, schema: pa.Schema, there: Sequence[str]) -> pa.Schema:
+def new_columns(dialect: WarehouseDialect, schema: pa.Schema, there: Sequence[str]) -> pa.Schema:
     """The columns that the table there does not have yet."""
     names = {name.lower() for name in there}
     return pa.schema([field for field in schema if dialect.name(field.name).lower() not in names])
 
 
-def merge(dialect: Dialect, target: str, source: str, names: Sequence[str], key: Sequence[str]) -> str:
+def merge(dialect: WarehouseDialect, target: str, source: str, names: Sequence[str], key: Sequence[str]) -> str:
     """Rows of `source` take the place of those with their key, and are added where there is none."""
     same = " AND ".join(f"t.{dialect.quoted(name)} = s.{dialect.quoted(name)}" for name in key)
     others = [name for name in names if name not in key]
@@ -93,7 +93,7 @@ def control_values(shipment: Shipment) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def control_merge(dialect: Dialect, table: str, marks: Sequence[str]) -> str:
+def control_merge(dialect: WarehouseDialect, table: str, marks: Sequence[str]) -> str:
     """Remember a shipment; `marks` stand for the bound values, in the order of the columns."""
     typed = ", ".join(
         f"CAST({mark} AS {dialect.type_of(field.type)}) AS {dialect.quoted(field.name)}"
@@ -102,7 +102,7 @@ def control_merge(dialect: Dialect, table: str, marks: Sequence[str]) -> str:
     return merge(dialect, table, f"(SELECT {typed})", CONTROL_COLUMNS.names, CONTROL_KEY)
 
 
-def control_question(dialect: Dialect, table: str, marks: Sequence[str]) -> str:
+def control_question(dialect: WarehouseDialect, table: str, marks: Sequence[str]) -> str:
     """Which batch of an export arrived last."""
     same = " AND ".join(f"{dialect.quoted(name)} = {mark}" for name, mark in zip(CONTROL_KEY, marks, strict=True))
     return f"SELECT {dialect.quoted('batch_id')} FROM {table} WHERE {same}"

@@ -45,7 +45,7 @@ _NAMES: Final = re.compile(r"(?:^|_)(?:first|last|full|given|family|middle|maide
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ColumnDraft:
     """What is told of a column, and why."""
 
     name: str
@@ -71,7 +71,7 @@ def words(name: str) -> list[str]:
 
 def look(
     name: str, values: Sequence[str | None], declared: tuple[str, str] | None = None, more: Sequence[str] = ()
-) -> Column:
+) -> ColumnDraft:
     """What a column holds by some of its values; `declared` is a type that its file tells, and how.
 
     `more` are values of further rows that are unlike these.
@@ -81,7 +81,7 @@ def look(
     distinct = set(samples)
     kind, why = declared if declared is not None else type_of(name, samples)
     few = tuple(sorted(distinct)) if len(distinct) <= 12 else ()
-    column = Column(name, kind, why, len(filled), len(distinct), _personal(name, filled), (), few)
+    column = ColumnDraft(name, kind, why, len(filled), len(distinct), _personal(name, filled), (), few)
     return replace(column, rules=tuple(_rules(column, samples, len(values))))
 
 
@@ -185,7 +185,7 @@ _AMOUNTS: Final = frozenset(
 )
 
 
-def _rules(column: Column, values: Sequence[str], rows: int) -> list[tuple[str, str, str]]:
+def _rules(column: ColumnDraft, values: Sequence[str], rows: int) -> list[tuple[str, str, str]]:
     """Rules that all values keep to and that probably are meant: name, predicate, why."""
     rules: list[tuple[str, str, str]] = []
     quoted = quote(column.name)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from lakelogic.infer.columns import Column
+from lakelogic.infer.columns import ColumnDraft
 from lakelogic.infer.entities import Entity
 from lakelogic.printable import in_json, line
 
@@ -122,7 +122,7 @@ def _loading(entity: Entity) -> list[str]:
     ]
 
 
-def _field(column: Column, entity: Entity) -> list[str]:
+def _field(column: ColumnDraft, entity: Entity) -> list[str]:
     why = column.why + ("" if column.filled == entity.rows else f"; {entity.rows - column.filled} rows have none")
     needed = column.name in entity.key or (entity.operation is not None and column.name == entity.sequence)
     return [

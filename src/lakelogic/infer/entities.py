@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Final
 
 from lakelogic.contract import formats
-from lakelogic.infer.columns import TIMES, Column, look, quote
+from lakelogic.infer.columns import TIMES, ColumnDraft, look, quote
 from lakelogic.infer.landings import Landing
 from lakelogic.infer.proofs import Proof, prove
 from lakelogic.infer.samples import Reading, Sample, reading, sample, settled
@@ -40,7 +40,7 @@ class Entity:
     """One entity, drafted: what was seen of it, and why it is taken for that."""
 
     landing: Landing
-    columns: tuple[Column, ...]
+    columns: tuple[ColumnDraft, ...]
     rows: int
     broken: int
     key: tuple[str, ...] = ()
@@ -98,13 +98,15 @@ def infer(landing: Landing, rows: int) -> Entity:
     )  # fmt: skip
 
 
-def _looked_at(seen: Sample) -> tuple[Column, ...]:
+def _looked_at(seen: Sample) -> tuple[ColumnDraft, ...]:
     return tuple(
         look(name, values, seen.declared.get(name), seen.more.get(name, ())) for name, values in seen.columns.items()
     )
 
 
-def _keys(landing: Landing, columns: Sequence[Column], seen: Sample, *, changes: bool) -> dict[tuple[str, ...], int]:
+def _keys(
+    landing: Landing, columns: Sequence[ColumnDraft], seen: Sample, *, changes: bool
+) -> dict[tuple[str, ...], int]:
     """Columns, or pairs of them, that no row lacks and that no two rows of one file share; how likely a key each is.
 
     Names tell, or codes in the first column. A pair is thought of where no column alone will do, and both are called
@@ -127,7 +129,7 @@ def _keys(landing: Landing, columns: Sequence[Column], seen: Sample, *, changes:
     return {pair: 1 for pair in combinations(parts, 2) if _differ(seen, pair)}
 
 
-def _has_codes(column: Column, seen: Sample) -> bool:
+def _has_codes(column: ColumnDraft, seen: Sample) -> bool:
     """Whether a column of another name holds codes of something: texts without blanks, of which there are enough."""
     if column.type != "string" or column.personal or seen.rows < _ENOUGH or set(column.words) & TIMES:
         return False
@@ -158,7 +160,7 @@ def _key(keys: Mapping[tuple[str, ...], int], proof: Proof, *, changes: bool) ->
     return key, f"{reason}; {named}"
 
 
-def _likely(entity: str, column: Column, place: int) -> int:
+def _likely(entity: str, column: ColumnDraft, place: int) -> int:
     """How much a name is a key's: its entity's own, any id, or the first column with a word for it."""
     last = column.words[-1] if column.words else ""
     if last not in ("id", "key", "code", "number", "no", "nr", "uuid", "guid"):
@@ -172,12 +174,12 @@ def _likely(entity: str, column: Column, place: int) -> int:
     return 2 if named == own else 0
 
 
-def _sequence(columns: Sequence[Column]) -> str | None:
+def _sequence(columns: Sequence[ColumnDraft]) -> str | None:
     fitting = {column.name.lower(): column.name for column in columns if column.type in ("timestamp", "date")}
     return next((fitting[name] for name in _SEQUENCES if name in fitting), None)
 
 
-def _operation(columns: Sequence[Column]) -> tuple[str | None, tuple[str, ...]]:
+def _operation(columns: Sequence[ColumnDraft]) -> tuple[str | None, tuple[str, ...]]:
     for column in columns:
         if column.name.lower() in _OPERATIONS and column.values:
             deletes = tuple(value for value in column.values if value in _DELETES)
@@ -186,7 +188,7 @@ def _operation(columns: Sequence[Column]) -> tuple[str | None, tuple[str, ...]]:
     return None, ()
 
 
-def _partition(columns: Sequence[Column], seen: Sample) -> tuple[str | None, str | None]:
+def _partition(columns: Sequence[ColumnDraft], seen: Sample) -> tuple[str | None, str | None]:
     """A day of arrival that is the same for all rows of a file: reading and replacing a day touches only its files."""
     for column in columns:
         if column.type != "date" or column.name.lower() not in _ARRIVALS or column.filled != seen.rows:
@@ -196,7 +198,7 @@ def _partition(columns: Sequence[Column], seen: Sample) -> tuple[str | None, str
     return None, None
 
 
-def _orders(columns: Sequence[Column], seen: Sample) -> list[tuple[str, str, str]]:
+def _orders(columns: Sequence[ColumnDraft], seen: Sample) -> list[tuple[str, str, str]]:
     """Days that come one after the other in every row."""
     by_name = {column.name.lower(): column for column in columns if column.type in ("date", "timestamp")}
     rules: list[tuple[str, str, str]] = []

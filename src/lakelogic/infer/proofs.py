@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lakelogic.contract import formats
-from lakelogic.infer.columns import Column, fits
+from lakelogic.infer.columns import ColumnDraft, fits
 from lakelogic.infer.landings import Landing
 from lakelogic.infer.samples import Reading, Sample, batches, text_of
 from lakelogic.names import BROKEN
@@ -30,7 +30,13 @@ class Proof:
 
 
 def prove(
-    landing: Landing, how: Reading, seen: Sample, columns: Sequence[Column], keys: Collection[Key], *, repeats: bool
+    landing: Landing,
+    how: Reading,
+    seen: Sample,
+    columns: Sequence[ColumnDraft],
+    keys: Collection[Key],
+    *,
+    repeats: bool,
 ) -> Proof:
     """Read on, over all files; `repeats` says that rows of one key may stand in one file."""
     proof = Proof()
@@ -64,7 +70,7 @@ def prove(
 
 
 def _note(
-    column: Column, values: Sequence[str | None], values_before: set[str | None], seen: Sample, proof: Proof
+    column: ColumnDraft, values: Sequence[str | None], values_before: set[str | None], seen: Sample, proof: Proof
 ) -> None:
     """Values of a column that were not seen yet and that change what it is."""
     for value in set(values) - values_before:

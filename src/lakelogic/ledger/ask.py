@@ -48,7 +48,7 @@ SUBJECTS: Final[Mapping[str, Subject]] = {"runs": RUNS, "work": WORK, "acts": AC
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class LedgerQuery:
     """Which rows, in which order, and after which one. A filter names one value or several; `among` narrows further."""
 
     sort: str
@@ -61,7 +61,7 @@ class Question:
     among: tuple[str, Sequence[str | None]] | None = None  # column, and the values that whoever asks may see
 
 
-def page(database: Database, subject: Subject, question: Question) -> list[dict[str, Any]]:
+def page(database: Database, subject: Subject, question: LedgerQuery) -> list[dict[str, Any]]:
     """The rows of one page; one more than `limit` where there are more."""
     wanted, values = _conditions(subject, question)
     sort, way, sign = question.sort, *(("DESC", "<") if question.descending else ("ASC", ">"))
@@ -94,7 +94,7 @@ Counted = Literal["status", "dataset", "layer", "domain", "engine", "state", "ki
 
 
 def counts(
-    database: Database, subject: Subject, question: Question, by: Sequence[Counted]
+    database: Database, subject: Subject, question: LedgerQuery, by: Sequence[Counted]
 ) -> dict[str, dict[str, int]]:
     """How many rows have which value, for each of the columns, under the same filters."""
     wanted, values = _conditions(subject, question)
@@ -113,7 +113,7 @@ def counts(
     return totals
 
 
-def _conditions(subject: Subject, question: Question) -> tuple[list[str], dict[str, Any]]:
+def _conditions(subject: Subject, question: LedgerQuery) -> tuple[list[str], dict[str, Any]]:
     wanted: list[str] = []
     values: dict[str, Any] = {}
     for column, chosen in question.filters.items():

@@ -24,7 +24,7 @@ MOST_ATTEMPTS: Final = 3  # a piece that takes its worker down every time is giv
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class QueuedJob:
     """One piece of work: what, on which dataset, who asked and why; `facts` is the request, `outcome` its report."""
 
     kind: str
@@ -66,7 +66,7 @@ class WorkQueue:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def ask(self, work: Work) -> Work:
+    def ask(self, work: QueuedJob) -> QueuedJob:
         """Put a piece of work into the queue; with the `once` of an earlier piece, that piece comes back instead."""
         now = clock.now()
         job = replace(
@@ -76,8 +76,8 @@ class WorkQueue:
             if work.once is not None:
                 rows = connection.rows("SELECT * FROM work WHERE once = :once", once=work.once)
                 if rows:
-                    return _same(Work(**rows[0]), work)
-            names = [field.name for field in fields(Work)]
+                    return _same(QueuedJob(**rows[0]), work)
+            names = [field.name for field in fields(QueuedJob)]
             connection.run(
                 f"INSERT INTO work ({', '.join(names)}) VALUES (:{', :'.join(names)})",
                 **{name: getattr(job, name) for name in names},
@@ -85,7 +85,7 @@ class WorkQueue:
             _tell(connection, "work", "waiting", job)
         return job
 
-    def take(self, owner: str, lasts: timedelta) -> Work | None:
+    def take(self, owner: str, lasts: timedelta) -> QueuedJob | None:
         """The oldest piece that waits, or that a worker left behind; it is this worker's until it expires."""
         with self._database.write("happenings", "work") as connection:
             now = clock.now()
@@ -96,7 +96,7 @@ class WorkQueue:
             )
             if not rows:
                 return None
-            work = Work(**rows[0])
+            work = QueuedJob(**rows[0])
             if work.cancel_asked or work.attempts >= MOST_ATTEMPTS:
                 state: WorkState = "cancelled" if work.cancel_asked else "failed"
                 why = None if work.cancel_asked else {"error": {"message": "Its worker ended every time."}}
@@ -118,7 +118,7 @@ class WorkQueue:
             _tell(connection, "work", "running", taken)
         return taken
 
-    def renew(self, work: Work, lasts: timedelta) -> bool:
+    def renew(self, work: QueuedJob, lasts: timedelta) -> bool:
         """Keep a piece for longer; False where it was lost, or where somebody wants it to stop."""
         with self._database.write("happenings", "work") as connection:
             changed = connection.run(
@@ -130,7 +130,7 @@ class WorkQueue:
             )
         return changed == 1
 
-    def end(self, work: Work, state: WorkState, outcome: Json) -> bool:
+    def end(self, work: QueuedJob, state: WorkState, outcome: Json) -> bool:
         """Write down how a piece ended; False where another worker has taken it up meanwhile."""
         with self._database.write("happenings", "work") as connection:
             now = connection.rows("SELECT owner, state FROM work WHERE work_id = :work_id", work_id=work.work_id)
@@ -139,7 +139,7 @@ class WorkQueue:
             self._end(connection, work, state, outcome)
         return True
 
-    def cancel(self, work_id: str) -> Work:
+    def cancel(self, work_id: str) -> QueuedJob:
         """Ask for a piece to stop: one that waits never begins, one that runs is told at its next sign of life."""
         with self._database.write("happenings", "work") as connection:
             work = self._row(connection, work_id)
@@ -152,7 +152,7 @@ class WorkQueue:
                 _tell(connection, "work", "cancel_asked", work)
             return self._row(connection, work_id)
 
-    def drop(self, person: str) -> tuple[list[Work], list[Work]]:
+    def drop(self, person: str) -> tuple[list[QueuedJob], list[QueuedJob]]:
         """Cancel what somebody asked for and has not begun; these, and what of theirs is running."""
         with self._database.write("happenings", "work") as connection:
             rows = connection.rows(
@@ -160,18 +160,18 @@ class WorkQueue:
                 "ORDER BY created_at, work_id",
                 person=person,
             )
-            asked = [Work(**row) for row in rows]
+            asked = [QueuedJob(**row) for row in rows]
             waiting = [work for work in asked if work.state == "waiting"]
             for work in waiting:
                 self._end(connection, work, "cancelled", None)
         return waiting, [work for work in asked if work.state == "running"]
 
-    def get(self, work_id: str) -> Work:
+    def get(self, work_id: str) -> QueuedJob:
         """One piece of work."""
         with self._database.read() as connection:
             return self._row(connection, work_id)
 
-    def happened(self, work: Work | None, topic: str, kind: str, body: str, facts: Json = None) -> None:
+    def happened(self, work: QueuedJob | None, topic: str, kind: str, body: str, facts: Json = None) -> None:
         """Remember something that happened."""
         with self._database.write("happenings") as connection:
             _tell(connection, topic, kind, work, body, facts)
@@ -190,14 +190,14 @@ class WorkQueue:
             return int(connection.rows("SELECT max(seq) AS seq FROM happenings")[0]["seq"] or 0)
 
     @staticmethod
-    def _row(connection: Connection, work_id: str) -> Work:
+    def _row(connection: Connection, work_id: str) -> QueuedJob:
         rows = connection.rows("SELECT * FROM work WHERE work_id = :work_id", work_id=work_id)
         if not rows:
             raise NotFound(f"There is no job `{work_id}`.", hint="GET /api/v1/jobs lists them.")
-        return Work(**rows[0])
+        return QueuedJob(**rows[0])
 
     @staticmethod
-    def _end(connection: Connection, work: Work, state: WorkState, outcome: Json) -> None:
+    def _end(connection: Connection, work: QueuedJob, state: WorkState, outcome: Json) -> None:
         connection.run(
             "UPDATE work SET state = :state, outcome = :outcome, finished_at = :finished_at, expires_at = NULL "
             "WHERE work_id = :work_id",
@@ -209,7 +209,7 @@ class WorkQueue:
         _tell(connection, "work", state, work)
 
 
-def _same(first: Work, asked: Work) -> Work:
+def _same(first: QueuedJob, asked: QueuedJob) -> QueuedJob:
     """The earlier piece, where it was asked by the same person for the same; anything else is a mistake."""
     ours, theirs = (
         (work.kind, work.dataset, work.person, json.dumps(work.facts, sort_keys=True, default=str))
@@ -223,7 +223,7 @@ def _same(first: Work, asked: Work) -> Work:
 
 
 def _tell(
-    connection: Connection, topic: str, kind: str, work: Work | None, body: str | None = None, facts: Json = None
+    connection: Connection, topic: str, kind: str, work: QueuedJob | None, body: str | None = None, facts: Json = None
 ) -> None:
     seq = int(connection.rows("SELECT max(seq) AS seq FROM happenings")[0]["seq"] or 0) + 1
     connection.run(

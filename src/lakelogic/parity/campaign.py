@@ -17,9 +17,9 @@ from lakelogic.contract.reading.load import load
 from lakelogic.engines import registry
 from lakelogic.engines.base import Engine, Pinned
 from lakelogic.errors import ContractError
-from lakelogic.parity.compare import Difference, difference
+from lakelogic.parity.compare import Disagreement, difference
 from lakelogic.parity.contracts import KEY, Case, make
-from lakelogic.parity.outcome import Outcome, compiled, evaluate, landed, refusal
+from lakelogic.parity.outcome import EngineResult, compiled, evaluate, landed, refusal
 from lakelogic.parity.shrink import shrink
 
 _LONGEST_SHRINK = 20.0  # seconds spent on one difference
@@ -39,7 +39,7 @@ class FailingCase:
     """A difference, with the seed that shows it again and the smallest case that does."""
 
     seed: int
-    difference: Difference
+    difference: Disagreement
     case: Case
 
     @property
@@ -76,7 +76,7 @@ def start(names: Sequence[str] = ENGINES) -> list[Engine]:
     return [registry.load(name, **(spark if name == "spark" else {})) for name in names]
 
 
-def judge(case: Case, engines: Sequence[Engine], seconds: Counter[str] | None = None) -> list[Outcome] | str:
+def judge(case: Case, engines: Sequence[Engine], seconds: Counter[str] | None = None) -> list[EngineResult] | str:
     """What the engines make of a case; or why the contract is refused before any of them hears of it."""
     try:
         link_schemas = {name: landed(table) for name, table in case.links.items()}
@@ -140,7 +140,7 @@ def run(
 
 
 def _shrunk(
-    seed: int, case: Case, outcomes: Sequence[Outcome], gap: Difference, engines: Sequence[Engine], most: int
+    seed: int, case: Case, outcomes: Sequence[EngineResult], gap: Disagreement, engines: Sequence[Engine], most: int
 ) -> FailingCase:
     """The difference made small, by the two engines that show it."""
     if not most:
@@ -163,7 +163,7 @@ def _shrunk(
     return FailingCase(seed, shown or gap, small)
 
 
-def _pair(outcomes: Sequence[Outcome], engines: Sequence[Engine]) -> list[Engine]:
+def _pair(outcomes: Sequence[EngineResult], engines: Sequence[Engine]) -> list[Engine]:
     for index, outcome in enumerate(outcomes[1:], 1):
         if outcome.result != outcomes[0].result:
             return [engines[0], engines[index]]

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lakelogic import names
-from lakelogic.parity.outcome import Outcome, Row
+from lakelogic.parity.outcome import EngineResult, Row
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class Disagreement:
     """What engines disagree about. `values` holds what each engine says, as text."""
 
     what: str  # types, good, bad, rows, lost, copies, refused, failed
@@ -41,35 +41,35 @@ _WORDS = {
 }
 
 
-def difference(outcomes: Sequence[Outcome], key: str | None = None) -> Difference | None:
+def difference(outcomes: Sequence[EngineResult], key: str | None = None) -> Disagreement | None:
     """The first thing that is not the same everywhere; None when all is. `key` helps to lay rows side by side."""
     first = outcomes[0]
     if any(outcome.failed for outcome in outcomes):
-        return Difference("failed", {o.engine: o.failed or "runs" for o in outcomes})
+        return Disagreement("failed", {o.engine: o.failed or "runs" for o in outcomes})
     for other in outcomes[1:]:
         if other.result != first.result:
             return _between(first, other, key)
     return None
 
 
-def _between(one: Outcome, two: Outcome, key: str | None) -> Difference:
+def _between(one: EngineResult, two: EngineResult, key: str | None) -> Disagreement:
     if one.refused != two.refused:
-        return Difference("refused", {o.engine: o.refused or "not refused" for o in (one, two)})
+        return Disagreement("refused", {o.engine: o.refused or "not refused" for o in (one, two)})
     if one.types != two.types:
         left, right = dict(one.types), dict(two.types)
         for name in [*left, *right]:
             if left.get(name) != right.get(name):
                 texts = {o.engine: t.get(name, "absent") for o, t in ((one, left), (two, right))}
-                return Difference("types", texts, name)
+                return Disagreement("types", texts, name)
     for side in ("bad", "good"):
         difference = _in_rows(side, one, two, key)
         if difference is not None:
             return difference
     what = "lost" if one.lost != two.lost else "copies"
-    return Difference(what, {o.engine: str(dict(sorted(getattr(o, what).items()))) for o in (one, two)})
+    return Disagreement(what, {o.engine: str(dict(sorted(getattr(o, what).items()))) for o in (one, two)})
 
 
-def _in_rows(side: str, one: Outcome, two: Outcome, key: str | None) -> Difference | None:
+def _in_rows(side: str, one: EngineResult, two: EngineResult, key: str | None) -> Disagreement | None:
     left, right = Counter[Row](getattr(one, side)), Counter[Row](getattr(two, side))
     only_left, only_right = sorted((left - right).elements()), sorted((right - left).elements())
     if not only_left and not only_right:
@@ -77,11 +77,11 @@ def _in_rows(side: str, one: Outcome, two: Outcome, key: str | None) -> Differen
     if not only_left or not only_right:
         row = (only_left or only_right)[0]
         texts = {one.engine: f"{len(only_left)} more {side}", two.engine: f"{len(only_right)} more {side}"}
-        return Difference("rows", texts, row=_shown(row))
+        return Disagreement("rows", texts, row=_shown(row))
     mine, theirs = _side_by_side(only_left, only_right, key)
     for (name, text), (_, other) in zip(mine, theirs, strict=True):
         if text != other and not name.startswith("~bad"):
-            return Difference(side, {one.engine: text, two.engine: other}, name, _shown(mine))
+            return Disagreement(side, {one.engine: text, two.engine: other}, name, _shown(mine))
     raise AssertionError("two rows that differ have a column that differs")
 
 

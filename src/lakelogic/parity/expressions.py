@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lakelogic.parity.canonical import plain
-from lakelogic.parity.shapes import SCALARS, Shape, aggregate_shapes, by_function, by_name, nested_types
+from lakelogic.parity.shapes import SCALARS, ExpressionShape, aggregate_shapes, by_function, by_name, nested_types
 from lakelogic.parity.values import value
 from lakelogic.sql.bind import Binder, bind
 from lakelogic.sql.parse import parse_expression
@@ -80,7 +80,7 @@ class Author:
         name = self.chance.choice([name for name in forms if name not in LEFT_OUT])
         return self.fill(self.chance.choice(forms[name]), scope, depth - 1)
 
-    def fill(self, shape: Shape, scope: Scope, depth: int) -> str:
+    def fill(self, shape: ExpressionShape, scope: Scope, depth: int) -> str:
         """A shape with expressions in its places."""
         self.used.append(shape.name)
         texts = [self.typed(place, scope, depth) for place in shape.places]

@@ -33,7 +33,7 @@ Row = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class EngineResult:
     """What one engine made of a contract: rows of both sides, lost rows and copies by step, or why it refused.
 
     A row is a tuple of (column, value) texts, so that two outcomes are equal exactly when they mean the same.
@@ -81,7 +81,7 @@ def refusal(error: LakeLogicError) -> str:
     return f"{error.code} {error.message}"
 
 
-def evaluate(engine: Engine, plan: Plan, table: pa.Table, links: Mapping[str, Pinned] | None = None) -> Outcome:
+def evaluate(engine: Engine, plan: Plan, table: pa.Table, links: Mapping[str, Pinned] | None = None) -> EngineResult:
     """Lower the plan over the rows and collect what it publishes; nothing is written anywhere."""
     try:
         require(plan, engine)
@@ -89,15 +89,15 @@ def evaluate(engine: Engine, plan: Plan, table: pa.Table, links: Mapping[str, Pi
         frame, _ = engine.adopt(table, Read("source", "parquet", ()))
         answer = engine.collect(engine.lower(frame, plan.accounts, frames))
     except LakeLogicError as error:
-        return Outcome(engine.name, refused=refusal(error).replace(f"`{engine.name}`", "`engine`"))
+        return EngineResult(engine.name, refused=refusal(error).replace(f"`{engine.name}`", "`engine`"))
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # noqa: BLE001 - any failure of an engine, a panic too, is a difference to report
-        return Outcome(engine.name, failed=f"{type(error).__name__}: {_first_line(error)}")
+        return EngineResult(engine.name, failed=f"{type(error).__name__}: {_first_line(error)}")
     try:
         return _outcome(engine.name, plan, answer, table.num_rows)
     except ReconcileError as error:
-        return Outcome(engine.name, failed=error.message)
+        return EngineResult(engine.name, failed=error.message)
 
 
 def _first_line(error: BaseException) -> str:
@@ -105,7 +105,7 @@ def _first_line(error: BaseException) -> str:
     return text.splitlines()[0][:400] if text else ""
 
 
-def _outcome(engine: str, plan: Plan, table: pa.Table, read: int) -> Outcome:
+def _outcome(engine: str, plan: Plan, table: pa.Table, read: int) -> EngineResult:
     own = (names.FATE, names.COPY, names.SIDE)
     types = tuple((f.name, str(from_arrow(f.type))) for f in table.schema if f.name not in own)
     texts = {name: canonical(table.column(name)) for name in table.column_names if name not in (names.FATE, names.SIDE)}
@@ -128,7 +128,7 @@ def _outcome(engine: str, plan: Plan, table: pa.Table, read: int) -> Outcome:
     copies = Counter(int(number) for number in table.column(names.COPY).to_pylist() if number)
     staged = Staged(_rows(len(good)), _rows(len(bad)), read, lost, copies)
     reconcile(plan, staged, _by_verdict(plan, table, sides), lambda: read)
-    return Outcome(engine, types, tuple(sorted(good)), tuple(sorted(bad)), dict(lost), dict(copies))
+    return EngineResult(engine, types, tuple(sorted(good)), tuple(sorted(bad)), dict(lost), dict(copies))
 
 
 def _rows(count: int) -> tuple[DataFile, ...]:

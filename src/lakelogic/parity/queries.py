@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from lakelogic.parity.expressions import Author, quoted
-from lakelogic.parity.shapes import Shape, window_shapes
+from lakelogic.parity.shapes import ExpressionShape, window_shapes
 from lakelogic.sql.types import BIGINT, DATE, INT, STRING, Type, array, decimal
 
 LINK = "ref"
@@ -72,7 +72,7 @@ class Queries:
         shapes = window_shapes()
         if not shapes or self.key not in scope:
             return None
-        shape: Shape = self._chance.choice(shapes[self._chance.choice(list(shapes))])
+        shape: ExpressionShape = self._chance.choice(shapes[self._chance.choice(list(shapes))])
         name = self.name()
         text = self.author.fill(shape, scope, 0)
         limit = f" QUALIFY row_number() OVER (ORDER BY {quoted(self.key)}) <= 5" if self._chance.random() < 0.2 else ""

@@ -145,7 +145,7 @@ _MOST_SHAPES = 60  # per function: enough to reach every pair of types, few enou
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ExpressionShape:
     """A form: text pieces around typed places, what it is called, and what it yields."""
 
     name: str
@@ -165,7 +165,7 @@ def _column_names(places: Sequence[Type]) -> dict[str, Type]:
     return {f"c{i}": type_ for i, type_ in enumerate(places)}
 
 
-def _of_template(template: str, kind: str) -> Iterator[Shape]:
+def _of_template(template: str, kind: str) -> Iterator[ExpressionShape]:
     letters = _PLACE.findall(template)
     choices: Sequence[Type | None] = (None,)
     if "t" in letters:
@@ -175,13 +175,13 @@ def _of_template(template: str, kind: str) -> Iterator[Shape]:
     pieces = tuple(_PLACE.split(template)[0::2])
     for chosen in choices:
         places = tuple(_PLACES.get(place) or chosen or STRING for place in letters)
-        shape = Shape(template, pieces, places, STRING)
+        shape = ExpressionShape(template, pieces, places, STRING)
         returns = _returned(shape, kind)
         if returns is not None:
-            yield Shape(template, pieces, places, returns)
+            yield ExpressionShape(template, pieces, places, returns)
 
 
-def _returned(shape: Shape, kind: str) -> Type | None:
+def _returned(shape: ExpressionShape, kind: str) -> Type | None:
     columns = {**_column_names(shape.places), "k": BIGINT}
     text = shape.filled([f"`c{i}`" for i in range(len(shape.places))])
     try:
@@ -194,18 +194,18 @@ def _returned(shape: Shape, kind: str) -> Type | None:
         return None
 
 
-def _of_function(name: str, least: int, most: int | None, build: Builder) -> Iterator[Shape]:
+def _of_function(name: str, least: int, most: int | None, build: Builder) -> Iterator[ExpressionShape]:
     chance = random.Random(name)
     widest = min(most if most is not None else max(least, 1) + 2, 4)
     for count in range(least, widest + 1):
         yield from _accepted(name, count, build, chance)
 
 
-def _accepted(name: str, count: int, build: Builder, chance: random.Random) -> Iterator[Shape]:
+def _accepted(name: str, count: int, build: Builder, chance: random.Random) -> Iterator[ExpressionShape]:
     if count == 0:
-        shape = Shape(name, (f"{name}()",), (), STRING)
+        shape = ExpressionShape(name, (f"{name}()",), (), STRING)
         if (returns := _returned(shape, "scalar")) is not None:
-            yield Shape(name, shape.pieces, (), returns)
+            yield ExpressionShape(name, shape.pieces, (), returns)
         return
     options: list[Type | str] = [*SCALARS, *NESTED, *_CONSTANTS]
     accepted: dict[tuple[Type | str, ...], Type] = {}
@@ -253,7 +253,7 @@ def _built(build: Builder, chosen: Sequence[Type | str]) -> Type | None:
     return expression.type if expression.type.kind != "null" else None
 
 
-def _call_shape(name: str, chosen: Sequence[Type | str], returns: Type) -> Shape:
+def _call_shape(name: str, chosen: Sequence[Type | str], returns: Type) -> ExpressionShape:
     pieces, places, text = [], [], f"{name}("
     for position, part in enumerate(chosen):
         text += ", " if position else ""
@@ -263,7 +263,7 @@ def _call_shape(name: str, chosen: Sequence[Type | str], returns: Type) -> Shape
             pieces.append(text)
             places.append(part)
             text = ""
-    return Shape(name, (*pieces, text + ")"), tuple(places), returns)
+    return ExpressionShape(name, (*pieces, text + ")"), tuple(places), returns)
 
 
 @lru_cache(maxsize=1)
@@ -286,9 +286,9 @@ def nested_types() -> tuple[Type, ...]:
 
 
 @lru_cache(maxsize=1)
-def scalar_shapes() -> Mapping[str, tuple[Shape, ...]]:
+def scalar_shapes() -> Mapping[str, tuple[ExpressionShape, ...]]:
     """Every scalar form, by the type it yields."""
-    shapes: dict[str, list[Shape]] = {}
+    shapes: dict[str, list[ExpressionShape]] = {}
     casts = [f"CAST({{t}} AS {type_})" for type_ in SCALARS]
     found = [shape for template in (*TEMPLATES, *casts) for shape in _of_template(template, "scalar")]
     for name, (least, most, build) in sorted(SIGNATURES.items()):
@@ -301,32 +301,32 @@ def scalar_shapes() -> Mapping[str, tuple[Shape, ...]]:
 
 
 @lru_cache(maxsize=1)
-def by_function() -> Mapping[str, Mapping[str, tuple[Shape, ...]]]:
+def by_function() -> Mapping[str, Mapping[str, tuple[ExpressionShape, ...]]]:
     """Type yielded → name of the form → its shapes: so that every function is as likely as any other."""
     return {kind: _named(shapes) for kind, shapes in scalar_shapes().items()}
 
 
 @lru_cache(maxsize=1)
-def by_name() -> Mapping[str, tuple[Shape, ...]]:
+def by_name() -> Mapping[str, tuple[ExpressionShape, ...]]:
     """Every scalar form by its name, whatever it yields."""
     return _named([shape for shapes in scalar_shapes().values() for shape in shapes])
 
 
-def _named(shapes: Sequence[Shape]) -> dict[str, tuple[Shape, ...]]:
-    named: dict[str, list[Shape]] = {}
+def _named(shapes: Sequence[ExpressionShape]) -> dict[str, tuple[ExpressionShape, ...]]:
+    named: dict[str, list[ExpressionShape]] = {}
     for shape in shapes:
         named.setdefault(shape.name, []).append(shape)
     return {name: tuple(group) for name, group in named.items()}
 
 
 @lru_cache(maxsize=1)
-def aggregate_shapes() -> Mapping[str, tuple[Shape, ...]]:
+def aggregate_shapes() -> Mapping[str, tuple[ExpressionShape, ...]]:
     """Aggregates, by name."""
     return _named([shape for template in AGGREGATE_TEMPLATES for shape in _of_template(template, "aggregate")])
 
 
 @lru_cache(maxsize=1)
-def window_shapes() -> Mapping[str, tuple[Shape, ...]]:
+def window_shapes() -> Mapping[str, tuple[ExpressionShape, ...]]:
     """Functions over windows, by name."""
     return _named([shape for template in WINDOW_TEMPLATES for shape in _of_template(template, "window")])
 

@@ -25,7 +25,7 @@ from lakelogic.engines import registry
 from lakelogic.engines.base import Engine, Pinned
 from lakelogic.errors import MissingExtra, SourceError, UnsupportedError, UsageError
 from lakelogic.parity.canonical import plain
-from lakelogic.parity.compare import Difference, difference
+from lakelogic.parity.compare import Disagreement, difference
 from lakelogic.parity.outcome import STAMPS, evaluate
 from lakelogic.parity.values import almost, value
 from lakelogic.plan.compile import SourceColumns, compile_contract
@@ -60,7 +60,7 @@ class Verified:
     """A certificate, or where the engines part."""
 
     certificate: Certificate | None
-    difference: Difference | None
+    difference: Disagreement | None
 
 
 ENOUGH = 3  # one of so many made-up rows must be good

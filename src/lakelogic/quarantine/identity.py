@@ -118,7 +118,7 @@ def _keyed(key: bytes, material: bytes) -> bytes:
     return hmac.digest(key, material, "sha256")
 
 
-class Landed:
+class RowIdentities:
     """The identities of all rows of staged files, in their order.
 
     `earlier` are identities that rows of the same sources were given before: a row that is one of these keeps its own.

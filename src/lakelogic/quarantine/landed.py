@@ -21,7 +21,7 @@ from lakelogic.plan.compile import SourceColumns
 from lakelogic.plan.nodes import Account, Assignment, Landed, Pairs, Plan, Publish, Read, Rollup, Stack
 from lakelogic.privacy.keys import Keys
 from lakelogic.privacy.masks import reveal_text
-from lakelogic.quarantine.rows import Origin
+from lakelogic.quarantine.rows import ReplayOrigin
 from lakelogic.quarantine.table import Queue
 from lakelogic.sql.arrays import integers, strings
 from lakelogic.sql.expressions import Column, Expression, Literal, convert, text
@@ -59,13 +59,13 @@ class LandedRows:
 
     table: pa.Table
     source: SourceColumns
-    origins: list[Origin]
+    origins: list[ReplayOrigin]
     left_out: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
-    origin: Origin
+class _LandedRow:
+    origin: ReplayOrigin
     clear: str
     source: str | None
     kept: Mapping[str, Any]  # upstream stamps that stand beside the row
@@ -87,7 +87,7 @@ def landed_rows(
     file_format: str = (
         contract.source.resolved_format or (contract.server.format if contract.server else None) or "parquet"
     )
-    usable: list[_Row] = []
+    usable: list[_LandedRow] = []
     types: dict[str, dict[str, Type]] = {}
     for row in chosen:
         batch = row.origin.batch_id or ""
@@ -118,7 +118,9 @@ def landed_rows(
     return LandedRows(table, source, [row.origin for row in usable], left_out)
 
 
-def _row(contract: Contract, queue: Queue, row: Mapping[str, Any], keys: Keys, left_out: Counter[str]) -> _Row | None:
+def _row(
+    contract: Contract, queue: Queue, row: Mapping[str, Any], keys: Keys, left_out: Counter[str]
+) -> _LandedRow | None:
     raw, line = row.get(names.RAW), row.get(names.LINE)
     clear = reveal_text(raw, keys) if raw is not None else ""
     why = NO_RAW if raw is None else BROKEN_LINE if line is not None else NO_KEY if clear.startswith(SEALED) else None
@@ -128,8 +130,8 @@ def _row(contract: Contract, queue: Queue, row: Mapping[str, Any], keys: Keys, l
     prefix = contract.lineage.upstream_prefix
     preserved = {name.lower(): f"{prefix}{'' if name.startswith('_') else '_'}{name}" for name in _preserved(contract)}
     kept = {name: row[stored] for name, stored in preserved.items() if row.get(stored) is not None}
-    origin = Origin(row[names.ROW_ID], raw, row.get(names.BATCH_ID), line)
-    return _Row(origin, clear, row.get(queue.stamped.source), kept)
+    origin = ReplayOrigin(row[names.ROW_ID], raw, row.get(names.BATCH_ID), line)
+    return _LandedRow(origin, clear, row.get(queue.stamped.source), kept)
 
 
 def _preserved(contract: Contract) -> Sequence[str]:
@@ -143,7 +145,7 @@ def _types(landed: Mapping[str, Any] | None, file_format: str) -> dict[str, Type
     return dict.fromkeys(types, STRING) if formats.is_text(file_format) else types
 
 
-def _lacking(row: _Row, landed: Mapping[str, Any] | None, columns: Mapping[str, Landed]) -> frozenset[str]:
+def _lacking(row: _LandedRow, landed: Mapping[str, Any] | None, columns: Mapping[str, Landed]) -> frozenset[str]:
     """The columns of the other rows that the input of a row did not have."""
     if not landed:
         return frozenset()
@@ -151,7 +153,7 @@ def _lacking(row: _Row, landed: Mapping[str, Any] | None, columns: Mapping[str, 
     return frozenset(columns.keys() - had)
 
 
-def _by_keys(rows: Sequence[_Row]) -> dict[str, Landed]:
+def _by_keys(rows: Sequence[_LandedRow]) -> dict[str, Landed]:
     """Where no commit tells the columns any more, the rows themselves do: text has keys."""
     import json
 
@@ -163,7 +165,7 @@ def _by_keys(rows: Sequence[_Row]) -> dict[str, Landed]:
 
 
 def _table(
-    contract: Contract, source: SourceColumns, rows: Sequence[_Row], engine: Engine, lacking: Sequence[str]
+    contract: Contract, source: SourceColumns, rows: Sequence[_LandedRow], engine: Engine, lacking: Sequence[str]
 ) -> pa.Table:
     """The landed columns in their types, then where each row came from and its place."""
     read = Read("source", "ndjson", tuple(replace(column, type=STRING) for column in source.columns))

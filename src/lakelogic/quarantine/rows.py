@@ -17,7 +17,7 @@ from lakelogic.plan.columns import growth
 from lakelogic.plan.columns.publish import BAD_PREFIX
 from lakelogic.plan.nodes import Plan, Published, Reason, RowWise
 from lakelogic.privacy.keys import Keys
-from lakelogic.quarantine.identity import FEW, Identities, Landed, row_id, staged_rows, texts
+from lakelogic.quarantine.identity import FEW, Identities, RowIdentities, row_id, staged_rows, texts
 from lakelogic.quarantine.table import ROWS_TOGETHER
 from lakelogic.sql.arrays import Constant, flags, integers, lists, strings, whole_numbers
 from lakelogic.sql.types import STRING, from_arrow, to_arrow
@@ -30,7 +30,7 @@ _INTERNAL = (names.FILE, names.NUMBER, names.BROKEN, names.RAW_ROW, names.ORIGIN
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class ReplayOrigin:
     """A row of the quarantine that is judged again: what stays the same about it, however often it fails."""
 
     row_id: str
@@ -176,16 +176,16 @@ def build(
     known_ids: frozenset[str] = frozenset(),
     earlier: frozenset[str] = frozenset(),
     stored: pa.Schema | None = None,
-    origins: Sequence[Origin] | None = None,
+    origins: Sequence[ReplayOrigin] | None = None,
 ) -> BadSide:
     """Write the staged bad rows again as rows of the quarantine table, under that table's own root.
 
     With `origins` these rows were there before: `~number` says which of them a row is, and it keeps its identity.
     """
     side = BadSide(quarantine_schema(plan, stored))
-    rows = _Rows(plan, side, batch_id, contract_version)
+    rows = _RowWriter(plan, side, batch_id, contract_version)
     paths = sorted(file.path for file in staged)
-    source = Landed(paths, plan, keys, earlier) if origins is None else _Again(origins, side)
+    source = RowIdentities(paths, plan, keys, earlier) if origins is None else _Again(origins, side)
     folder = Path(place)
     writer: Any = None
     path = folder / "part-00000.parquet"
@@ -215,7 +215,7 @@ def build(
     return side
 
 
-class _Rows:
+class _RowWriter:
     """Makes rows of the quarantine table of staged ones, many at a time."""
 
     def __init__(self, plan: Plan, side: BadSide, batch_id: str, contract_version: str) -> None:
@@ -225,7 +225,7 @@ class _Rows:
         self._version = Constant(contract_version)
         self._active = Constant("active")
 
-    def of(self, batch: pa.RecordBatch, source: Landed | _Again) -> pa.Table:
+    def of(self, batch: pa.RecordBatch, source: RowIdentities | _Again) -> pa.Table:
         """The rows of a batch."""
         given = {name: batch.column(name) for name in batch.schema.names}
         rows, start = batch.num_rows, self._side.rows
@@ -234,7 +234,7 @@ class _Rows:
         # Its other parts may be good and published: what landed must not be judged again for this one.
         parts = [verdict.is_part for verdict, _ in verdicts]
         raws, places, batches = given[names.RAW_ROW], pa.nulls(rows, pa.int64()), self._batch_id.times(rows)
-        if isinstance(source, Landed):
+        if isinstance(source, RowIdentities):
             ids = texts(source.of(batch, start))
             self._examples(given, verdicts, which)
             if given[names.BROKEN].null_count < rows:
@@ -356,7 +356,7 @@ def _spread(values: Sequence[Sequence[str]], which: pa.Array) -> pa.Array:
 class _Again:
     """Rows that were there before: what stays the same about them, however often they fail."""
 
-    def __init__(self, origins: Sequence[Origin], side: BadSide) -> None:
+    def __init__(self, origins: Sequence[ReplayOrigin], side: BadSide) -> None:
         self._origins, self._side = origins, side
         self._parts: Counter[str] = Counter()
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from lakelogic.contract.formats import FORMATS
 from lakelogic.errors import SourceError, UsageError
 from lakelogic.names import landed_name
-from lakelogic.storage.text_files import MOST_RECORD_BYTES, Lines, encoding_of, most_bytes, open_text
+from lakelogic.storage.text_files import MOST_RECORD_BYTES, PhysicalLines, encoding_of, most_bytes, open_text
 
 # A quoted value that runs on for longer than this is a quote that somebody forgot to close.
 MOST_LINES = 1_000
@@ -20,7 +20,7 @@ OPEN_QUOTE = "a quote is not closed"
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
+class CsvDialect:
     """How the values of a file are written."""
 
     delimiter: str
@@ -47,7 +47,7 @@ class Record(NamedTuple):
     broken: str | None = None
 
 
-def dialect_of(file_format: str, options: Mapping[str, object]) -> Dialect:
+def dialect_of(file_format: str, options: Mapping[str, object]) -> CsvDialect:
     """The options of a source as a dialect; refuses what cannot be told apart."""
     delimiter = str(options.get("delimiter") or FORMATS[file_format].delimiter).replace("\\t", "\t")
     quote = options.get("quote_char", '"')
@@ -61,7 +61,7 @@ def dialect_of(file_format: str, options: Mapping[str, object]) -> Dialect:
         raise UsageError(f"source.options.quote_char is one character, not `{quote}`.", hint='Say `""` for none.')
     if "\n" in delimiter or "\r" in delimiter or (quote is not None and quote in delimiter):
         raise UsageError(f"source.options.delimiter cannot be {delimiter!r} here.", hint="Choose another one.")
-    return Dialect(
+    return CsvDialect(
         delimiter=delimiter,
         quote=quote,
         nulls=tuple(str(value) for value in nulls),
@@ -82,10 +82,10 @@ def header(path: str, file_format: str, options: Mapping[str, object], names: Se
     """
     dialect = dialect_of(file_format, options)
     with open_text(path, options) as stream:
-        return header_of(path, dialect, Lines(stream), names)
+        return header_of(path, dialect, PhysicalLines(stream), names)
 
 
-def header_of(path: str, dialect: Dialect, lines: Lines, names: Sequence[str] = ()) -> list[str]:
+def header_of(path: str, dialect: CsvDialect, lines: PhysicalLines, names: Sequence[str] = ()) -> list[str]:
     """The column names, taken from the lines before the first row; of a file without a header nothing is left."""
     for _ in range(dialect.skip_rows):
         lines.take()
@@ -112,7 +112,7 @@ def header_of(path: str, dialect: Dialect, lines: Lines, names: Sequence[str] = 
     return [*names[:width], *(f"c{place}" for place in range(len(names) + 1, width + 1))]
 
 
-def records(dialect: Dialect, lines: Lines, width: int | None) -> Iterator[Record]:
+def records(dialect: CsvDialect, lines: PhysicalLines, width: int | None) -> Iterator[Record]:
     """The records that follow, each of `width` values (any number where that is None)."""
     nulls = frozenset({"", *dialect.nulls})
     comment = dialect.comment.encode() if dialect.comment else None
@@ -163,7 +163,7 @@ def without_end(line: str) -> str:
 
 
 def cut(
-    line: str, dialect: Dialect, nulls: frozenset[str], more: Callable[[], str | None]
+    line: str, dialect: CsvDialect, nulls: frozenset[str], more: Callable[[], str | None]
 ) -> tuple[list[str | None], str] | None:
     """The values of the record that begins with a line, and its whole text; None where a quote stays open.
 

@@ -110,7 +110,7 @@ def open_text(
     if start or end is not None:
         opened.seek(start)
         if end is not None:
-            stream = io.BufferedReader(_Part(stream, end - start), _PIECE)
+            stream = io.BufferedReader(_Limited(stream, end - start), _PIECE)
     # Last of all: what is counted are lines of UTF-8, as they are read.
     stream = io.BufferedReader(_Lined(path, stream, most_bytes(options), line), _PIECE)
     while not start and stream.peek(len(_MARK))[: len(_MARK)] == _MARK:  # files put together may have several
@@ -248,7 +248,7 @@ class _Lined(_Raw):
             )
 
 
-class _Part(_Raw):
+class _Limited(_Raw):
     """Only so many bytes."""
 
     def __init__(self, inner: BinaryIO, size: int) -> None:
@@ -283,7 +283,7 @@ class _AsUtf8(_Raw):
         return given
 
 
-class Lines:
+class PhysicalLines:
     """The physical lines of a stream, with their ends (LF, CR LF or CR), and the number of the next one."""
 
     def __init__(self, stream: BinaryIO, number: int = 1) -> None:

@@ -39,7 +39,7 @@ class BrokenChain(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ChainEntry:
     """What one commit said, and where what was before it stands."""
 
     app_id: str
@@ -92,7 +92,7 @@ def number_of(name: str) -> int:
     return int(name.partition("-")[0])
 
 
-def write(location: str, entry: Entry) -> str:
+def write(location: str, entry: ChainEntry) -> str:
     """Keep an entry, on the disk before this returns; its name. The very same one may be there already."""
     content = entry.content()
     name = name_of(entry.n, content)
@@ -108,7 +108,7 @@ def write(location: str, entry: Entry) -> str:
     return name
 
 
-def read(location: str, app_id: str, name: str) -> Entry:
+def read(location: str, app_id: str, name: str) -> ChainEntry:
     """An entry as it was written; `BrokenChain` where it is not there, or not as it was."""
     if not _ENTRY.fullmatch(name):
         raise BrokenChain(f"`{name[:60]}` is no entry of a chain")
@@ -123,7 +123,7 @@ def read(location: str, app_id: str, name: str) -> Entry:
     if kept["format"] != FORMAT:
         raise BrokenChain(f"{path} was written by a newer version of LakeLogic (format {kept['format']})")
     earlier = kept.get("earlier")
-    return Entry(
+    return ChainEntry(
         kept["app_id"],
         kept["n"],
         _closed(kept["commit"]),

@@ -311,7 +311,7 @@ def test_a_hundred_thousand_files_are_written_and_read_in_seconds(tmp_path: Path
     ]  # fmt: skip
     began = time.perf_counter()
     kept = memory._kept([CommitRecord(said) for said in reversed(commits)])
-    name = chain.write(str(tmp_path), chain.Entry("app", 1_000, commits[-1], None, kept))
+    name = chain.write(str(tmp_path), chain.ChainEntry("app", 1_000, commits[-1], None, kept))
     wrote = time.perf_counter()
     past = chain.walk(str(tmp_path), "app", name)
     done = time.perf_counter()
@@ -344,6 +344,6 @@ def test_progress_is_apart_by_dataset(tmp_path: Path) -> None:
     one, two = (Progress(name, str(tmp_path), str(tmp_path / "bad"), "t", name) for name in ("one", "two"))
     assert one.key != two.key
     said = {"batch_id": "b", "n": "1", "facts": "{}"}
-    chain.write(str(tmp_path), chain.Entry("lakelogic:one:good", 1, said, None, ()))
+    chain.write(str(tmp_path), chain.ChainEntry("lakelogic:one:good", 1, said, None, ()))
     assert chain.named(str(tmp_path), "lakelogic:two:good", 1) is None
     assert list(chain.applications(str(tmp_path))) == ["lakelogic:one:good"]

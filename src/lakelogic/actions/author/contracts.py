@@ -159,7 +159,7 @@ def explain(
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class ValueOrigin:
     """A value of the resolved contract and where it was written; `over` tells what it took the place of."""
 
     path: str
@@ -184,7 +184,7 @@ def origin(
     env: str | None = None,
     overrides: tuple[str, ...] = (),
     packs: PackChoice | None = None,
-) -> Origin:
+) -> ValueOrigin:
     """Where the value of a key was written, and what weaker layers say; a default says so."""
     loaded: Loaded = load(contract, env=env, overrides=overrides, packs=packs)
     value: Any = loaded.contract
@@ -203,7 +203,7 @@ def origin(
     # By place in a list a layer cannot be asked: items merge by name.
     beneath = [] if "[" in path else [_written(tree, path) for _, tree in reversed(loaded.layers)]
     over = [(_place(where), written_value) for where, written_value in filter(None, beneath) if _place(where) != place]
-    return Origin(path, value, place, tuple(dict(over).items()))
+    return ValueOrigin(path, value, place, tuple(dict(over).items()))
 
 
 def _place(spot: Where) -> str:

@@ -37,7 +37,7 @@ _Place = tuple[str, str]  # a dataset, table or file, and one of its columns
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class ColumnEdge:
     """One column flows into another. `dataset` is None where no contract of the estate makes the upper one."""
 
     dataset: str | None
@@ -64,20 +64,20 @@ class ColumnGraph:
 
     types: dict[str, dict[str, Type]] = field(default_factory=dict)
     masks: dict[str, dict[str, str]] = field(default_factory=dict)
-    edges: list[Edge] = field(default_factory=list)
+    edges: list[ColumnEdge] = field(default_factory=list)
     unknown: dict[str, str] = field(default_factory=dict)
     cleared: dict[str, frozenset[str]] = field(default_factory=dict)  # fields that say `pii: false`
-    beside: list[Edge] = field(default_factory=list)  # into columns that only bad rows have, or that are remembered
+    beside: list[ColumnEdge] = field(default_factory=list)  # into columns that only bad rows have, or that are remembered
     shapes: dict[str, dict[str, Mask]] = field(default_factory=dict)  # the masks of both sides, names in small letters
     lost: dict[str, KnownColumns] = field(default_factory=dict)  # by place: tables of contracts that are broken now
     unsure: frozenset[str] = frozenset()  # datasets of which nobody can say what is hidden
     _hidden: frozenset[_Place] | None = None
 
-    def above(self, dataset: str, column: str) -> list[Edge]:
+    def above(self, dataset: str, column: str) -> list[ColumnEdge]:
         """What a column is made of."""
         return [one for one in self.edges if one.below == dataset and one.below_column == column]
 
-    def below(self, dataset: str, column: str) -> list[Edge]:
+    def below(self, dataset: str, column: str) -> list[ColumnEdge]:
         """What is made of a column."""
         return [one for one in self.edges if one.dataset == dataset and one.column == column]
 
@@ -199,7 +199,7 @@ def _added(graph: ColumnGraph, member: Member, above: Above, catalog: Catalog) -
         for column, origins in columns.items():
             for origin in origins:
                 dataset, name = above.get(origin.place, (None, origin.place))
-                edges.append(Edge(dataset, name, origin.column, member.dataset, column, origin))
+                edges.append(ColumnEdge(dataset, name, origin.column, member.dataset, column, origin))
     return _to_remember(graph, member, catalog)
 
 
@@ -254,9 +254,9 @@ def _recalled(graph: ColumnGraph, record: KnownColumns, heirs: Heirs) -> set[str
     hidden: set[str] = set()
     for dataset, name, column, below, tells in facts["edges"]:
         origin = Origin(name, column, "derived", (), tells)
-        graph.beside.append(Edge(dataset, name, column, record.dataset, below, origin))
+        graph.beside.append(ColumnEdge(dataset, name, column, record.dataset, below, origin))
         for heir, its_column in heirs.columns(dataset, column, graph.types) if heirs.of(dataset) else ():
-            graph.beside.append(Edge(heir, name, its_column, record.dataset, below, origin))
+            graph.beside.append(ColumnEdge(heir, name, its_column, record.dataset, below, origin))
             hidden.add(heir)
     return hidden
 
@@ -399,7 +399,7 @@ def columns_of(
     seen = {one.dataset for one in served.members() if domains is None or one.domain in domains}
     seen |= {one.dataset for one in graph.lost.values() if domains is None or one.domain in domains}
 
-    def is_seen(edge: Edge) -> bool:
+    def is_seen(edge: ColumnEdge) -> bool:
         return edge.below in seen and (edge.dataset is None or edge.dataset in seen)
 
     told = []
@@ -428,16 +428,16 @@ def columns_of(
 _KINDS = ("constant", "copied", "joined", "derived", "masked", "aggregated")
 
 
-def _up(edge: Edge) -> dict[str, Any]:
+def _up(edge: ColumnEdge) -> dict[str, Any]:
     return {
         "dataset": edge.dataset, "name": edge.name, "column": edge.column, "kind": edge.origin.kind,
         "steps": [{"label": step.label, "expression": step.expression} for step in edge.origin.steps],
     }  # fmt: skip
 
 
-def _reach(graph: ColumnGraph, dataset: str, columns: Iterable[str], depth: int, is_seen: Any) -> list[Edge]:
+def _reach(graph: ColumnGraph, dataset: str, columns: Iterable[str], depth: int, is_seen: Any) -> list[ColumnEdge]:
     """The edges that lie so many steps up and down of the columns."""
-    found: dict[Edge, None] = {}
+    found: dict[ColumnEdge, None] = {}
     for upward in (True, False):
         rim, known = {(dataset, column) for column in columns}, set[tuple[str, str]]()
         for _ in range(depth):
@@ -456,7 +456,7 @@ def _reach(graph: ColumnGraph, dataset: str, columns: Iterable[str], depth: int,
 
 
 def _nodes(
-    served: Served, graph: ColumnGraph, edges: Iterable[Edge], dataset: str, columns: Iterable[str]
+    served: Served, graph: ColumnGraph, edges: Iterable[ColumnEdge], dataset: str, columns: Iterable[str]
 ) -> list[dict[str, Any]]:
     found: dict[str, tuple[str | None, str, str]] = {f"{dataset}.{name}": (dataset, dataset, name) for name in columns}
     for edge in edges:

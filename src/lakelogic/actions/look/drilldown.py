@@ -52,7 +52,7 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _StartRow:
     member: Member
     state: TableState
     number: int
@@ -77,7 +77,7 @@ def upstream(
     return {"row": _described(served, row), "upstreams": seen, "not_shown": len(answers) - len(seen)}
 
 
-def _gone(row: _Row, error: SourceError) -> dict[str, Any]:
+def _gone(row: _StartRow, error: SourceError) -> dict[str, Any]:
     """A source that is not there any more: its name, what the row itself knows of it, and why there are no rows."""
     source = row.member.loaded.contract.source
     return {
@@ -162,7 +162,7 @@ def _one_of_few() -> Iterator[None]:
         _FEW.release()
 
 
-def _find(served: Served, start: Start) -> _Row:
+def _find(served: Served, start: Start) -> _StartRow:
     """The row that is meant, in the version in which it was told or in the newest."""
     member = served.member(start.dataset)
     contract = member.loaded.contract
@@ -175,7 +175,7 @@ def _find(served: Served, start: Start) -> _Row:
         state = look(tables, where.target_location, place.version)
         if state is None:
             raise NotFound(f"There is no version {place.version} of {where.target}.", hint="Begin again at the top.")
-        return _Row(member, state, place.number, row_at(state, place.number))
+        return _StartRow(member, state, place.number, row_at(state, place.number))
     if not contract.key:
         raise UsageError(
             f"`{member.dataset}` has no primary_key to find a row by.", hint="Give at=…, as a row was told."
@@ -195,10 +195,10 @@ def _find(served: Served, start: Start) -> _Row:
             hint="It may be in quarantine; masked keys are compared as they are stored.",
         )
     number, values = rows[-1]
-    return _Row(member, state, number, values)
+    return _StartRow(member, state, number, values)
 
 
-def _described(served: Served, row: _Row) -> dict[str, Any]:
+def _described(served: Served, row: _StartRow) -> dict[str, Any]:
     contract = row.member.loaded.contract
     hidden = column_graph(served).concealed(row.member.dataset, row.values)
     lineage = contract.lineage

@@ -8,11 +8,11 @@ from typing import Any
 
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.errors import LedgerError, UsageError
-from lakelogic.ledger.ask import RUNS, SUBJECTS, Counted, Question, counts, page
+from lakelogic.ledger.ask import RUNS, SUBJECTS, Counted, LedgerQuery, counts, page
 from lakelogic.ledger.publish import as_arrow, as_dict
 from lakelogic.ledger.records import LogLine
 from lakelogic.ledger.store import open_ledger
-from lakelogic.ledger.work import Happening, Work, WorkQueue
+from lakelogic.ledger.work import Happening, QueuedJob, WorkQueue
 
 PUBLISHED_NAME = "lakelogic.ledger.runs"
 
@@ -41,13 +41,13 @@ def find_run(run_id: str) -> dict[str, Any] | None:
     return run if run["run_id"] == run_id else None
 
 
-def ask(subject: str, question: Question) -> list[dict[str, Any]]:
+def ask(subject: str, question: LedgerQuery) -> list[dict[str, Any]]:
     """A page of runs, work or acts; one row more than its limit where there are more."""
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
         return page(ledger.database, SUBJECTS[subject], question)
 
 
-def count_runs(question: Question) -> dict[str, dict[str, int]]:
+def count_runs(question: LedgerQuery) -> dict[str, dict[str, int]]:
     """How many of the chosen runs have which status, dataset, layer, domain and engine.
 
     A column is counted without its own filter: its numbers tell how many runs another value would bring.
@@ -80,11 +80,11 @@ def account_of(run: Mapping[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def job_of_run(run_id: str, dataset: str) -> Work | None:
+def job_of_run(run_id: str, dataset: str) -> QueuedJob | None:
     """The piece of work that a run was, among the newest of its dataset; None where no worker was asked for it."""
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
         queue = WorkQueue(ledger.database)
-        question = Question("created_at", filters={"dataset": [dataset]}, limit=200)
+        question = LedgerQuery("created_at", filters={"dataset": [dataset]}, limit=200)
         for row in page(ledger.database, SUBJECTS["work"], question):
             if (row["outcome"] or {}).get("run_id") == run_id:
                 return queue.get(row["work_id"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lakelogic.actions.look.preview import first_rows
-from lakelogic.actions.look.queue_pages import QueuePages, Wanted
+from lakelogic.actions.look.queue_pages import QueueFilter, QueuePages
 from lakelogic.actions.look.served import Served
 from lakelogic.actions.operate.export import kinds, status
 from lakelogic.actions.visibility.hidden import concealed, veiled, veiled_run
@@ -93,10 +93,10 @@ def quality_report(served: Served, pages: QueuePages, domains: Domains, limit: i
     """What the rules rejected, dataset by dataset, with the newest rejected rows, masked as they are kept."""
     reports = []
     for member in visible(served, domains):
-        facets = pages.facets(member, Wanted())
+        facets = pages.facets(member, QueueFilter())
         if facets.version is None:
             continue
-        rows = [pages.row(member, row["row_id"]) for row in pages.page(member, Wanted(limit=limit)).rows]
+        rows = [pages.row(member, row["row_id"]) for row in pages.page(member, QueueFilter(limit=limit)).rows]
         rules = member.loaded.contract.quality.row_rules
         reports.append({
             "dataset": member.dataset, "layer": member.layer, "quarantine": facets.table, "rejected": facets.total,

@@ -12,14 +12,14 @@ from typing import Any
 import pyarrow as pa
 
 from lakelogic import clock, names
-from lakelogic.actions.operate.quarantine import Place, Request, find, ledger_here, refuse_clear
+from lakelogic.actions.operate.quarantine import QueuePlace, Request, find, ledger_here, refuse_clear
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.errors import UsageError
 from lakelogic.plan.compile import compile_contract
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class ValueCounts:
     """The values of a field, the commonest first; `total` rows have `different` values of it."""
 
     dataset: str
@@ -38,7 +38,7 @@ class Counted:
         }  # fmt: skip
 
 
-def count_by(request: Request, field: str, limit: int = 20) -> Counted:
+def count_by(request: Request, field: str, limit: int = 20) -> ValueCounts:
     """Count the chosen rows by a field. A value that failed its cast counts by its text; a masked field is refused."""
     place = _with_contract(find(request), request)
     state = place.queue.state()
@@ -49,10 +49,10 @@ def count_by(request: Request, field: str, limit: int = 20) -> Counted:
     table = place.queue.rows(lambda row: request.chosen.keeps(row, place.queue.stamped, now))
     counter = Counter(_values(table, name))
     ordered = sorted(counter.items(), key=lambda item: (-item[1], item[0] is None, item[0] or ""))
-    return Counted(place.dataset, place.name, name, table.num_rows, len(counter), tuple(ordered[:limit]))
+    return ValueCounts(place.dataset, place.name, name, table.num_rows, len(counter), tuple(ordered[:limit]))
 
 
-def _with_contract(place: Place, request: Request) -> Place:
+def _with_contract(place: QueuePlace, request: Request) -> QueuePlace:
     """The contract of a quarantine that was named by its dataset: the one that its last run was made by."""
     if place.loaded is not None:
         return place
@@ -67,7 +67,7 @@ def _with_contract(place: Place, request: Request) -> Place:
     return replace(place, loaded=find(replace(request, what=file)).loaded)
 
 
-def _column(place: Place, field: str, there: list[str]) -> str:
+def _column(place: QueuePlace, field: str, there: list[str]) -> str:
     spelling = {
         name.lower(): name for name in there if not name.startswith(names.RESERVED_PREFIX) and name != names.STATE
     }
@@ -80,7 +80,7 @@ def _column(place: Place, field: str, there: list[str]) -> str:
     return spelling[field.lower()]
 
 
-def _refuse_masked(place: Place, name: str) -> None:
+def _refuse_masked(place: QueuePlace, name: str) -> None:
     assert place.loaded is not None
     masked = {mask.column.removeprefix("~bad:").lower() for mask in compile_contract(place.loaded).plan.masks}
     fields = place.loaded.contract.model.fields

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lakelogic import names
-from lakelogic.actions.operate.quarantine import Place
+from lakelogic.actions.operate.quarantine import QueuePlace
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.driver.registry import Member
 from lakelogic.errors import NotFound
@@ -43,7 +43,7 @@ _HIDDEN = frozenset({names.RAW, names.CLAIM})
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class QueueFilter:
     """Which rows; several values of one facet mean any of them. `after` is the last row of the page before."""
 
     states: tuple[str, ...] = ("active",)
@@ -89,10 +89,10 @@ class _Index:
         self.rows = rows
         self._lock = threading.Lock()
         self._columns = {name: rows.column(name).combine_chunks() for name in rows.column_names}
-        self._masks: OrderedDict[Wanted, tuple[pa.BooleanArray, int]] = OrderedDict()
-        self._counted: OrderedDict[Wanted, tuple[int, datetime | None, dict[str, dict[str, int]]]] = OrderedDict()
+        self._masks: OrderedDict[QueueFilter, tuple[pa.BooleanArray, int]] = OrderedDict()
+        self._counted: OrderedDict[QueueFilter, tuple[int, datetime | None, dict[str, dict[str, int]]]] = OrderedDict()
 
-    def mask(self, wanted: Wanted) -> tuple[pa.BooleanArray, int]:
+    def mask(self, wanted: QueueFilter) -> tuple[pa.BooleanArray, int]:
         """Which rows are meant, and how many these are."""
         wanted = replace(wanted, after=None, limit=0)
         mask = self._masks.get(wanted)
@@ -103,7 +103,7 @@ class _Index:
             flags = pc.and_(flags, part)
         return self._remember(self._masks, wanted, (flags, pc.sum(flags).as_py() or 0))
 
-    def counted(self, wanted: Wanted) -> tuple[int, datetime | None, dict[str, dict[str, int]]]:
+    def counted(self, wanted: QueueFilter) -> tuple[int, datetime | None, dict[str, dict[str, int]]]:
         """How many rows are meant, since when the oldest waits, and counts by facet; states over all states."""
         wanted = replace(wanted, after=None, limit=0)
         count = self._counted.get(wanted)
@@ -136,14 +136,14 @@ class _Index:
         counter.pop("", None)
         return dict(counter.most_common(_MOST_COUNTS))
 
-    def _remember(self, kept: OrderedDict[Wanted, T], wanted: Wanted, value: T) -> T:
+    def _remember(self, kept: OrderedDict[QueueFilter, T], wanted: QueueFilter, value: T) -> T:
         with self._lock:
             kept[wanted] = value
             while len(kept) > _CHOICES:
                 kept.popitem(last=False)
         return value
 
-    def page(self, wanted: Wanted) -> tuple[list[dict[str, Any]], int, bool]:
+    def page(self, wanted: QueueFilter) -> tuple[list[dict[str, Any]], int, bool]:
         """The rows of one page, how many there are in all, and whether more come."""
         mask, total = self.mask(wanted)
         start = 0 if wanted.after is None else self._behind(*wanted.after)
@@ -156,7 +156,7 @@ class _Index:
         rows = self.rows.take(pa.array(places[: wanted.limit], pa.int64())).to_pylist()
         return rows, total, len(places) > wanted.limit
 
-    def _parts(self, wanted: Wanted) -> Iterator[pa.BooleanArray]:
+    def _parts(self, wanted: QueueFilter) -> Iterator[pa.BooleanArray]:
         chosen = {
             "state": wanted.states, "run_id": _one(wanted.run_id), "source": _one(wanted.source),
             "rules": wanted.rules, "categories": wanted.categories,
@@ -194,7 +194,7 @@ class QueuePages:
         self._kept: OrderedDict[str, _Index] = OrderedDict()
         self._making: dict[str, threading.Lock] = {}
 
-    def page(self, member: Member, wanted: Wanted) -> QueuePage:
+    def page(self, member: Member, wanted: QueueFilter) -> QueuePage:
         """The rows of one page, newest first."""
         place, index = self._look(member)
         if index is None:
@@ -203,7 +203,7 @@ class QueuePages:
         shown = tuple(_light(row) for row in rows)
         return QueuePage(place.dataset, place.name, index.version, total, shown, more)
 
-    def facets(self, member: Member, wanted: Wanted) -> Facets:
+    def facets(self, member: Member, wanted: QueueFilter) -> Facets:
         """Counts of the chosen rows by state, rule, category, run and source; states are counted over all states."""
         place, index = self._look(member)
         if index is None:
@@ -224,11 +224,11 @@ class QueuePages:
         original = dict(values.get(names.ORIGINAL) or {})
         return {**_light(light), "table": place.name, "values": own, "original": original}
 
-    def _look(self, member: Member) -> tuple[Place, _Index | None]:
+    def _look(self, member: Member) -> tuple[QueuePlace, _Index | None]:
         contract = member.loaded.contract
         where = places(contract, LocalCatalog())
         queue = Queue(load_tables(QUARANTINE_FORMAT), where.quarantine_location, Stamped.by(contract))
-        place = Place(contract.dataset_name, where.quarantine, queue, member.loaded)
+        place = QueuePlace(contract.dataset_name, where.quarantine, queue, member.loaded)
         # As long as nothing was committed, the table need not be opened.
         mark = commit_mark(where.quarantine_location)
         with self._lock:
@@ -257,7 +257,7 @@ class QueuePages:
         return place, fresh_index
 
 
-def _read(place: Place, files: Sequence[str]) -> pa.Table:
+def _read(place: QueuePlace, files: Sequence[str]) -> pa.Table:
     """What a choice looks at, of every row, newest first."""
     stamped, text = place.queue.stamped, pa.string()
     few = pa.dictionary(pa.int32(), text)  # values that many rows share

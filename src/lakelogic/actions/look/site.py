@@ -18,7 +18,7 @@ from lakelogic.actions.look.columns import columns_of
 from lakelogic.actions.look.estate import EstateRequest
 from lakelogic.actions.look.overview import described
 from lakelogic.actions.look.promises import service_levels
-from lakelogic.actions.look.queue_pages import Facets, QueuePages, Wanted
+from lakelogic.actions.look.queue_pages import Facets, QueueFilter, QueuePages
 from lakelogic.actions.look.served import Served
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.driver.graph import Graph
@@ -43,7 +43,7 @@ class Built:
 
 
 @dataclass(slots=True)
-class _Estate:
+class _SiteData:
     """What all pages are made of, asked for once."""
 
     served: Served
@@ -93,22 +93,22 @@ def build_site(request: EstateRequest, out: str) -> Built:
     return Built(str(folder), len(pages), len(estate.members))
 
 
-def _looked_at(served: Served) -> _Estate:
+def _looked_at(served: Served) -> _SiteData:
     members = served.members()
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
         runs = newest_runs(ledger.database, [member.dataset for member in members], _RUNS)
     pages, queues = QueuePages(), dict[str, Facets]()
     for member in members:
         try:
-            queues[member.dataset] = pages.facets(member, Wanted())
+            queues[member.dataset] = pages.facets(member, QueueFilter())
         except LakeLogicError:
             continue  # a quarantine that cannot be read is not told as empty
     promised = {each["dataset"]: each for each in service_levels(served, None, _RUNS)}
     graph = served.report().estate.graph
-    return _Estate(served, graph, members, runs, queues, promised, f"{clock.now():%Y-%m-%d %H:%M} UTC")
+    return _SiteData(served, graph, members, runs, queues, promised, f"{clock.now():%Y-%m-%d %H:%M} UTC")
 
 
-def _pages(estate: _Estate) -> list[tuple[str, str]]:
+def _pages(estate: _SiteData) -> list[tuple[str, str]]:
     pages = [
         ("index.html", _catalogue(estate)), ("lineage.html", _lineage(estate)), ("runs.html", _runs(estate)),
         ("promises.html", _promises(estate)),
@@ -122,7 +122,7 @@ def _to(dataset: str, depth: int) -> h.Html:
     return h.link(f"{'../' * depth}datasets/{h.slug(dataset)}.html", dataset)
 
 
-def _listing(estate: _Estate, members: Sequence[Member], depth: int) -> h.Html:
+def _listing(estate: _SiteData, members: Sequence[Member], depth: int) -> h.Html:
     rows = []
     for member in members:
         run, queue = estate.newest(member.dataset), estate.queues.get(member.dataset)
@@ -143,7 +143,7 @@ def _good_share(run: Mapping[str, Any] | None) -> str:
     return h.share(good / (good + bad)) if good is not None and bad is not None and good + bad else "–"
 
 
-def _catalogue(estate: _Estate) -> str:
+def _catalogue(estate: _SiteData) -> str:
     waiting = sum(queue.total for queue in estate.queues.values())
     failed = sum(1 for member in estate.members if (run := estate.newest(member.dataset)) and run["status"] == "failed")
     broken = sum(level["kept"] is False for promise in estate.promises.values() for level in promise["levels"])
@@ -165,7 +165,7 @@ def _catalogue(estate: _Estate) -> str:
     return h.page("Catalogue", lead, body, depth=0, as_of=estate.as_of)
 
 
-def _domain(estate: _Estate, name: str, members: Sequence[Member]) -> str:
+def _domain(estate: _SiteData, name: str, members: Sequence[Member]) -> str:
     graph = estate.graph.only([member.dataset for member in members])
     body = _listing(estate, members, 1)
     if len(members) <= _MOST_DRAWN:
@@ -175,7 +175,7 @@ def _domain(estate: _Estate, name: str, members: Sequence[Member]) -> str:
     return h.page(name, lead, body, depth=1, crumbs=crumbs, as_of=estate.as_of)
 
 
-def _lineage(estate: _Estate) -> str:
+def _lineage(estate: _SiteData) -> str:
     drawn = ""
     if len(estate.members) <= _MOST_DRAWN:
         drawn = f'<div class="picture">{as_svg(estate.graph)}</div>'
@@ -197,7 +197,7 @@ def _lineage(estate: _Estate) -> str:
     return h.page("Lineage", "What each dataset is made of.", body, depth=0, as_of=estate.as_of)
 
 
-def _runs(estate: _Estate) -> str:
+def _runs(estate: _SiteData) -> str:
     runs = sorted((run for some in estate.runs.values() for run in some), key=_started, reverse=True)[:500]
     lead = f"The newest {len(runs)} runs of all datasets, newest first; of each dataset at most {_RUNS}."
     body = _run_table(runs, with_dataset=True)
@@ -222,7 +222,7 @@ def _run_table(runs: Sequence[Mapping[str, Any]], *, with_dataset: bool) -> h.Ht
     return h.table(("dataset", *heads) if with_dataset else heads, rows, "It has never run.", numbers)
 
 
-def _promises(estate: _Estate) -> str:
+def _promises(estate: _SiteData) -> str:
     rows = [
         (_to(name, 0), level["name"], level["promised"], _found(level), h.verdict(level["kept"]), level["since"],
          h.share(level["attained"]), level["breaches"])
@@ -242,7 +242,7 @@ def _found(level: Mapping[str, Any]) -> str:
     return h.share(level["found"]) if level["unit"] == "share" else f"{h.shown(level['found'])} {level['unit']}"
 
 
-def _dataset(estate: _Estate, member: Member) -> str:
+def _dataset(estate: _SiteData, member: Member) -> str:
     name, contract = member.dataset, member.loaded.contract
     about = described(member)
     runs = estate.runs.get(name, [])
@@ -279,7 +279,7 @@ def _dataset(estate: _Estate, member: Member) -> str:
     return h.page(name, lead, body, depth=1, crumbs=crumbs, as_of=estate.as_of)
 
 
-def _columns(estate: _Estate, member: Member) -> h.Html:
+def _columns(estate: _SiteData, member: Member) -> h.Html:
     declared = {field.name.lower(): field for field in member.loaded.contract.model.fields}
     rows = []
     for column in columns_of(estate.served, member.dataset)["columns"]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lakelogic import names
-from lakelogic.actions.operate.quarantine import Place, Request, find, ledger_here, refuse_clear
+from lakelogic.actions.operate.quarantine import QueuePlace, Request, find, ledger_here, refuse_clear
 from lakelogic.actions.visibility.owners import refuse_rows_in_clear
 from lakelogic.catalogs.base import Catalog
 from lakelogic.catalogs.local import LocalCatalog
@@ -105,7 +105,7 @@ def explain_row(row: str, request: Request | None = None, engine: str | None = N
 
 
 def _judged_again(
-    story: RowStory, kept: Mapping[str, Any], place: Place, loaded: Loaded, engine_name: str | None
+    story: RowStory, kept: Mapping[str, Any], place: QueuePlace, loaded: Loaded, engine_name: str | None
 ) -> RowStory:
     contract = loaded.contract
     keys = load_keys((), os.environ)
@@ -135,7 +135,7 @@ def _judged_again(
         engine.close()
 
 
-def _somewhere(row: str, catalog: Catalog) -> Place:
+def _somewhere(row: str, catalog: Catalog) -> QueuePlace:
     """The quarantine that holds a row, among those that the ledger knows."""
     with ledger_here(catalog) as ledger:
         runs_by_target = {
@@ -145,7 +145,7 @@ def _somewhere(row: str, catalog: Catalog) -> Place:
         location = catalog.resolve(str(name))
         if (kind := kind_of(location)) is None:
             continue
-        place = Place(run.dataset, str(name), Queue(load_tables(kind), location))
+        place = QueuePlace(run.dataset, str(name), Queue(load_tables(kind), location))
         if any(str(light[names.ROW_ID]).startswith(row) for light in place.queue.light(None, (names.ROW_ID,))):
             return place
     raise UsageError(
@@ -193,7 +193,7 @@ def _plan(loaded: Loaded, source: SourceColumns, engine: Engine) -> tuple[Plan, 
     return plan, links
 
 
-def _has_changed(place: Place, dataset: str, kept: Mapping[str, Any], source: str) -> bool:
+def _has_changed(place: QueuePlace, dataset: str, kept: Mapping[str, Any], source: str) -> bool:
     """Whether a file is not the one that the batch of a row has read."""
     for commit in place.queue.commits(place.queue.of_dataset(dataset)):
         read = sources_of(commit.facts).get(source)

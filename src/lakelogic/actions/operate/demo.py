@@ -42,7 +42,7 @@ class DatasetRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class BadRowSample:
     """A quarantined row: where it lies, its key, and why."""
 
     dataset: str
@@ -57,7 +57,7 @@ class DemoReport:
     engine: str
     warehouse: str
     rows: tuple[DatasetRow, ...]
-    samples: tuple[Sample, ...]
+    samples: tuple[BadRowSample, ...]
     seconds: float
     exit_code: int
 
@@ -81,12 +81,12 @@ class DemoReport:
 
 
 @dataclass(slots=True)
-class _Pass:
+class _DemoPass:
     engine: Any
     catalog: Catalog
     environ: dict[str, str]
     sinks: tuple[Sink, ...]
-    samples: list[Sample] = field(default_factory=list)
+    samples: list[BadRowSample] = field(default_factory=list)
 
 
 def estate_root() -> Path:
@@ -116,7 +116,7 @@ def run_demo(engine: str | None, warehouse: str | None, sinks: tuple[Sink, ...] 
     started = time.monotonic()
     for sink in sinks:
         sink(Event(EngineStarting(name), "demo", _now()))
-    demo = _Pass(registry.load(name), LocalCatalog(place, base=root), environ, sinks)
+    demo = _DemoPass(registry.load(name), LocalCatalog(place, base=root), environ, sinks)
     ledger = open_ledger(f"sqlite:///{place / '.lakelogic' / 'ledger.db'}")
     try:
         rows = [_one(demo, ledger, path) for path in contracts(root)]
@@ -145,7 +145,7 @@ def _secrets(key_file: Path) -> dict[str, str]:
     return {"LAKELOGIC_PII_KEY": key, "LAKELOGIC_PII_SALT": key}
 
 
-def _one(demo: _Pass, ledger: Any, path: Path) -> DatasetRow:
+def _one(demo: _DemoPass, ledger: Any, path: Path) -> DatasetRow:
     loaded = load(path)
     started = time.monotonic()
     job = Job(loaded, demo.engine, demo.catalog, ledger, environ=demo.environ, sinks=demo.sinks)
@@ -170,7 +170,7 @@ def _one(demo: _Pass, ledger: Any, path: Path) -> DatasetRow:
     )
 
 
-def _samples(result: Any, dataset: str, key: Sequence[str]) -> list[Sample]:
+def _samples(result: Any, dataset: str, key: Sequence[str]) -> list[BadRowSample]:
     """The first rows of each dataset's quarantine, told by key or by place; personal values stay masked."""
     from lakelogic import names
 
@@ -181,5 +181,5 @@ def _samples(result: Any, dataset: str, key: Sequence[str]) -> list[Sample]:
         if row[names.LINE] is not None:
             labels = [f"{Path(str(row[names.SOURCE])).name} line {row[names.LINE]}"]
         where = " ".join(labels) or f"row {row[names.ROW_ID][:8]}"
-        samples.append(Sample(dataset, where, tuple(row[names.ERRORS])))
+        samples.append(BadRowSample(dataset, where, tuple(row[names.ERRORS])))
     return samples

@@ -26,7 +26,7 @@ _PACKAGES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class HealthCheck:
     """One thing that was looked at. `ok` None: not needed, only worth knowing."""
 
     what: str
@@ -35,33 +35,35 @@ class Finding:
     fix: str | None = None
 
 
-def doctor() -> list[Finding]:
+def doctor() -> list[HealthCheck]:
     """Look at everything a run may need."""
     findings = [
-        Finding("lakelogic", VERSION, True),
-        Finding("python", platform.python_version(), True),
+        HealthCheck("lakelogic", VERSION, True),
+        HealthCheck("python", platform.python_version(), True),
     ]
     for package, extra, purpose in _PACKAGES:
         try:
-            findings.append(Finding(package, version(package), True))
+            findings.append(HealthCheck(package, version(package), True))
         except PackageNotFoundError:
-            findings.append(Finding(package, f"not installed ({purpose})", None, f"pip install 'lakelogic[{extra}]'"))
+            findings.append(
+                HealthCheck(package, f"not installed ({purpose})", None, f"pip install 'lakelogic[{extra}]'")
+            )
     secrets = [_secret("LAKELOGIC_PII_KEY", "encrypt"), _secret("LAKELOGIC_PII_SALT", "hash")]
     return [*findings, _java(), *_spark(), _warehouse(), _ledger(), *secrets]
 
 
-def _java() -> Finding:
+def _java() -> HealthCheck:
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if not java or not Path(java).exists():
         fix = "apt-get install openjdk-17-jre-headless"
-        return Finding("java", "not found (the Spark engine needs 17 or later)", None, fix)
+        return HealthCheck("java", "not found (the Spark engine needs 17 or later)", None, fix)
     process = subprocess.run([java, "-version"], capture_output=True, text=True, check=False, timeout=30)
     lines = (process.stderr or process.stdout).splitlines()
-    return Finding("java", lines[0] if lines else java, process.returncode == 0)
+    return HealthCheck("java", lines[0] if lines else java, process.returncode == 0)
 
 
-def _spark() -> list[Finding]:
+def _spark() -> list[HealthCheck]:
     try:
         version("pyspark")
     except PackageNotFoundError:
@@ -71,38 +73,38 @@ def _spark() -> list[Finding]:
     state = status()
     fix = "lakelogic setup spark"
     return [
-        Finding("spark jars", state.jars, state.has_jars, None if state.has_jars else fix),
-        Finding("spark start-up archive", state.archive, state.has_archive, None if state.has_archive else fix),
+        HealthCheck("spark jars", state.jars, state.has_jars, None if state.has_jars else fix),
+        HealthCheck("spark start-up archive", state.archive, state.has_archive, None if state.has_archive else fix),
     ]
 
 
-def _warehouse() -> Finding:
+def _warehouse() -> HealthCheck:
     place = LocalCatalog().warehouse
     folder = place
     while not folder.exists():
         folder = folder.parent
     try:
         with tempfile.TemporaryFile(dir=folder):
-            return Finding("warehouse", f"{place} (can be written)", True)
+            return HealthCheck("warehouse", f"{place} (can be written)", True)
     except OSError as error:
         fix = "set LAKELOGIC_WAREHOUSE to a folder you can write"
-        return Finding("warehouse", f"{place}: {error.strerror}", False, fix)
+        return HealthCheck("warehouse", f"{place}: {error.strerror}", False, fix)
 
 
-def _ledger() -> Finding:
+def _ledger() -> HealthCheck:
     url = LocalCatalog().ledger_url()
     if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
-        return Finding("ledger", f"{url} (made by the first run)", True)
+        return HealthCheck("ledger", f"{url} (made by the first run)", True)
     from lakelogic.ledger.store import open_ledger
 
     try:
         with open_ledger(url) as ledger:
-            return Finding("ledger", ledger.name, True)
+            return HealthCheck("ledger", ledger.name, True)
     except LakeLogicError as error:
-        return Finding("ledger", error.message, False, error.hint)
+        return HealthCheck("ledger", error.message, False, error.hint)
 
 
-def _secret(variable: str, mask: str) -> Finding:
+def _secret(variable: str, mask: str) -> HealthCheck:
     if os.environ.get(variable):
-        return Finding(variable, "set", True)
-    return Finding(variable, f"not set (contracts that mask with `{mask}` need it)", None, "lakelogic keys new")
+        return HealthCheck(variable, "set", True)
+    return HealthCheck(variable, f"not set (contracts that mask with `{mask}` need it)", None, "lakelogic keys new")

@@ -13,13 +13,13 @@ from lakelogic.driver.approvals import read_approvals
 from lakelogic.driver.attempts import Engines, Retries
 from lakelogic.driver.calendar import Wish, windows
 from lakelogic.driver.halting import require_stop
-from lakelogic.driver.outcome import Outcome
+from lakelogic.driver.outcome import DatasetOutcome
 from lakelogic.driver.outputs.metrics import metrics_to
 from lakelogic.driver.outputs.summary_table import SummaryTable
-from lakelogic.driver.outputs.write import Outputs, Wanted
-from lakelogic.driver.passes import Approving, Pass, Settings, not_begun, run_pass
+from lakelogic.driver.outputs.write import OutputPaths, Outputs
+from lakelogic.driver.passes import Approving, Pass, PassSettings, not_begun, run_pass
 from lakelogic.driver.schedule import Policy
-from lakelogic.driver.selection import Choice, Selection, choose
+from lakelogic.driver.selection import Selection, Selectors, choose
 from lakelogic.driver.windows import Kind
 from lakelogic.engines.registry import names as engines
 from lakelogic.errors import LakeLogicError, UsageError
@@ -143,7 +143,7 @@ def drive(
     request: DriveRequest,
     sinks: tuple[Sink, ...] = (),
     began: Callable[[Selection, tuple[Days, ...]], None] = lambda *_: None,
-    listen: Callable[[Outcome], None] = lambda _: None,
+    listen: Callable[[DatasetOutcome], None] = lambda _: None,
     ended: Callable[[Pass], None] = lambda _: None,
 ) -> Pass:
     """Run a pass and write its outputs, also where it failed or was interrupted (the signal is then passed on).
@@ -155,7 +155,7 @@ def drive(
     settings = _settings(request)
     with Outputs(_wanted(request)) as outputs:
 
-        def settled(outcome: Outcome) -> None:
+        def settled(outcome: DatasetOutcome) -> None:
             outputs.settled(outcome)
             listen(outcome)
 
@@ -181,7 +181,7 @@ def drive(
     return done
 
 
-def _wanted(request: DriveRequest) -> Wanted:
+def _wanted(request: DriveRequest) -> OutputPaths:
     """The outputs that are asked for, checked; nothing is opened yet."""
     table: SummaryTable | None = None
     if request.summary_database and not request.summary_table:
@@ -197,11 +197,11 @@ def _wanted(request: DriveRequest) -> Wanted:
         request.metrics_backend, request.metrics_host, request.metrics_port, request.metrics_prefix,
         request.metrics_tags, request.metrics_linger,
     )  # fmt: skip
-    return Wanted(request.summary_path, request.runs_path, table, request.metrics_path, to)
+    return OutputPaths(request.summary_path, request.runs_path, table, request.metrics_path, to)
 
 
-def _settings(request: DriveRequest) -> Settings:
-    return Settings(
+def _settings(request: DriveRequest) -> PassSettings:
+    return PassSettings(
         request.engine,
         Policy(request.max_workers, request.strict_layer_order, request.fail_fast, request.max_consecutive_failures),
         Retries(request.retries, request.retry_base_seconds, request.retry_max_seconds, request.entity_timeout),
@@ -235,14 +235,14 @@ class Driver:
         """What a pass would do."""
         return plan(self.request)
 
-    def run(self, listen: Callable[[Outcome], None] = lambda _: None) -> Pass:
+    def run(self, listen: Callable[[DatasetOutcome], None] = lambda _: None) -> Pass:
         """Run a pass; `listen` hears of every dataset when it is settled."""
         return drive(self.request, listen=listen)
 
 
 def _choose(request: DriveRequest) -> Selection:
     chosen = choose(
-        Choice(
+        Selectors(
             request.registries, request.layers, request.entities, request.contracts, request.exclude, request.select,
             request.env, request.overrides, request.packs,
         )

@@ -17,7 +17,7 @@ from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.errors import Defect, LakeLogicError, UsageError, trace
 from lakelogic.ledger.records import Act
 from lakelogic.ledger.store import open_ledger
-from lakelogic.ledger.work import Work, WorkQueue
+from lakelogic.ledger.work import QueuedJob, WorkQueue
 from lakelogic.run.events import Event, Sink, log
 from lakelogic.storage.room import world_error
 
@@ -28,7 +28,7 @@ _PATIENCE_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class JobRequest:
     """Who asks for what, and why. `facts` are the choices; `contract` is a file of the estate, never of a request."""
 
     kind: str
@@ -42,14 +42,14 @@ class Asked:
     once: str | None = None
 
 
-def ask(asked: Asked) -> Work:
+def ask(asked: JobRequest) -> QueuedJob:
     """Put work into the queue; the ledger remembers who asked, and why."""
     if asked.kind not in KINDS:
         raise UsageError(f"There is no work of the kind `{asked.kind}`.", hint=f"Choose one of {', '.join(KINDS)}.")
     if asked.kind not in ("run", "export", "preview") and not (asked.why or "").strip():
         raise UsageError("A reason is needed.", hint="Say why; it is kept in the ledger.")
     facts = {"contract": asked.contract, "env": asked.env, **(asked.facts or {})}
-    work = Work(asked.kind, asked.dataset, asked.person, asked.domain, asked.why, facts, asked.once)
+    work = QueuedJob(asked.kind, asked.dataset, asked.person, asked.domain, asked.why, facts, asked.once)
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
         queued = WorkQueue(ledger.database).ask(work)
         if queued.attempts == 0 and queued.state == "waiting":
@@ -58,7 +58,7 @@ def ask(asked: Asked) -> Work:
     return queued
 
 
-def cancel(work_id: str, person: str, why: str | None) -> Work:
+def cancel(work_id: str, person: str, why: str | None) -> QueuedJob:
     """Ask for work to stop. What is committed stays; what is not is as if it had never begun."""
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
         work = WorkQueue(ledger.database).cancel(work_id)
@@ -66,18 +66,18 @@ def cancel(work_id: str, person: str, why: str | None) -> Work:
     return work
 
 
-def job(work_id: str) -> Work:
+def job(work_id: str) -> QueuedJob:
     """One piece of work."""
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
         return WorkQueue(ledger.database).get(work_id)
 
 
-def perform(work: Work, sinks: tuple[Sink, ...] = ()) -> dict[str, Any]:
+def perform(work: QueuedJob, sinks: tuple[Sink, ...] = ()) -> dict[str, Any]:
     """Do a piece of work here and now; what came of it."""
     return _PERFORM[work.kind](work, sinks)
 
 
-def _run(work: Work, sinks: tuple[Sink, ...]) -> dict[str, Any]:
+def _run(work: QueuedJob, sinks: tuple[Sink, ...]) -> dict[str, Any]:
     from lakelogic.actions.operate.run import RunRequest, run_contract
 
     facts = _facts(work)
@@ -86,7 +86,7 @@ def _run(work: Work, sinks: tuple[Sink, ...]) -> dict[str, Any]:
     return {"status": done.status, "exit_code": done.exit_code, **facts_}
 
 
-def _replay(work: Work, sinks: tuple[Sink, ...]) -> dict[str, Any]:
+def _replay(work: QueuedJob, sinks: tuple[Sink, ...]) -> dict[str, Any]:
     from lakelogic.actions.operate.quarantine import replay_rows
 
     _refuse_stale(work)
@@ -98,7 +98,7 @@ def _replay(work: Work, sinks: tuple[Sink, ...]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _discard(work: Work, _: tuple[Sink, ...]) -> dict[str, Any]:
+def _discard(work: QueuedJob, _: tuple[Sink, ...]) -> dict[str, Any]:
     from lakelogic.actions.operate.quarantine import discard_rows
 
     _refuse_stale(work)
@@ -107,7 +107,7 @@ def _discard(work: Work, _: tuple[Sink, ...]) -> dict[str, Any]:
     return {"status": "succeeded", "exit_code": 0, "discarded": len(done.rows), "table": done.table}
 
 
-def _preview(work: Work, _: tuple[Sink, ...]) -> dict[str, Any]:
+def _preview(work: QueuedJob, _: tuple[Sink, ...]) -> dict[str, Any]:
     from lakelogic.actions.operate.previews import preview
 
     facts = _facts(work)
@@ -116,7 +116,7 @@ def _preview(work: Work, _: tuple[Sink, ...]) -> dict[str, Any]:
     return {"status": "succeeded", "exit_code": 0, **json.loads(json.dumps(report, default=str))}
 
 
-def _refuse_stale(work: Work) -> None:
+def _refuse_stale(work: QueuedJob) -> None:
     """What was previewed may have changed while the work waited."""
     from lakelogic.actions.operate.previews import refuse_stale
 
@@ -124,7 +124,7 @@ def _refuse_stale(work: Work) -> None:
         refuse_stale(token, work.kind, _choice(work))
 
 
-def _decide(work: Work, sinks: tuple[Sink, ...]) -> dict[str, Any]:
+def _decide(work: QueuedJob, sinks: tuple[Sink, ...]) -> dict[str, Any]:
     from lakelogic.actions.operate.approve import ApproveRequest, approve
 
     facts = _facts(work)
@@ -136,7 +136,7 @@ def _decide(work: Work, sinks: tuple[Sink, ...]) -> dict[str, Any]:
     return {"status": "succeeded", "exit_code": 0, **facts_, "version": done.version, "again": done.again}
 
 
-def _export(work: Work, sinks: tuple[Sink, ...]) -> dict[str, Any]:
+def _export(work: QueuedJob, sinks: tuple[Sink, ...]) -> dict[str, Any]:
     from lakelogic.actions.operate.export import ExportRequest, export
 
     facts = _facts(work)
@@ -147,19 +147,19 @@ def _export(work: Work, sinks: tuple[Sink, ...]) -> dict[str, Any]:
     return {"status": "failed" if done.exit_code else "succeeded", **done.as_dict()}
 
 
-_PERFORM: Mapping[str, Callable[[Work, tuple[Sink, ...]], dict[str, Any]]] = {
+_PERFORM: Mapping[str, Callable[[QueuedJob, tuple[Sink, ...]], dict[str, Any]]] = {
     "run": _run, "replay": _replay, "discard": _discard, "release": _decide, "give_up": _decide,
     "preview": _preview,
     "export": _export,
 }  # fmt: skip
 
 
-def _facts(work: Work) -> dict[str, Any]:
+def _facts(work: QueuedJob) -> dict[str, Any]:
     assert isinstance(work.facts, Mapping)
     return dict(work.facts)
 
 
-def _choice(work: Work) -> Any:
+def _choice(work: QueuedJob) -> Any:
     return choice(_facts(work))
 
 
@@ -198,7 +198,7 @@ def work_loop(
     return count
 
 
-def _attend(queue: WorkQueue, work: Work) -> None:
+def _attend(queue: WorkQueue, work: QueuedJob) -> None:
     """Let a process do a piece of work, keep the piece meanwhile, and stop the process where that is wanted."""
     # A fresh interpreter: an engine's threads and a copied process do not get along.
     child = multiprocessing.get_context("spawn").Process(target=_in_child, args=(work,), name=work.work_id)
@@ -226,14 +226,14 @@ def _stop(child: Any) -> None:
         child.join()
 
 
-def _in_child(work: Work) -> None:
+def _in_child(work: QueuedJob) -> None:
     signals.forget()  # what its parent has heard
     signals.listen()
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
         do(WorkQueue(ledger.database), work)
 
 
-def do(queue: WorkQueue, work: Work) -> None:
+def do(queue: WorkQueue, work: QueuedJob) -> None:
     """Do a piece in this process and write down how it ended; what happens meanwhile is remembered for watchers."""
 
     def hear(event: Event) -> None:

@@ -14,7 +14,7 @@ from dataclasses import asdict
 from typing import Any
 
 from lakelogic import clock, names
-from lakelogic.actions.operate.quarantine import Place, Request, find, refuse_clear
+from lakelogic.actions.operate.quarantine import QueuePlace, Request, find, refuse_clear
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.errors import Overtaken, UsageError
 from lakelogic.plan.fingerprint import fingerprint
@@ -52,7 +52,7 @@ def refuse_stale(token: str, action: str, request: Request) -> None:
         )
 
 
-def _token(action: str, place: Place, request: Request) -> tuple[str, int | None]:
+def _token(action: str, place: QueuePlace, request: Request) -> tuple[str, int | None]:
     state = place.queue.state()
     version = state.version if state else None
     assert place.loaded is not None
@@ -61,7 +61,7 @@ def _token(action: str, place: Place, request: Request) -> tuple[str, int | None
     return "pv-" + hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()[:32], version
 
 
-def _replayed(place: Place, request: Request, limit: int, engine_name: str | None) -> dict[str, Any]:
+def _replayed(place: QueuePlace, request: Request, limit: int, engine_name: str | None) -> dict[str, Any]:
     from lakelogic.actions.look.stories import local_engine
     from lakelogic.engines import registry
     from lakelogic.run.job import Job
@@ -86,7 +86,7 @@ def _replayed(place: Place, request: Request, limit: int, engine_name: str | Non
     }  # fmt: skip
 
 
-def _discarded(place: Place, request: Request, limit: int) -> dict[str, Any]:
+def _discarded(place: QueuePlace, request: Request, limit: int) -> dict[str, Any]:
     now = clock.now()
     total, reasons, first = 0, Counter[str](), list[tuple[Any, Any]]()
     for row in place.queue.entries():

@@ -54,7 +54,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class QueuePlace:
     """A quarantine that was found: the dataset it belongs to, its name, and the contract where one was given."""
 
     dataset: str
@@ -78,7 +78,7 @@ def ledger_here(catalog: Catalog) -> Iterator[Ledger]:
         yield ledger
 
 
-def find(request: Request, catalog: Catalog | None = None) -> Place:
+def find(request: Request, catalog: Catalog | None = None) -> QueuePlace:
     """The quarantine that somebody means by a contract's file, the name of a dataset, or the name of a table."""
     catalog = catalog or LocalCatalog()
     if request.what.endswith(_CONTRACTS) or Path(request.what).is_file():
@@ -86,7 +86,7 @@ def find(request: Request, catalog: Catalog | None = None) -> Place:
         contract = loaded.contract
         where = places(contract, catalog)
         queue = Queue(load_tables(QUARANTINE_FORMAT), where.quarantine_location, Stamped.by(contract))
-        return Place(contract.dataset_name, where.quarantine, queue, loaded)
+        return QueuePlace(contract.dataset_name, where.quarantine, queue, loaded)
     with ledger_here(catalog) as ledger:
         run = next((run for run in ledger.runs(request.what, limit=20) if run.quarantine_target), None)
     name = str(run.quarantine_target) if run is not None else request.what
@@ -99,16 +99,16 @@ def find(request: Request, catalog: Catalog | None = None) -> Place:
     kind = kind_of(location)
     if kind is None and run is None:
         raise UsageError(f"There is no table `{name}` at {location}.", hint="Check the name, or LAKELOGIC_WAREHOUSE.")
-    return Place(run.dataset if run else name, name, Queue(load_tables(kind or "delta"), location))
+    return QueuePlace(run.dataset if run else name, name, Queue(load_tables(kind or "delta"), location))
 
 
-def refuse_clear(place: Place) -> None:
+def refuse_clear(place: QueuePlace) -> None:
     """Refuse to show rows that were put away before the contract masked what it masks now."""
     refuse_rows_in_clear(place.queue.location, LocalCatalog(), place.loaded)
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class QueueSummary:
     """How many rows of one dataset are in which state, and since when the oldest waits."""
 
     dataset: str
@@ -128,7 +128,7 @@ class Summary:
         }
 
 
-def overview() -> list[Summary]:
+def overview() -> list[QueueSummary]:
     """Every quarantine that the ledger knows of."""
     catalog = LocalCatalog()
     datasets: dict[str, str] = {}
@@ -140,11 +140,11 @@ def overview() -> list[Summary]:
     for table, dataset in sorted(datasets.items(), key=lambda item: item[1]):
         location = catalog.resolve(table)
         if (kind := kind_of(location)) is not None:
-            summaries.append(_summary(Place(dataset, table, Queue(load_tables(kind), location))))
+            summaries.append(_summary(QueuePlace(dataset, table, Queue(load_tables(kind), location))))
     return summaries
 
 
-def _summary(place: Place) -> Summary:
+def _summary(place: QueuePlace) -> QueueSummary:
     states: Counter[str] = Counter()
     rules: Counter[str] = Counter()
     waiting: list[datetime] = []
@@ -153,11 +153,11 @@ def _summary(place: Place) -> Summary:
         if row[names.STATE] == ACTIVE:
             rules.update(row[names.RULES] or ())
             waiting += [row["first_seen"]] if row["first_seen"] is not None else []
-    return Summary(place.dataset, place.name, states, min(waiting, default=None), dict(rules.most_common()))
+    return QueueSummary(place.dataset, place.name, states, min(waiting, default=None), dict(rules.most_common()))
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class QueueRows:
     """The rows of a choice, newest first, in short; `total` is how many there are."""
 
     dataset: str
@@ -166,7 +166,7 @@ class Listed:
     rows: tuple[dict[str, Any], ...]
 
 
-def list_rows(request: Request, limit: int = 20) -> Listed:
+def list_rows(request: Request, limit: int = 20) -> QueueRows:
     """What waits in a quarantine, and what has left it."""
     place = find(request)
     now, stamped = clock.now(), place.queue.stamped
@@ -189,7 +189,7 @@ def list_rows(request: Request, limit: int = 20) -> Listed:
         }
         for row in chosen_rows[:limit]
     )
-    return Listed(place.dataset, place.name, len(chosen_rows), rows)
+    return QueueRows(place.dataset, place.name, len(chosen_rows), rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +230,7 @@ def show_rows(request: Request, limit: int = 20, *, reveal: bool = False, why: s
     return Shown(place.dataset, place.name, tuple(rows), tuple(sorted(masked)), seen)
 
 
-def _may_reveal(place: Place, why: str | None) -> tuple[set[str], bool]:
+def _may_reveal(place: QueuePlace, why: str | None) -> tuple[set[str], bool]:
     """The columns that a key opens, and whether it may open the landed row too.
 
     Refused without a reason, without the contract, or where it is turned off.

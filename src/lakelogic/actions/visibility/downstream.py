@@ -37,7 +37,7 @@ class InClear:
 
 
 @dataclass(frozen=True, slots=True)
-class _Dataset:
+class _Downstream:
     file: str
     loaded: Loaded | None  # None where its contract cannot be read
     where: Places | None
@@ -67,7 +67,7 @@ def in_clear_below(ledger: Ledger, catalog: Catalog) -> list[InClear]:
     return sorted([*entries, *unread], key=lambda entry: entry.dataset)
 
 
-def _datasets(ledger: Ledger, catalog: Catalog) -> Iterable[_Dataset]:
+def _datasets(ledger: Ledger, catalog: Catalog) -> Iterable[_Downstream]:
     """What ran here, each contract and environment once; contracts that are taken away are nobody's."""
     seen: set[tuple[str, str | None]] = set()
     for run in ledger.runs(limit=None):
@@ -78,19 +78,19 @@ def _datasets(ledger: Ledger, catalog: Catalog) -> Iterable[_Dataset]:
             loaded = load_checked(run.contract, env=run.environment)
             where = places(loaded.contract, catalog) if loaded.contract.materialization.target_path else None
         except LakeLogicError:
-            yield _Dataset(run.contract, None, None, run.dataset)
+            yield _Downstream(run.contract, None, None, run.dataset)
             continue
-        yield _Dataset(run.contract, loaded, where, run.dataset)
+        yield _Downstream(run.contract, loaded, where, run.dataset)
 
 
-def _in_clear(dataset: _Dataset, where: Places, upstream: Upstream) -> set[str]:
+def _in_clear(dataset: _Downstream, where: Places, upstream: Upstream) -> set[str]:
     """Columns of a dataset that were read before they were masked above, or are made of such columns."""
     assert dataset.loaded is not None
     progress = progress_of(dataset.loaded.contract.dataset_name, where)
     return {name for side in ("good", "bad") for name in late_columns(dataset.loaded, where, progress, side, upstream)}
 
 
-def _entry(dataset: _Dataset, where: Places, columns: Iterable[str]) -> InClear:
+def _entry(dataset: _Downstream, where: Places, columns: Iterable[str]) -> InClear:
     assert dataset.loaded is not None
     contract = dataset.loaded.contract
     there: list[tuple[str, str, str]] = [

@@ -18,7 +18,7 @@ from lakelogic.api.models import Job, Page, Reason
 from lakelogic.api.routes.runs import IdempotencyKey, accepted
 from lakelogic.api.service import service_of, trouble
 from lakelogic.errors import NotFound
-from lakelogic.ledger.ask import Question
+from lakelogic.ledger.ask import LedgerQuery
 
 router = APIRouter(prefix="/api/v1", tags=["decisions"])
 
@@ -63,7 +63,7 @@ def acts(
         members = service_of(request).served.members()
         among = ("dataset", [member.dataset for member in members if member.domain in caller.domains])
     position = read_cursor(after)
-    question = Question(sort, descending, filters, since, until, position, limit, among)
+    question = LedgerQuery(sort, descending, filters, since, until, position, limit, among)
     return answer(pages_of(action.ask("acts", question), limit, sort, "act_id"))
 
 
@@ -73,7 +73,7 @@ def _decided(kind: str, request: Request, caller: Caller, run_id: str, body: Rea
     if held is None or not caller.can("viewer", service.served.domain_of(held["dataset"])):
         raise NotFound(f"No batch of a run `{run_id}` waits.", hint="GET /api/v1/approvals lists those that do.")
     member = service.member(held["dataset"], caller, "operator")
-    asked = work.Asked(
+    asked = work.JobRequest(
         kind, member.dataset, str(member.path), caller.person, body.why, member.domain, member.loaded.env,
         {"run_id": run_id}, caller.once(key),
     )  # fmt: skip

@@ -42,7 +42,7 @@ def send(
     if not names or (unknown := [name for name in body.only if name not in names]):
         named = f" `{unknown[0]}`" if names else ""
         raise NotFound(f"`{dataset}` has no export{named}.", hint="GET /api/v1/exports lists them.")
-    asked = work.Asked(
+    asked = work.JobRequest(
         "export", member.dataset, str(member.path), caller.person, body.why, member.domain, member.loaded.env,
         {"only": body.only, "again": body.again}, caller.once(idempotency_key),
     )  # fmt: skip

@@ -23,8 +23,8 @@ from lakelogic.api.auth import Asking, Caller
 from lakelogic.api.models import Job, Log, Page, Reason
 from lakelogic.api.service import Service, job_data, service_of, trouble
 from lakelogic.errors import NotFound, Refused
-from lakelogic.ledger.ask import Question
-from lakelogic.ledger.work import ENDED, Happening, Work
+from lakelogic.ledger.ask import LedgerQuery
+from lakelogic.ledger.work import ENDED, Happening, QueuedJob
 
 router = APIRouter(prefix="/api/v1", tags=["jobs"])
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
@@ -58,7 +58,7 @@ def jobs(
     """Jobs, newest first."""
     filters = {name: [value] for name, value in (("state", state), ("dataset", dataset)) if value is not None}
     among = None if caller.domains is None else ("domain", sorted(caller.domains, key=str))
-    question = Question("created_at", True, filters, None, None, read_cursor(after), limit, among)
+    question = LedgerQuery("created_at", True, filters, None, None, read_cursor(after), limit, among)
     page = pages_of(action.ask("work", question), limit, "created_at", "work_id")
     served = service_of(request).served
     return answer({**page, "items": [_told(served, job) for job in page["items"]]})
@@ -101,14 +101,14 @@ def events(request: Request, caller: Asking, after: After = 0, last_event_id: La
     return _streamed(request, caller, _position(last_event_id, after), None)
 
 
-def _seen(caller: Caller, job_id: str) -> Work:
+def _seen(caller: Caller, job_id: str) -> QueuedJob:
     job_ = work.job(job_id)
     if not caller.can("viewer", job_.domain):
         raise NotFound(f"There is no job `{job_id}`.", hint="GET /api/v1/jobs lists them.")
     return job_
 
 
-def _told(served: Served, work_: Work | dict[str, Any]) -> dict[str, Any]:
+def _told(served: Served, work_: QueuedJob | dict[str, Any]) -> dict[str, Any]:
     """A job; rows that a preview tells of are shown as they are anywhere else."""
     data = job_data(work_)
     outcome = data["outcome"]

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from lakelogic.actions.look import overview
-from lakelogic.actions.look.queue_pages import Wanted
+from lakelogic.actions.look.queue_pages import QueueFilter
 from lakelogic.actions.look.stories import explain_row
 from lakelogic.actions.operate import jobs as work
 from lakelogic.actions.operate import previews
@@ -35,7 +35,7 @@ def queues(request: Request, caller: Asking) -> Response:
     """Every quarantine with its counts."""
     service = service_of(request)
     facets_by_dataset = [
-        service.pages.facets(member, Wanted()) for member in overview.visible(service.served, caller.domains)
+        service.pages.facets(member, QueueFilter()) for member in overview.visible(service.served, caller.domains)
     ]
     items = [
         {
@@ -141,7 +141,7 @@ def _previewed(action: str, service: Service, caller: Caller, dataset: str, body
         not body.rows and service.pages.facets(member, meant).total > previews.MOST_AT_ONCE
     )
     if action == "replay" and is_long:
-        asked = work.Asked(
+        asked = work.JobRequest(
             "preview", member.dataset, str(member.path), caller.person, None, member.domain, member.loaded.env,
             {**facts, "action": action},
         )  # fmt: skip
@@ -166,7 +166,7 @@ def _asked(kind: str, service: Service, caller: Caller, dataset: str, body: Choo
     if body.token is not None:
         request = work.choice({**facts, "contract": str(member.path), "env": member.loaded.env})
         previews.refuse_stale(body.token, kind, request)
-    asked = work.Asked(
+    asked = work.JobRequest(
         kind, member.dataset, str(member.path), caller.person, body.why, member.domain, member.loaded.env, facts,
         caller.once(key),
     )  # fmt: skip
@@ -176,7 +176,7 @@ def _asked(kind: str, service: Service, caller: Caller, dataset: str, body: Choo
 def _wanted(
     state: str, rules: list[str], categories: list[str], run: str | None, source: str | None,
     after: tuple[object, str] | None = None, limit: int = 50,
-) -> Wanted:  # fmt: skip
+) -> QueueFilter:  # fmt: skip
     states = () if state == "all" else (state,)
     source = None if source is None else far(source)
-    return Wanted(states, tuple(rules), tuple(categories), run, source, after, limit)  # type: ignore[arg-type]
+    return QueueFilter(states, tuple(rules), tuple(categories), run, source, after, limit)  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from lakelogic.api.auth import Asking, Caller
 from lakelogic.api.models import FacetCounts, Job, Log, Page, Plan, PlanRun, Row, StartRun
 from lakelogic.api.service import job_data, service_of, trouble
 from lakelogic.errors import NotFound
-from lakelogic.ledger.ask import RUNS, Question
+from lakelogic.ledger.ask import RUNS, LedgerQuery
 
 router = APIRouter(prefix="/api/v1/runs", tags=["runs"])
 Several = Annotated[list[Word], Query(max_length=20, default_factory=list)]
@@ -41,7 +41,7 @@ def runs(
         status, dataset=dataset, pipeline_run_id=pipeline, layer=layer, domain=domain, system=system, engine=engine
     )
     position = read_cursor(after, _KINDS[sort])
-    question = Question(
+    question = LedgerQuery(
         sort, descending, filters, since, until, position, limit, _among(caller),
     )  # fmt: skip
     page = pages_of(action.ask("runs", question), limit, sort, RUNS.identity)
@@ -59,7 +59,7 @@ def facets(
     filters = _filters(
         status, dataset=dataset, pipeline_run_id=pipeline, layer=layer, domain=domain, system=system, engine=engine
     )
-    question = Question("started_at", filters=filters, since=since, until=until, among=_among(caller))
+    question = LedgerQuery("started_at", filters=filters, since=since, until=until, among=_among(caller))
     return answer({"total": None, "counts": action.count_runs(question)})
 
 
@@ -67,7 +67,7 @@ def facets(
 def start(request: Request, caller: Asking, body: StartRun, idempotency_key: IdempotencyKey = None) -> Response:
     """Ask for a run of one contract; a worker does it. Follow the job, or its events."""
     member = service_of(request).member(body.dataset, caller, "operator")
-    asked = work.Asked(
+    asked = work.JobRequest(
         "run", member.dataset, str(member.path), caller.person, body.why, member.domain, member.loaded.env,
         {"engine": body.engine}, caller.once(idempotency_key),
     )  # fmt: skip

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Literal
 
 from lakelogic.contract import codes, formats
-from lakelogic.contract.describe.shape import KeyShape, Shape, common_keys, keys_of, parameter_keys
+from lakelogic.contract.describe.shape import KeyShape, ValueShape, common_keys, keys_of, parameter_keys
 from lakelogic.contract.document import Contract
 from lakelogic.contract.reading.load import Loaded
 from lakelogic.contract.reading.tree import Branch, Leaf, Node, walk
@@ -236,7 +236,7 @@ def _keys(keys: Iterable[KeyShape], at: str) -> Iterator[tuple[str, KeyShape]]:
             yield from _below(key.shape, path)
 
 
-def _below(shape: Shape, at: str) -> Iterator[tuple[str, KeyShape]]:
+def _below(shape: ValueShape, at: str) -> Iterator[tuple[str, KeyShape]]:
     if shape.kind == "section" and shape.model is not None:
         yield from _keys(keys_of(shape.model).values(), at)
     elif shape.kind == "list" and shape.item is not None:
@@ -244,7 +244,7 @@ def _below(shape: Shape, at: str) -> Iterator[tuple[str, KeyShape]]:
     elif shape.kind == "tagged":
         yield from _keys(common_keys(shape.kinds).values(), at)
         for kind in shape.kinds:
-            own = KeyShape(kind.KIND, Shape("section", model=kind), False, None, (kind.__doc__ or "").strip())
+            own = KeyShape(kind.KIND, ValueShape("section", model=kind), False, None, (kind.__doc__ or "").strip())
             yield f"{at}.{kind.KIND}", own
             if not kind.BARE:
                 yield from _keys(parameter_keys(kind).values(), f"{at}.{kind.KIND}")

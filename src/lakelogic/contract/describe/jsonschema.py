@@ -7,8 +7,8 @@ from typing import Any
 
 from lakelogic.contract.base import Section
 from lakelogic.contract.describe.availability import status
-from lakelogic.contract.describe.shape import KeyShape, Shape, common_keys, keys_of, parameter_keys, short_shape
-from lakelogic.contract.document import Contract, Part
+from lakelogic.contract.describe.shape import KeyShape, ValueShape, common_keys, keys_of, parameter_keys, short_shape
+from lakelogic.contract.document import Contract, ContractLayer
 from lakelogic.contract.tagged import Tagged
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -17,7 +17,7 @@ _OWN_KEYS: dict[str, object] = {"^x-": {}}
 
 def json_schema(root: type[Section] = Contract) -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of a document; short forms are accepted as the loader accepts them."""
-    writer = _Writer()
+    writer = _SchemaWriter()
     body = writer.section(root, "" if root is Contract else None)
     return {
         "$schema": DIALECT,
@@ -28,7 +28,7 @@ def json_schema(root: type[Section] = Contract) -> dict[str, Any]:
     }
 
 
-class _Writer:
+class _SchemaWriter:
     """Collects one definition per section and per kind of step or rule."""
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class _Writer:
 
     def section(self, model: type[Section], at: str | None) -> dict[str, Any]:
         keys = dict(keys_of(model))
-        if issubclass(model, Part):
+        if issubclass(model, ContractLayer):
             keys = {name: key for name, key in keys_of(Contract).items() if name != "environments"} | keys
         return self.object(keys.values(), at)
 
@@ -66,7 +66,7 @@ class _Writer:
             schema["type"] = ["string", "number"]
         return schema
 
-    def value(self, shape: Shape, at: str | None) -> dict[str, Any]:
+    def value(self, shape: ValueShape, at: str | None) -> dict[str, Any]:
         match shape.kind:
             case "text":
                 return {"type": "string"}
@@ -103,10 +103,10 @@ class _Writer:
             self.definitions[name] = {"anyOf": [self.value(short, None), whole]} if short else whole
         return {"$ref": f"#/$defs/{name}"}
 
-    def tagged(self, shape: Shape, at: str | None) -> dict[str, Any]:
+    def tagged(self, shape: ValueShape, at: str | None) -> dict[str, Any]:
         return {"oneOf": [self.kind(kind, shape, at) for kind in shape.kinds]}
 
-    def kind(self, kind: type[Tagged], shape: Shape, at: str | None) -> dict[str, Any]:
+    def kind(self, kind: type[Tagged], shape: ValueShape, at: str | None) -> dict[str, Any]:
         name = kind.__name__
         if name not in self.definitions:
             below = None if at is None else f"{at}.{kind.KIND}"

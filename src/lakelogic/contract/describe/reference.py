@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from lakelogic.contract.base import Section
 from lakelogic.contract.codes import MEANINGS
 from lakelogic.contract.describe.availability import available_words, status, unavailable_keys
-from lakelogic.contract.describe.shape import KeyShape, Shape, common_keys, keys_of, parameter_keys, short_shape
+from lakelogic.contract.describe.shape import KeyShape, ValueShape, common_keys, keys_of, parameter_keys, short_shape
 from lakelogic.contract.document import Contract
 from lakelogic.contract.estate import DOCUMENTS
 from lakelogic.contract.reading.documents import NOT_YET
@@ -18,7 +18,7 @@ _HEAD = "| key | type | default | available | meaning |\n|---|---|---|---|---|"
 
 def reference() -> str:
     """The whole page, in Markdown."""
-    page = _Page()
+    page = _ReferencePage()
     page.line("# Contract reference")
     page.line("Every key of every document. A key marked *not yet* is checked and refused until its effect is built.")
     page.line("`x-…` keys are allowed anywhere; keys of other tools go under `extensions`.")
@@ -32,7 +32,7 @@ def reference() -> str:
     return page.text()
 
 
-class _Page:
+class _ReferencePage:
     def __init__(self) -> None:
         self.blocks: list[str] = []
         self.seen: set[type[Section]] = set()
@@ -60,7 +60,7 @@ class _Page:
         for key in keys:
             self.below(key.shape, _path(at, key.name), key.name)
 
-    def below(self, shape: Shape, at: str | None, title: str) -> None:
+    def below(self, shape: ValueShape, at: str | None, title: str) -> None:
         if shape.kind == "section" and shape.model is not None:
             shown = title if at is None or at.startswith(_DOCUMENT) else at
             self.section(f"`{shown}`", shape.model, at)
@@ -137,7 +137,7 @@ def _default(value: object) -> str:
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 
-def _type(shape: Shape) -> str:
+def _type(shape: ValueShape) -> str:
     match shape.kind:
         case "closed":
             return ", ".join(f"`{word}`" for word in shape.words)

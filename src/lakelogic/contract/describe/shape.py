@@ -17,13 +17,13 @@ Kind = Literal["text", "whole", "number", "flag", "scalar", "free", "closed", "l
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ValueShape:
     """What may stand at one place of a document."""
 
     kind: Kind
     treatment: Treatment = "plain"
     words: tuple[str, ...] = ()  # of a closed set
-    item: Shape | None = None  # of a list or a map
+    item: ValueShape | None = None  # of a list or a map
     model: type[Section] | None = None  # of a section
     kinds: tuple[type[Tagged], ...] = ()  # of a tagged item
     by_name: bool = False  # a list whose items are merged by `name`
@@ -44,7 +44,7 @@ class KeyShape:
     """One key of a section: its name in YAML, its shape, and what is known about it."""
 
     name: str
-    shape: Shape
+    shape: ValueShape
     required: bool
     default: object
     description: str
@@ -54,7 +54,7 @@ def _literal_words(annotation: Any) -> tuple[str, ...]:
     return tuple(str(word) for word in get_args(annotation))
 
 
-def shape_of(annotation: Any, metadata: tuple[Any, ...] = ()) -> Shape:
+def shape_of(annotation: Any, metadata: tuple[Any, ...] = ()) -> ValueShape:
     """The shape that an annotation (with its `Annotated` extras) stands for."""
     if get_origin(annotation) is Annotated:
         inner, *extras = get_args(annotation)
@@ -62,30 +62,30 @@ def shape_of(annotation: Any, metadata: tuple[Any, ...] = ()) -> Shape:
     mark = next((extra for extra in metadata if isinstance(extra, Mark)), None)
     by_name = any(isinstance(extra, Merge) for extra in metadata)
     if mark and mark.treatment in ("free", "scalar", "number"):
-        return Shape(mark.treatment)
+        return ValueShape(mark.treatment)
     if mark and mark.treatment in ("secret", "place", "verbatim", "duration"):
-        return Shape("text", treatment=mark.treatment)
+        return ValueShape("text", treatment=mark.treatment)
     origin = get_origin(annotation)
     if origin in (Union, types.UnionType):
         options = [option for option in get_args(annotation) if option is not type(None)]
         if any(isinstance(extra, OneOf) for extra in metadata):
-            return Shape("tagged", kinds=tuple(options))
+            return ValueShape("tagged", kinds=tuple(options))
         if len(options) == 1:
             return shape_of(options[0], metadata)
         raise TypeError(f"an annotation the reference cannot describe: {annotation}")
     if origin is Literal:
-        return Shape("closed", words=_literal_words(annotation))
+        return ValueShape("closed", words=_literal_words(annotation))
     if origin is tuple:
         is_one_or_many = mark is not None and mark.treatment == "one_or_many"
-        return Shape("list", item=shape_of(get_args(annotation)[0]), by_name=by_name, one_or_many=is_one_or_many)
+        return ValueShape("list", item=shape_of(get_args(annotation)[0]), by_name=by_name, one_or_many=is_one_or_many)
     if origin is dict:
-        return Shape("map", item=shape_of(get_args(annotation)[1]))
+        return ValueShape("map", item=shape_of(get_args(annotation)[1]))
     if isinstance(annotation, type):
         if issubclass(annotation, Section):
-            return Shape("section", model=annotation)
+            return ValueShape("section", model=annotation)
         simple: Mapping[type, Kind] = {bool: "flag", int: "whole", float: "number", str: "text"}
         if annotation in simple:
-            return Shape(simple[annotation])
+            return ValueShape(simple[annotation])
     raise TypeError(f"an annotation the reference cannot describe: {annotation}")
 
 
@@ -121,7 +121,7 @@ def parameter_keys(kind: type[Tagged]) -> dict[str, KeyShape]:
 
 
 @cache
-def short_shape(model: type[Section]) -> Shape | None:
+def short_shape(model: type[Section]) -> ValueShape | None:
     """The shape of a section's short form, if it has one."""
     return shape_of(model.SHORT) if model.SHORT is not None else None
 
@@ -136,7 +136,7 @@ def places(root: type[Section]) -> dict[str, tuple[str, ...]]:
             spots.setdefault(key.name, []).append(at)
             visit(key.shape, f"{at}.{key.name}" if at else key.name, seen)
 
-    def visit(shape: Shape, at: str, seen: tuple[type[Section], ...]) -> None:
+    def visit(shape: ValueShape, at: str, seen: tuple[type[Section], ...]) -> None:
         if shape.kind == "section" and shape.model and shape.model not in seen:
             visit_keys(keys_of(shape.model), at, (*seen, shape.model))
         elif shape.kind == "list" and shape.item:

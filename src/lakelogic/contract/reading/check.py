@@ -11,14 +11,14 @@ from lakelogic.contract import codes
 from lakelogic.contract.base import Section
 from lakelogic.contract.describe.shape import (
     KeyShape,
-    Shape,
+    ValueShape,
     common_keys,
     keys_of,
     parameter_keys,
     places,
     short_shape,
 )
-from lakelogic.contract.document import Contract, Environment, Part
+from lakelogic.contract.document import Contract, ContractLayer, Environment
 from lakelogic.contract.durations import duration
 from lakelogic.contract.reading.relations import relations_of
 from lakelogic.contract.reading.substitute import literal_secret
@@ -147,7 +147,7 @@ class _Walker:
 
     # — one value —
 
-    def value(self, node: Node, shape: Shape, path: str, name: str, key: Spot) -> None:
+    def value(self, node: Node, shape: ValueShape, path: str, name: str, key: Spot) -> None:
         if shape.kind == "free":
             self.free(node, path)
             return
@@ -171,11 +171,11 @@ class _Walker:
             case _:
                 self.leaf(node, shape, path, name)
 
-    def wrong(self, node: Node, shape: Shape, path: str, name: str, hint: str | None = None) -> None:
+    def wrong(self, node: Node, shape: ValueShape, path: str, name: str, hint: str | None = None) -> None:
         article = f"`{name}` must be {shape.noun}, not {describe(node)}."
         self.say(codes.WRONG_TYPE, article, node.spot, path, hint)
 
-    def leaf(self, node: Node, shape: Shape, path: str, name: str) -> None:
+    def leaf(self, node: Node, shape: ValueShape, path: str, name: str) -> None:
         if not isinstance(node, Leaf):
             hint = None
             if isinstance(node, Items) and len(node.items) == 1 and isinstance(node.items[0], Leaf):
@@ -217,7 +217,7 @@ class _Walker:
 
     def closed(self, node: Node, words: tuple[str, ...], path: str, name: str) -> None:
         if not isinstance(node, Leaf):
-            self.wrong(node, Shape("closed", words=words), path, name, f"Write one word: {_listed(words)}.")
+            self.wrong(node, ValueShape("closed", words=words), path, name, f"Write one word: {_listed(words)}.")
             return
         text = node.value if isinstance(node.value, str) else node.text
         if text not in words:
@@ -227,7 +227,7 @@ class _Walker:
             hint = f"Did you mean `{meant}`? {hint_words}" if meant else hint_words
             self.say(codes.UNKNOWN_VALUE, f"`{text}` is not a value of `{name}`.", node.spot, path, hint)
 
-    def items(self, node: Node, shape: Shape, path: str, name: str, key: Spot) -> None:
+    def items(self, node: Node, shape: ValueShape, path: str, name: str, key: Spot) -> None:
         assert shape.item is not None
         if shape.one_or_many and isinstance(node, Leaf) and isinstance(node.value, str):
             return
@@ -239,7 +239,7 @@ class _Walker:
         for index, item in enumerate(node.items):
             self.value(item, shape.item, child(path, index), f"{name}[{index}]", item.spot)
 
-    def mapping(self, node: Node, shape: Shape, path: str, name: str) -> None:
+    def mapping(self, node: Node, shape: ValueShape, path: str, name: str) -> None:
         assert shape.item is not None
         if not isinstance(node, Branch):
             self.wrong(node, shape, path, name, f"Write `{name}:` and below it one `key: value` per line.")
@@ -269,15 +269,15 @@ class _Walker:
             if short is not None and isinstance(node, Leaf):
                 self.value(node, short, path, name, entry.spot)
                 return
-            self.wrong(node, Shape("section"), path, name, _section_hint(node, model, name))
+            self.wrong(node, ValueShape("section"), path, name, _section_hint(node, model, name))
             return
         shapes: Mapping[str, KeyShape] = keys_of(model)
-        if issubclass(model, Part):
+        if issubclass(model, ContractLayer):
             # A part may hold any key of a contract but the environments.
             whole = {key: shape for key, shape in keys_of(Contract).items() if key != "environments"}
             shapes = whole | dict(shapes)
         outer = self.is_part
-        self.is_part = outer or (issubclass(model, Part) and model is not Environment)
+        self.is_part = outer or (issubclass(model, ContractLayer) and model is not Environment)
         self.keys(node, shapes, path, entry)
         if not self.is_part:  # what keys of a part demand of one another shows when the document is whole
             for relation in relations_of(model):
@@ -337,7 +337,7 @@ class _Walker:
 
     # — items told apart by a key —
 
-    def tagged(self, node: Node, shape: Shape, path: str) -> None:
+    def tagged(self, node: Node, shape: ValueShape, path: str) -> None:
         noun = _noun(path)
         if not isinstance(node, Branch):
             hint = f'Write `- sql: "{node.text}"`.' if isinstance(node, Leaf) and isinstance(node.value, str) else None
@@ -401,7 +401,7 @@ class _Walker:
         elif main is not None and (kind.BARE or not isinstance(node, Branch)):
             self.value(node, main.shape, path, kind.KIND, entry.spot)
         elif not isinstance(node, Branch):
-            self.wrong(node, Shape("section"), path, kind.KIND, _kind_hint(kind))
+            self.wrong(node, ValueShape("section"), path, kind.KIND, _kind_hint(kind))
         else:
             self.keys(node, shapes, path, entry)
             for relation in () if self.is_part else relations_of(kind):
@@ -435,7 +435,7 @@ def _number_hint(node: Leaf, kind: str) -> str:
     return f"Write it without quotes: `{number:g}`."
 
 
-def _list_hint(node: Node, name: str, item: Shape) -> str:
+def _list_hint(node: Node, name: str, item: ValueShape) -> str:
     if isinstance(node, Leaf):
         parts = [part.strip() for part in node.text.split(",")]
         if item.kind in ("section", "tagged"):

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from lakelogic.contract import codes
 from lakelogic.contract.base import Section
-from lakelogic.contract.describe.shape import KeyShape, Shape, common_keys, keys_of, parameter_keys
-from lakelogic.contract.document import Contract, Part
+from lakelogic.contract.describe.shape import KeyShape, ValueShape, common_keys, keys_of, parameter_keys
+from lakelogic.contract.document import Contract, ContractLayer
 from lakelogic.contract.governance import Quarantine
 from lakelogic.contract.reading.check import nearest
 from lakelogic.contract.reading.tree import Branch, Entry, Items, Leaf, Node, Spot, child, parse, planted
@@ -36,10 +36,10 @@ _TWINS = (
     (("tier",), ("layer",), ("target_layer",), ("info", "target_layer")),
 )
 
-CONTRACT = Shape("section", model=Contract)
+CONTRACT = ValueShape("section", model=Contract)
 
 
-def merged(weak: Node, strong: Node, shape: Shape | None = None, *, added_last: bool = False) -> Node:
+def merged(weak: Node, strong: Node, shape: ValueShape | None = None, *, added_last: bool = False) -> Node:
     """The stronger layer over the weaker: maps deepen, lists of named items merge by name, the rest is replaced.
 
     Named items stand in the order of the weaker layer, what the stronger adds after them; with `added_last`,
@@ -67,7 +67,7 @@ def over(weak: Branch, strong: Branch) -> Branch:
     return result
 
 
-def _without_rivals(weak: Branch, strong: Branch, shape: Shape | None) -> Branch:
+def _without_rivals(weak: Branch, strong: Branch, shape: ValueShape | None) -> Branch:
     """The weaker layer without keys that the stronger writes under another word."""
     if shape is None or shape.model is None:
         return weak
@@ -109,7 +109,7 @@ def _without(tree: Branch, path: tuple[str, ...]) -> Branch:
     return Branch(entries, tree.spot)
 
 
-def inner_shape(shape: Shape | None, name: str) -> Shape | None:
+def inner_shape(shape: ValueShape | None, name: str) -> ValueShape | None:
     """The shape of a key below a shape."""
     if shape is None:
         return None
@@ -119,7 +119,7 @@ def inner_shape(shape: Shape | None, name: str) -> Shape | None:
     return shape.item if shape.kind == "map" else None
 
 
-def _by_name(weak: Items, strong: Items, shape: Shape, added_last: bool) -> Items:
+def _by_name(weak: Items, strong: Items, shape: ValueShape, added_last: bool) -> Items:
     under = {name: item for item in weak.items if (name := name_of(item)) is not None}
     over_ = {name: item for item in strong.items if (name := name_of(item)) is not None}
 
@@ -297,7 +297,7 @@ def _parts(path: str) -> list[str | int] | None:
 
 def _unknown_part(parts: list[str | int]) -> tuple[str, str] | None:
     """What is wrong with a path, and a hint; None when every part is known to the models."""
-    shape: Shape | None = CONTRACT
+    shape: ValueShape | None = CONTRACT
     at = ""
     for part in parts:
         if shape is None or shape.kind == "free":
@@ -324,7 +324,7 @@ def _unknown_part(parts: list[str | int]) -> tuple[str, str] | None:
     return None
 
 
-def _known(shape: Shape) -> dict[str, Shape] | None:
+def _known(shape: ValueShape) -> dict[str, ValueShape] | None:
     """Key → shape for shapes with known keys; None for others."""
     if shape.kind == "section" and shape.model is not None:
         return _shapes(keys_of(shape.model), shape.model)
@@ -332,14 +332,14 @@ def _known(shape: Shape) -> dict[str, Shape] | None:
         shapes = {key.name: key.shape for key in common_keys(shape.kinds).values()}
         for kind in shape.kinds:
             bare = parameter_keys(kind)[kind.MAIN].shape if kind.BARE and kind.MAIN else None
-            shapes[kind.KIND] = bare or Shape("free")
+            shapes[kind.KIND] = bare or ValueShape("free")
         return shapes
     return {} if shape.kind == "list" else None
 
 
-def _shapes(keys: Mapping[str, KeyShape], model: type[Section]) -> dict[str, Shape]:
+def _shapes(keys: Mapping[str, KeyShape], model: type[Section]) -> dict[str, ValueShape]:
     shapes = {key.name: key.shape for key in keys.values()}
-    if issubclass(model, Part):
+    if issubclass(model, ContractLayer):
         shapes = {key.name: key.shape for key in keys_of(Contract).values()} | shapes
     return shapes
 

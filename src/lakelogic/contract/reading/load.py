@@ -17,7 +17,7 @@ from lakelogic.contract.environments import concerns_rows
 from lakelogic.contract.reading.check import describe, in_order
 from lakelogic.contract.reading.documents import NOTHING_AROUND, SUFFIXES, Around, Document, Documents, text_of
 from lakelogic.contract.reading.packs import PackChoice
-from lakelogic.contract.reading.resolve import Asked, Overrides, entity_of, resolve
+from lakelogic.contract.reading.resolve import Overrides, Resolution, entity_of, resolve
 from lakelogic.contract.reading.tree import Branch, Entry, Items, Leaf, Node, Spot, child, parse, plain, planted, walk
 from lakelogic.contract.references import neighbours, with_references
 from lakelogic.errors import Diagnostic, LoadError, UsageError, Where
@@ -183,7 +183,7 @@ def examine(
     chosen = env if env_is_needed or env in names else None
     if env is not None and chosen is None:
         placeholders = {"env": env, **(placeholders or {})}
-    asked = Asked(chosen, overrides, packs, placeholders, environ)
+    asked = Resolution(chosen, overrides, packs, placeholders, environ)
     resolved = resolve(tree, file, asked, around, documents)
     problems += resolved.problems
     try:
@@ -198,7 +198,7 @@ def examine(
         documents.noted(what, str(Path(file).resolve()), lambda: whole)
 
     def beside(path: Path) -> Contract | None:
-        other = Asked(env, None, packs, placeholders, environ)
+        other = Resolution(env, None, packs, placeholders, environ)
         return documents.noted(what, str(path), lambda: _beside(path, other, documents))
 
     def listed(folder: Path) -> list[Path]:
@@ -224,7 +224,7 @@ def _with_variables(packs: PackChoice, environ: Mapping[str, str]) -> PackChoice
     return PackChoice(packs.names or named, packs.folder or environ.get(PACK_DIR) or None)
 
 
-def _beside(path: Path, asked: Asked, documents: Documents) -> Contract | None:
+def _beside(path: Path, asked: Resolution, documents: Documents) -> Contract | None:
     """A contract that lies beside another one, for its names and its target; None for a file that is none."""
     other, name, _ = _read(path)
     if other is None:
@@ -232,7 +232,7 @@ def _beside(path: Path, asked: Asked, documents: Documents) -> Contract | None:
     around = documents.around(path.parent)
     environments = around.system.section("environments") if around.system else None
     if asked.env not in _keys(other.get("environments")) | _keys(environments):
-        asked = Asked(None, None, asked.packs, asked.placeholders, asked.environ)
+        asked = Resolution(None, None, asked.packs, asked.placeholders, asked.environ)
     try:
         resolved = _modelled(resolve(other, name, asked, around, documents).tree)
     except LoadError:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from lakelogic.contract import codes
-from lakelogic.contract.describe.shape import Shape
+from lakelogic.contract.describe.shape import ValueShape
 from lakelogic.contract.durations import duration
 from lakelogic.contract.reading.documents import Document
 from lakelogic.contract.reading.inherit import CONTRACT, inner_shape, merged, name_of
@@ -204,7 +204,7 @@ class _Tightener:
     def say(self, code: str, message: str, entry: Entry, path: str, hint: str) -> None:
         self.problems.append(Diagnostic(code, message, entry.spot.at(path), hint))
 
-    def branch(self, own: Branch, demanded: Branch, shape: Shape | None, path: str) -> Branch:
+    def branch(self, own: Branch, demanded: Branch, shape: ValueShape | None, path: str) -> Branch:
         entries = dict(own.entries)
         for name, entry in demanded.entries.items():
             at = child(path, name)
@@ -224,7 +224,7 @@ class _Tightener:
             entries[name] = under if value is under.value else Entry(value, entry.spot)
         return Branch(entries, own.spot)
 
-    def value(self, own: Node, demanded: Entry, shape: Shape | None, path: str) -> Node:
+    def value(self, own: Node, demanded: Entry, shape: ValueShape | None, path: str) -> Node:
         wanted = demanded.value
         if isinstance(own, Branch) and isinstance(wanted, Branch):
             return self.branch(own, wanted, shape, path)
@@ -263,7 +263,7 @@ class _Tightener:
             added.append(item)
         return Items((*own.items, *added), own.spot) if added else own
 
-    def named(self, own: Items, wanted: Items, shape: Shape, path: str) -> Items:
+    def named(self, own: Items, wanted: Items, shape: ValueShape, path: str) -> Items:
         """Fields, links, contacts: those of the same name are tightened, others are added."""
         demands = {name: item for item in wanted.items if (name := name_of(item)) is not None}
         items: list[Node] = []

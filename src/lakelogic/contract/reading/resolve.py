@@ -14,7 +14,7 @@ from pathlib import Path
 
 from lakelogic.contract import codes
 from lakelogic.contract.base import Section
-from lakelogic.contract.describe.shape import Shape, common_keys, keys_of, parameter_keys
+from lakelogic.contract.describe.shape import ValueShape, common_keys, keys_of, parameter_keys
 from lakelogic.contract.document import Contract, told_layer
 from lakelogic.contract.reading.check import check as check_tree
 from lakelogic.contract.reading.check import nearest
@@ -30,7 +30,7 @@ Overrides = Mapping[str, object] | Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Resolution:
     """How a document is to be resolved: which environment, overrides, packs and values for placeholders."""
 
     env: str | None = None
@@ -54,7 +54,7 @@ class Resolved:
     references: Mapping[str, str] = field(default_factory=dict)
 
 
-def resolve(tree: Branch, file: str | None, asked: Asked, around: Around, documents: Documents) -> Resolved:
+def resolve(tree: Branch, file: str | None, asked: Resolution, around: Around, documents: Documents) -> Resolved:
     """Lay the layers into one document and fill its placeholders."""
     problems: list[Diagnostic] = []
     for document in (around.domain, around.system):
@@ -217,7 +217,7 @@ def entity_of(file: str) -> str:
 
 
 def _values(
-    tree: Branch, file: str | None, asked: Asked, around: Around
+    tree: Branch, file: str | None, asked: Resolution, around: Around
 ) -> tuple[dict[str, str], dict[str, str], list[Diagnostic]]:
     """Every placeholder that is known: what the contract says of itself, folders, and the system's storage.
 
@@ -252,7 +252,7 @@ def _values(
 
     def settle(name: str, entry: Entry) -> None:
         if isinstance(entry.value, Leaf) and isinstance(entry.value.value, str):
-            filled = filler.leaf(entry.value, Shape("text", treatment="place"), f"storage.{name}")
+            filled = filler.leaf(entry.value, ValueShape("text", treatment="place"), f"storage.{name}")
             roots[name] = _tidy(str(filled.value))
             shown_roots[name] = filler.references.get(str(filled.value), roots[name])
 
@@ -309,7 +309,7 @@ class Filler:
         }
         return Branch(entries, node.spot)
 
-    def value(self, node: Node, shape: Shape, path: str) -> Node:
+    def value(self, node: Node, shape: ValueShape, path: str) -> Node:
         """Any value, filled as its shape allows."""
         if isinstance(node, Leaf):
             return self.leaf(node, shape, path)
@@ -329,7 +329,7 @@ class Filler:
             return self.tagged(node, shape, path)
         return node
 
-    def tagged(self, node: Branch, shape: Shape, path: str) -> Branch:
+    def tagged(self, node: Branch, shape: ValueShape, path: str) -> Branch:
         """A step or a rule, filled."""
         common = common_keys(shape.kinds)
         kinds = {kind.KIND: kind for kind in shape.kinds}
@@ -354,7 +354,7 @@ class Filler:
             entries[name] = Entry(filled, entry.spot)
         return Branch(entries, node.spot)
 
-    def leaf(self, node: Leaf, shape: Shape, path: str) -> Leaf:
+    def leaf(self, node: Leaf, shape: ValueShape, path: str) -> Leaf:
         """A single value, filled; names that nothing fills are problems at its line."""
         if shape.kind != "text" or not isinstance(node.value, str):
             return node

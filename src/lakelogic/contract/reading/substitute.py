@@ -61,7 +61,7 @@ SecretReference: TypeAlias = Annotated[Secret, BeforeValidator(_as_secret), Mark
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class PlaceholderProblem:
     """What is wrong with one text: code, sentence and hint."""
 
     code: str
@@ -82,23 +82,23 @@ _MALFORMED = re.compile(r"^(?:env|secret):|^\$\{ENV:")
 _HINT = "Write a reference: `env:VAR`, `${ENV:VAR}` or `secret:<provider>/<name>`."
 
 
-def literal_secret(text: str, *, must_be_reference: bool = False, key: str = "") -> Trouble | None:
+def literal_secret(text: str, *, must_be_reference: bool = False, key: str = "") -> PlaceholderProblem | None:
     """What is wrong with a text that may hold a secret: it is written out, or its reference cannot be read."""
     if reference(text) is not None:
         return None
     if must_be_reference and _MALFORMED.search(text):
-        return Trouble(
+        return PlaceholderProblem(
             codes.BAD_REFERENCE, f"`{text.split(':', maxsplit=1)[0]}:…` is not a complete reference to a secret.", _HINT
         )
     password = _PASSWORD_IN_ADDRESS.match(text)
     if password and not _TEMPLATE.fullmatch(password["password"]):
-        return Trouble(codes.LITERAL_SECRET, f"`{key or 'The text'}` holds a password.", _HINT)
+        return PlaceholderProblem(codes.LITERAL_SECRET, f"`{key or 'The text'}` holds a password.", _HINT)
     if _SECRET_TEXTS.search(text):
-        return Trouble(codes.LITERAL_SECRET, f"`{key or 'The text'}` holds what looks like a secret.", _HINT)
+        return PlaceholderProblem(codes.LITERAL_SECRET, f"`{key or 'The text'}` holds what looks like a secret.", _HINT)
     if _SECRET_KEYS.search(key) and text and not _TEMPLATE.fullmatch(text):
-        return Trouble(codes.LITERAL_SECRET, f"`{key}` is a secret that is written out.", _HINT)
+        return PlaceholderProblem(codes.LITERAL_SECRET, f"`{key}` is a secret that is written out.", _HINT)
     if must_be_reference and key in ("connection", "password") and not _TEMPLATE.search(text) and "://" not in text:
-        return Trouble(codes.LITERAL_SECRET, f"`{key}` must be a reference to a secret.", _HINT)
+        return PlaceholderProblem(codes.LITERAL_SECRET, f"`{key}` must be a reference to a secret.", _HINT)
     return None
 
 

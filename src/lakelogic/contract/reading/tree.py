@@ -199,7 +199,7 @@ def parse(text: str, file: str | None) -> tuple[Node | None, list[Diagnostic]]:
         return None, [_syntax(error, text, file)]
     if root is None:
         return None, [_empty(file)]
-    builder = _Builder(file)
+    builder = _TreeBuilder(file)
     node = builder.build(root, "")
     if isinstance(node, Leaf) and node.value is None:
         return None, [_empty(file)]
@@ -215,7 +215,7 @@ def _empty(file: str | None) -> Diagnostic:
     )
 
 
-class _Builder:
+class _TreeBuilder:
     """Turns PyYAML's nodes into ours: merges, duplicate keys and cycles are settled here."""
 
     def __init__(self, file: str | None) -> None:

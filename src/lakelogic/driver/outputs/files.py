@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from lakelogic.driver.outcome import Outcome
+from lakelogic.driver.outcome import DatasetOutcome
 from lakelogic.errors import UsageError
 
 
@@ -36,7 +36,7 @@ class RunLines:
         except OSError as error:
             raise UsageError(f"Lines about runs cannot be written to {path}: {error.strerror}.") from error
 
-    def settled(self, outcome: Outcome) -> None:
+    def settled(self, outcome: DatasetOutcome) -> None:
         """Add the line of a dataset, in one write: passes side by side do not mix theirs."""
         line = json.dumps(outcome.as_dict(), ensure_ascii=False, default=str) + "\n"
         descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)

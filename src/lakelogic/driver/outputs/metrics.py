@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Final, Literal
 
 from lakelogic import clock
-from lakelogic.driver.outcome import STATUSES, Outcome
+from lakelogic.driver.outcome import STATUSES, DatasetOutcome
 from lakelogic.driver.passes import Pass
 from lakelogic.errors import LakeLogicError, UsageError
 from lakelogic.run.events import log
@@ -103,7 +103,7 @@ class Monitor:
         self._to, self._alone = to, threading.Lock()
         self._started = clock.now()
         self._left = 0
-        self._outcomes: list[Outcome] = []
+        self._outcomes: list[DatasetOutcome] = []
         self._done: Pass | None = None
         self.endpoint = Endpoint(*to.address, self._now) if to.backend == "prometheus" else None
 
@@ -112,7 +112,7 @@ class Monitor:
         with self._alone:
             self._started, self._left = clock.now(), datasets
 
-    def settled(self, outcome: Outcome) -> None:
+    def settled(self, outcome: DatasetOutcome) -> None:
         """One of them is settled."""
         with self._alone:
             self._left -= 1
@@ -158,7 +158,7 @@ class Monitor:
 _Number = tuple[str, float, dict[str, str]]
 
 
-def _so_far(started: datetime, left: int, outcomes: Iterable[Outcome]) -> list[_Number]:
+def _so_far(started: datetime, left: int, outcomes: Iterable[DatasetOutcome]) -> list[_Number]:
     seconds = round((clock.now() - started).total_seconds(), 3)
     return [
         ("pass_running", 1, {}),
@@ -168,14 +168,14 @@ def _so_far(started: datetime, left: int, outcomes: Iterable[Outcome]) -> list[_
     ]
 
 
-def _of_outcomes(outcomes: Iterable[Outcome]) -> Iterator[_Number]:
+def _of_outcomes(outcomes: Iterable[DatasetOutcome]) -> Iterator[_Number]:
     every = list(outcomes)
     counted = Counter(result.status for result in every)
     for status in STATUSES:
         yield "pass_datasets", counted[status], {"status": status}
     for side in ("source", "good", "quarantined", "warned"):
         yield "pass_rows", sum(getattr(result, f"rows_{side}") for result in every), {"side": side}
-    by_dataset: dict[str, list[Outcome]] = {}
+    by_dataset: dict[str, list[DatasetOutcome]] = {}
     for result in every:
         by_dataset.setdefault(result.dataset, []).append(result)
     for dataset, several in by_dataset.items():  # a pass over several windows settles a dataset in each

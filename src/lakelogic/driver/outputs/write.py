@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from lakelogic.driver.outcome import Outcome
+from lakelogic.driver.outcome import DatasetOutcome
 from lakelogic.driver.outputs.files import RunLines, write_json, write_text
 from lakelogic.driver.outputs.metrics import MetricsTo, Monitor, as_dict, metrics_of
 from lakelogic.driver.outputs.summary_table import SummaryTable
@@ -17,7 +17,7 @@ from lakelogic.watch.metrics import exposition
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class OutputPaths:
     """The outputs that were asked for."""
 
     summary_path: str | None = None
@@ -30,7 +30,7 @@ class Wanted:
 class Outputs:
     """The outputs of one pass, open as long as the block lasts; what cannot be opened keeps a pass from beginning."""
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, wanted: OutputPaths) -> None:
         self._wanted = wanted
         self._lines: RunLines | None = None
         self._monitor: Monitor | None = None
@@ -57,7 +57,7 @@ class Outputs:
         if self._monitor is not None:
             self._monitor.began(datasets)
 
-    def settled(self, outcome: Outcome) -> None:
+    def settled(self, outcome: DatasetOutcome) -> None:
         """A dataset is settled; a line that cannot be written is told and stops nothing."""
         if self._monitor is not None:
             self._monitor.settled(outcome)

@@ -10,7 +10,7 @@ from lakelogic.driver.registry import LAYER_ORDER, Member
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class PictureLayout:
     """Columns and rows of datasets, the layer of each column, and whether every edge points to the right."""
 
     column: dict[str, int]
@@ -24,7 +24,7 @@ class Layout:
         return max(self.row.values(), default=-1) + 1
 
 
-def layout(graph: Graph) -> Layout:
+def layout(graph: Graph) -> PictureLayout:
     """Layers from left to right, each with as many columns as it has steps of its own."""
     order = graph.order()
     depth: dict[str, int] = {}
@@ -40,7 +40,7 @@ def layout(graph: Graph) -> Layout:
     column = {member.dataset: index[member.rank, depth[member.dataset]] for member in order}
     layers = tuple(layer_name(rank) for rank, _ in places)
     points_right = all(column[edge.upstream] < column[edge.downstream] for edge in graph.edges)
-    return Layout(column, _rows(graph, order, column), layers, points_right)
+    return PictureLayout(column, _rows(graph, order, column), layers, points_right)
 
 
 def layer_name(rank: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from lakelogic.driver.graph import Graph
-from lakelogic.driver.pictures.layout import Layout, layer_name, layout
+from lakelogic.driver.pictures.layout import PictureLayout, layer_name, layout
 
 _MOST = 60  # datasets; more are a list
 _WIDEST = 240
@@ -57,7 +57,7 @@ def as_list(graph: Graph) -> str:
 class _Picture:
     """A grid of cells; each gap between two columns has one upright line for each dataset that needs one."""
 
-    def __init__(self, graph: Graph, placed: Layout) -> None:
+    def __init__(self, graph: Graph, placed: PictureLayout) -> None:
         self.graph, self.placed = graph, placed
         self.cells: dict[tuple[int, int], str] = {}
         self.bits: dict[tuple[int, int], int] = {}

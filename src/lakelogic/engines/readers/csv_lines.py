@@ -22,8 +22,8 @@ from lakelogic.engines.readers.columns import Look, Sight, csv_headers, text_col
 from lakelogic.engines.readers.parts import Builder, Part, SplitPoints, local_path, positions
 from lakelogic.plan.nodes import Read
 from lakelogic.sql.arrays import integers, strings
-from lakelogic.storage.csv_records import MOST_LINES, Dialect, dialect_of, header_of, ragged, records
-from lakelogic.storage.text_files import Lines, open_text
+from lakelogic.storage.csv_records import MOST_LINES, CsvDialect, dialect_of, header_of, ragged, records
+from lakelogic.storage.text_files import PhysicalLines, open_text
 
 BLOCK = 4 << 20
 _MOST_BLOCKS = 4  # a record that is longer is read with care
@@ -93,11 +93,11 @@ def _opened(read: Read, part: Part) -> BinaryIO:
     return open_text(local_path(part.uri), read.options, part.start, part.end, part.line)
 
 
-def _begin(read: Read, dialect: Dialect, part: Part, stream: BinaryIO) -> tuple[Lines, list[str]]:
+def _begin(read: Read, dialect: CsvDialect, part: Part, stream: BinaryIO) -> tuple[PhysicalLines, list[str]]:
     """The lines of the rows, and the names of their values."""
     known = read.options.get("headers")
     names = list(known[part.uri]) if isinstance(known, dict) and part.uri in known else None
-    lines = Lines(stream, part.line)
+    lines = PhysicalLines(stream, part.line)
     if part.start:
         assert names is not None
         return lines, names
@@ -109,7 +109,7 @@ def _begin(read: Read, dialect: Dialect, part: Part, stream: BinaryIO) -> tuple[
     return lines, [column.name for column in read.columns] if names is None else names
 
 
-def _is_simple(dialect: Dialect) -> bool:
+def _is_simple(dialect: CsvDialect) -> bool:
     """Whether Arrow's parser takes the dialect: it knows characters of one byte, and no bound within a block."""
     return dialect.most_bytes >= _MOST_BLOCKS * BLOCK and all(
         len(sign.encode()) == 1 for sign in (dialect.delimiter, dialect.quote or '"')
@@ -129,7 +129,7 @@ class _Chunk:
     blank: deque[int]
 
 
-def _chunks(dialect: Dialect, stream: BinaryIO, line: int) -> Iterator[_Chunk]:
+def _chunks(dialect: CsvDialect, stream: BinaryIO, line: int) -> Iterator[_Chunk]:
     """The bytes after the header in chunks that end where a record probably ends; stops where the parser must.
 
     The parser is given every chunk by itself. It would lose a line feed that opens a block of its own, and it would
@@ -184,7 +184,7 @@ def _blank_lines(chunk: bytes, line: int) -> deque[int]:
 
 
 def _fast(
-    dialect: Dialect, builder: Builder, width: int, where: list[int | None], chunks: Iterable[_Chunk]
+    dialect: CsvDialect, builder: Builder, width: int, where: list[int | None], chunks: Iterable[_Chunk]
 ) -> Iterator[pa.RecordBatch]:
     own = [str(index) for index in range(width)]  # header names may repeat; ours do not
     mark = dialect.delimiter.join([_MARK] * width).encode() + b"\n"

@@ -17,7 +17,7 @@ from lakelogic.run.input.tracked import DIGESTS, inputs_told
 from lakelogic.run.state.progress import Progress, application, history
 from lakelogic.tables import chain
 from lakelogic.tables.base import CommitInfo, TableFormat, TableState
-from lakelogic.tables.chain import Entry, Said
+from lakelogic.tables.chain import ChainEntry, Said
 from lakelogic.tables.facts import CommitFacts, CommitRecord
 
 
@@ -27,7 +27,7 @@ def remember(tables: TableFormat, progress: Progress, info: CommitInfo) -> Commi
     state = tables.state(location)
     table_id = state.id if state is not None else None
     previous = None if state is None else entry_of(tables, progress, info.after or 0)
-    entry = Entry(info.app_id, info.n, info.metadata, previous, table_id=table_id)
+    entry = ChainEntry(info.app_id, info.n, info.metadata, previous, table_id=table_id)
     if state is None:
         entry = replace(entry, earlier=())
     elif previous is None:
@@ -40,7 +40,7 @@ def remember(tables: TableFormat, progress: Progress, info: CommitInfo) -> Commi
     return replace(info, metadata={**info.metadata, chain.NAMED: name})
 
 
-def _with_everything(tables: TableFormat, progress: Progress, entry: Entry) -> Entry:
+def _with_everything(tables: TableFormat, progress: Progress, entry: ChainEntry) -> ChainEntry:
     assert entry.previous is not None
     try:
         past = chain.walk(progress.target, entry.app_id, entry.previous)
@@ -103,7 +103,7 @@ def make_anew(ledger: Ledger, tables: TableFormat, progress: Progress, newest: i
     earlier = _kept([commit for commit in found if commit is not own])
     table_id = state.id if state is not None else None
     app_id = application(progress, "good")
-    entry = Entry(app_id, newest, own.plain(), None, earlier, complete, table_id, later=True)
+    entry = ChainEntry(app_id, newest, own.plain(), None, earlier, complete, table_id, later=True)
     chain.write(progress.target, entry)
     return True
 
