@@ -17,7 +17,6 @@ from lakelogic.actions.visibility.lost_sources import Above, has_lost_source, me
 from lakelogic.actions.visibility.renamed import Heirs, documents_of, lost_masks
 from lakelogic.catalogs.base import Catalog
 from lakelogic.catalogs.local import LocalCatalog
-from lakelogic.contract import formats
 from lakelogic.driver.registry import Member
 from lakelogic.errors import CompileError, LakeLogicError, NotFound
 from lakelogic.ledger.store import open_ledger
@@ -67,7 +66,9 @@ class ColumnGraph:
     edges: list[ColumnEdge] = field(default_factory=list)
     unknown: dict[str, str] = field(default_factory=dict)
     cleared: dict[str, frozenset[str]] = field(default_factory=dict)  # fields that say `pii: false`
-    beside: list[ColumnEdge] = field(default_factory=list)  # into columns that only bad rows have, or that are remembered
+    beside: list[ColumnEdge] = field(
+        default_factory=list
+    )  # into columns that only bad rows have, or that are remembered
     shapes: dict[str, dict[str, Mask]] = field(default_factory=dict)  # the masks of both sides, names in small letters
     lost: dict[str, KnownColumns] = field(default_factory=dict)  # by place: tables of contracts that are broken now
     unsure: frozenset[str] = frozenset()  # datasets of which nobody can say what is hidden
@@ -75,11 +76,11 @@ class ColumnGraph:
 
     def above(self, dataset: str, column: str) -> list[ColumnEdge]:
         """What a column is made of."""
-        return [one for one in self.edges if one.below == dataset and one.below_column == column]
+        return [edge for edge in self.edges if edge.below == dataset and edge.below_column == column]
 
     def below(self, dataset: str, column: str) -> list[ColumnEdge]:
         """What is made of a column."""
-        return [one for one in self.edges if one.dataset == dataset and one.column == column]
+        return [edge for edge in self.edges if edge.dataset == dataset and edge.column == column]
 
     def concealed(self, dataset: str, columns: Iterable[str] = ()) -> frozenset[str]:
         """Columns that show here, in clear, what is masked somewhere else on the way of its values.
@@ -113,12 +114,12 @@ class ColumnGraph:
 
 def _closure(start: AbstractSet[_Place], steps: Mapping[_Place, AbstractSet[_Place]]) -> frozenset[_Place]:
     """These places and all that lie behind them."""
-    found, waiting = set(start), list(start)
+    reached, waiting = set(start), list(start)
     while waiting:
-        further = steps.get(waiting.pop(), frozenset()) - found
-        found |= further
+        further = steps.get(waiting.pop(), frozenset()) - reached
+        reached |= further
         waiting += further
-    return frozenset(found)
+    return frozenset(reached)
 
 
 @lru_cache(maxsize=4)
@@ -130,31 +131,33 @@ def _graph(served: Served, version: int) -> ColumnGraph:
     made_at = {where: member.dataset for member in members if (where := _target(member, catalog)) is not None}
     with open_ledger(catalog.ledger_url()) as ledger:
         memory = ColumnMemory(ledger.database)
-        known = memory.recall()
+        remembered = memory.recall()
         missing = missing_files(served.report().estate.missing)
-        absent = _absent(known, members, missing)
-        made_at = {**{one.target: one.dataset for one in absent.values() if one.target}, **made_at}
-        graph.lost = {one.target: one for one in absent.values() if one.target}
-        heirs = Heirs.among(members, known, absent)
+        absent = _absent(remembered, members, missing)
+        made_at = {**{lost.target: lost.dataset for lost in absent.values() if lost.target}, **made_at}
+        graph.lost = {lost.target: lost for lost in absent.values() if lost.target}
+        heirs = Heirs.among(members, remembered, absent)
         held = set(absent)  # what is known of these stands beside what they say now, until they are whole again
         strays: set[str] = set()
         now: list[KnownColumns] = []
         for member in members:
             above = _above(member, made_at, catalog)
-            found = _added(graph, member, above, catalog)
-            if has_lost_source(member, above, known.get(member.dataset), datasets, heirs, catalog):
+            added = _added(graph, member, above, catalog)
+            if has_lost_source(member, above, remembered.get(member.dataset), datasets, heirs, catalog):
                 strays.add(member.dataset)
-            held |= _unmasked(graph, member, known)
+            held |= _unmasked(graph, member, remembered)
             is_held = member.dataset in held | strays or any(maker in held for maker, _ in above.values())
-            if found is None or is_held:
+            if added is None or is_held:
                 held.add(member.dataset)
             else:
-                now.append(found)
-        for name in sorted(held & known.keys()):
-            held |= _recalled(graph, known[name], heirs)
-        memory.remember(one for one in now if one.dataset not in held and known.get(one.dataset) != one)
-    never_whole = datasets - graph.types.keys() - known.keys()
-    graph.unsure = _unsure(served, graph, known, never_whole, strays - known.keys() - never_whole, missing)
+                now.append(added)
+        for name in sorted(held & remembered.keys()):
+            held |= _recalled(graph, remembered[name], heirs)
+        memory.remember(
+            columns for columns in now if columns.dataset not in held and remembered.get(columns.dataset) != columns
+        )
+    never_whole = datasets - graph.types.keys() - remembered.keys()
+    graph.unsure = _unsure(served, graph, remembered, never_whole, strays - remembered.keys() - never_whole, missing)
     return graph
 
 
@@ -162,11 +165,11 @@ def _above(member: Member, made_at: Mapping[str, str], catalog: Catalog) -> Abov
     """What a dataset reads: its source and its links, with who makes them."""
     contract = member.loaded.contract
     source = contract.source.path or (contract.server.path if contract.server else None)
-    said = member.loaded.as_written
-    above = {Plan.SOURCE: (_maker(source, made_at, catalog), str(said(source) or Plan.SOURCE))}
+    as_written = member.loaded.as_written
+    above = {Plan.SOURCE: (_maker(source, made_at, catalog), str(as_written(source) or Plan.SOURCE))}
     for link in contract.links:
         place = link.table or link.path
-        above[link.name] = (_maker(place, made_at, catalog), str(said(place) or link.name))
+        above[link.name] = (_maker(place, made_at, catalog), str(as_written(place) or link.name))
     return above
 
 
@@ -175,9 +178,9 @@ def _added(graph: ColumnGraph, member: Member, above: Above, catalog: Catalog) -
     contract = member.loaded.contract
     plan = _planned(member, above, graph)
     graph.shapes[member.dataset] = {
-        one.name.lower(): Mask(one.name, one.masking, one.masking_format)
-        for one in contract.model.fields
-        if one.masking
+        field.name.lower(): Mask(field.name, field.masking, field.masking_format)
+        for field in contract.model.fields
+        if field.masking
     }
     if plan is None:
         return None
@@ -191,7 +194,7 @@ def _added(graph: ColumnGraph, member: Member, above: Above, catalog: Catalog) -
         name: mask for mask in plan.masks if "~" not in (name := mask.column.removeprefix(BAD_PREFIX).lower())
     }
     graph.cleared[member.dataset] = frozenset(
-        one.name for one in contract.model.fields if "pii" in one.model_fields_set and not one.pii
+        field.name for field in contract.model.fields if "pii" in field.model_fields_set and not field.pii
     )
     good = {name: origins for name, origins in column_origins(plan).items() if name in graph.types[member.dataset]}
     scratch = {name: origins for name, origins in bad_origins(plan).items() if name not in good}
@@ -205,9 +208,9 @@ def _added(graph: ColumnGraph, member: Member, above: Above, catalog: Catalog) -
 
 def _to_remember(graph: ColumnGraph, member: Member, catalog: Catalog) -> KnownColumns:
     edges = [
-        [one.dataset, one.name, one.column, one.below_column, one.origin.tells]
-        for one in (*graph.edges, *graph.beside)
-        if one.below == member.dataset
+        [edge.dataset, edge.name, edge.column, edge.below_column, edge.origin.tells]
+        for edge in (*graph.edges, *graph.beside)
+        if edge.below == member.dataset
     ]
     facts = {
         "masks": dict(sorted(graph.masks[member.dataset].items())),
@@ -223,15 +226,15 @@ def _path(file: str | Path) -> str:
 
 
 def _absent(
-    known: Mapping[str, KnownColumns], members: Iterable[Member], missing: AbstractSet[str]
+    remembered: Mapping[str, KnownColumns], members: Iterable[Member], missing: AbstractSet[str]
 ) -> dict[str, KnownColumns]:
     """Datasets whose contract is still there, or is missing where a registry names it, and cannot be read any more."""
     names = {member.dataset for member in members}
     files = {_path(member.path) for member in members}
     return {
-        name: one
-        for name, one in known.items()
-        if name not in names and one.file not in files and (one.file in missing or Path(one.file).exists())
+        name: columns
+        for name, columns in remembered.items()
+        if name not in names and columns.file not in files and (columns.file in missing or Path(columns.file).exists())
     }
 
 
@@ -264,7 +267,7 @@ def _recalled(graph: ColumnGraph, record: KnownColumns, heirs: Heirs) -> set[str
 def _unsure(
     served: Served,
     graph: ColumnGraph,
-    known: Mapping[str, KnownColumns],
+    recall: Mapping[str, KnownColumns],
     broken: AbstractSet[str],
     strays: AbstractSet[str],
     missing: AbstractSet[str],
@@ -280,9 +283,9 @@ def _unsure(
         if edge.dataset is not None:
             around[edge.dataset].add(edge.below)
             around[edge.below].add(edge.dataset)
-    remembered = {one.file for one in known.values()}
+    remembered = {columns.file for columns in recall.values()}
     whole = {_path(member.path) for name, member in members.items() if name in graph.types}
-    files = {_path(found.where.file) for found in served.report().estate.errors if found.where.file}
+    files = {_path(error.where.file) for error in served.report().estate.errors if error.where.file}
     files |= {_path(members[name].path) for name in broken}
     near = set(broken)
     for file in sorted(files - remembered - whole):
@@ -292,12 +295,12 @@ def _unsure(
         near |= _read_by(_path(members[name].path), others) | meant_by(members[name], others.values())
     if missing - remembered:
         near |= members.keys()
-    found, waiting = set(near), list(near)
+    reached, waiting = set(near), list(near)
     while waiting:
-        further = around.get(waiting.pop(), set()) - found
-        found |= further
+        further = around.get(waiting.pop(), set()) - reached
+        reached |= further
         waiting += further
-    return frozenset(found)
+    return frozenset(reached)
 
 
 def _read_by(file: str, members: Mapping[str, Member]) -> set[str]:
@@ -340,23 +343,25 @@ def _planned(member: Member, above: Mapping[str, tuple[str | None, str]], graph:
     looked = _glimpse(member)
 
     def landed(name: str) -> SourceColumns | None:
-        known = graph.types.get(above[name][0] or "")
-        if known is None:
+        types = graph.types.get(above[name][0] or "")
+        if types is None:
             return looked.get(name)
-        return SourceColumns("delta", tuple(Landed(column, type_) for column, type_ in known.items()))
+        return SourceColumns("delta", tuple(Landed(column, type_) for column, type_ in types.items()))
 
     def tried(look: Callable[[str], SourceColumns | None]) -> tuple[SourceColumns | None, dict[str, SourceColumns]]:
-        return look(Plan.SOURCE), {n: found for n in above if n != Plan.SOURCE and (found := look(n)) is not None}
+        return look(Plan.SOURCE), {
+            n: link_columns for n in above if n != Plan.SOURCE and (link_columns := look(n)) is not None
+        }
 
     # What plans say, then what tables have (they may have more), then the contract alone.
     for source, links in (tried(landed), tried(looked.get), (None, {})):
         try:
-            made = compile_contract(member.loaded, source, links or None).plan
+            plan = compile_contract(member.loaded, source, links or None).plan
         except CompileError as error:
             graph.unknown[member.dataset] = error.message
         else:
             graph.unknown.pop(member.dataset, None)
-            return made
+            return plan
     return None
 
 
@@ -365,22 +370,22 @@ def _glimpse(member: Member) -> dict[str, SourceColumns]:
     contract, catalog = member.loaded.contract, LocalCatalog()
     slices: dict[str, window.Slice] = {}
     with suppress(LakeLogicError, OSError):  # not there yet: then the contract alone tells its columns
-        found = window.pin_source(contract, catalog)
-        newest = max(found.files, key=lambda file: file.mtime_ns, default=None)
+        pinned = window.pin_source(contract, catalog)
+        newest = max(pinned.files, key=lambda file: file.mtime_ns, default=None)
         if newest is not None:
-            found = window.pin_files((newest,), found.format, found.described)
-        if newest is not None or found.pinned.table is not None:
-            slices[Plan.SOURCE] = found
+            pinned = window.pin_files((newest,), pinned.format, pinned.described)
+        if newest is not None or pinned.pinned.table is not None:
+            slices[Plan.SOURCE] = pinned
     with suppress(LakeLogicError, OSError):  # what is looked up in a link that is not there has no origin
         slices |= window.pin_links(contract, catalog)
-    told: dict[str, SourceColumns] = {}
+    columns_by_name: dict[str, SourceColumns] = {}
     for name, slice_ in slices.items():
-        if formats.has_header(slice_.format):
+        if slice_.format not in ("json", "ndjson"):
             try:
-                told[name] = window.glimpse(contract if name == Plan.SOURCE else None, slice_)
+                columns_by_name[name] = window.glimpse(contract if name == Plan.SOURCE else None, slice_)
             except (LakeLogicError, OSError):
                 continue
-    return told
+    return columns_by_name
 
 
 def columns_of(
@@ -388,40 +393,40 @@ def columns_of(
 ) -> dict[str, Any]:
     """The columns of a dataset (or one of them): what each is made of, what is made of it, and the way as a graph."""
     member, graph = served.member(dataset), column_graph(served)
-    known = graph.types.get(dataset, {})
+    types = graph.types.get(dataset, {})
     if column is not None:
-        match = next((name for name in known if name.lower() == column.lower()), None)
+        match = next((name for name in types if name.lower() == column.lower()), None)
         if match is None:
             raise NotFound(
-                f"`{dataset}` has no column `{column}`.", hint=f"It has {', '.join(list(known)[:20]) or 'none known'}."
+                f"`{dataset}` has no column `{column}`.", hint=f"It has {', '.join(list(types)[:20]) or 'none known'}."
             )
-        known = {match: known[match]}
-    seen = {one.dataset for one in served.members() if domains is None or one.domain in domains}
-    seen |= {one.dataset for one in graph.lost.values() if domains is None or one.domain in domains}
+        types = {match: types[match]}
+    seen = {member_.dataset for member_ in served.members() if domains is None or member_.domain in domains}
+    seen |= {lost.dataset for lost in graph.lost.values() if domains is None or lost.domain in domains}
 
     def is_seen(edge: ColumnEdge) -> bool:
         return edge.below in seen and (edge.dataset is None or edge.dataset in seen)
 
-    told = []
-    for name, type_ in known.items():
+    columns = []
+    for name, type_ in types.items():
         up = [edge for edge in graph.above(dataset, name) if is_seen(edge)]
         down = [edge for edge in graph.below(dataset, name) if is_seen(edge)]
         strongest = max((edge.origin.kind for edge in up), key=_KINDS.index, default="constant")
-        told.append({
+        columns.append({
             "column": name, "type": str(type_), "masked": graph.masks.get(dataset, {}).get(name), "kind": strongest,
             "upstream": [_up(edge) for edge in up],
             "downstream": [
                 {"dataset": edge.below, "column": edge.below_column, "kind": edge.origin.kind} for edge in down
             ],
         })  # fmt: skip
-    edges = _reach(graph, dataset, known, depth if column is not None else 1, is_seen)
+    edges = _reach(graph, dataset, types, depth if column is not None else 1, is_seen)
     note = graph.unknown.get(dataset)
     return {
         "dataset": member.dataset,
-        "columns": told,
-        "nodes": _nodes(served, graph, edges, dataset, known),
+        "columns": columns,
+        "nodes": _nodes(served, graph, edges, dataset, types),
         "edges": [{"from": edge.above_id, "to": edge.below_id, "kind": edge.origin.kind} for edge in edges],
-        "notes": [note] if note and not known else [],
+        "notes": [note] if note and not types else [],
     }
 
 
@@ -437,36 +442,36 @@ def _up(edge: ColumnEdge) -> dict[str, Any]:
 
 def _reach(graph: ColumnGraph, dataset: str, columns: Iterable[str], depth: int, is_seen: Any) -> list[ColumnEdge]:
     """The edges that lie so many steps up and down of the columns."""
-    found: dict[ColumnEdge, None] = {}
+    edges: dict[ColumnEdge, None] = {}
     for upward in (True, False):
-        rim, known = {(dataset, column) for column in columns}, set[tuple[str, str]]()
+        rim, reached = {(dataset, column) for column in columns}, set[tuple[str, str]]()
         for _ in range(depth):
             nearer = [
                 edge
                 for edge in graph.edges
                 if is_seen(edge) and ((edge.below, edge.below_column) if upward else (edge.dataset, edge.column)) in rim
             ]
-            found.update(dict.fromkeys(nearer))
-            known |= rim
+            edges.update(dict.fromkeys(nearer))
+            reached |= rim
             ends = {(e.dataset or "", e.column) if upward else (e.below, e.below_column) for e in nearer}
-            rim = ends - known
+            rim = ends - reached
             if not rim:
                 break
-    return list(found)
+    return list(edges)
 
 
 def _nodes(
     served: Served, graph: ColumnGraph, edges: Iterable[ColumnEdge], dataset: str, columns: Iterable[str]
 ) -> list[dict[str, Any]]:
-    found: dict[str, tuple[str | None, str, str]] = {f"{dataset}.{name}": (dataset, dataset, name) for name in columns}
+    nodes: dict[str, tuple[str | None, str, str]] = {f"{dataset}.{name}": (dataset, dataset, name) for name in columns}
     for edge in edges:
-        found.setdefault(edge.above_id, (edge.dataset, edge.name, edge.column))
-        found.setdefault(edge.below_id, (edge.below, edge.below, edge.below_column))
+        nodes.setdefault(edge.above_id, (edge.dataset, edge.name, edge.column))
+        nodes.setdefault(edge.below_id, (edge.below, edge.below, edge.below_column))
     layers = {member.dataset: member.layer for member in served.members()}
     return [
         {
             "id": key, "dataset": owner, "name": name, "column": column,
             "layer": layers.get(owner) if owner else None, "masked": graph.masks.get(owner or "", {}).get(column),
         }
-        for key, (owner, name, column) in found.items()
+        for key, (owner, name, column) in nodes.items()
     ]  # fmt: skip

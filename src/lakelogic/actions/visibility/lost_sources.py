@@ -23,7 +23,7 @@ Above = Mapping[str, tuple[str | None, str]]
 def has_lost_source(
     member: Member,
     above: Above,
-    known: KnownColumns | None,
+    remembered: KnownColumns | None,
     datasets: Collection[str],
     heirs: Heirs,
     catalog: Catalog,
@@ -32,14 +32,14 @@ def has_lost_source(
 
     Of one that was never seen whole that is said of tables only: files may come later, and hide nothing before.
     """
-    if known is None:
+    if remembered is None:
         source = member.loaded.contract.source.path
         return (
             above[Plan.SOURCE][0] is None
             and is_table_name(source or "")
             and not _is_there(Plan.SOURCE, member, catalog)
         )
-    facts: Any = known.facts
+    facts: Any = remembered.facts
     before = {(dataset, place) for dataset, place, *_ in facts["edges"] if dataset is not None}
     makers = {maker for maker, _ in above.values()}
     lost = {(dataset, place) for dataset, place in before if dataset not in makers}
@@ -57,8 +57,8 @@ def _is_there(name: str, member: Member, catalog: Catalog) -> bool:
     contract = member.loaded.contract
     try:
         if name == Plan.SOURCE:
-            found = window.pin_source(contract, catalog)
-            return bool(found.files) or found.pinned.table is not None
+            pinned = window.pin_source(contract, catalog)
+            return bool(pinned.files) or pinned.pinned.table is not None
         chosen = [link for link in contract.links if link.name == name]
         return name in window.pin_links(contract.model_copy(update={"links": chosen}), catalog)
     except (LakeLogicError, OSError):
@@ -67,7 +67,7 @@ def _is_there(name: str, member: Member, catalog: Catalog) -> bool:
 
 def meant_by(member: Member, others: Iterable[Member]) -> set[str]:
     """The dataset whose table has nearly the name that a contract reads."""
-    targets = {str(one.loaded.contract.materialization.target_path): one.dataset for one in others}
+    targets = {str(other.loaded.contract.materialization.target_path): other.dataset for other in others}
     meant = nearest(str(member.loaded.contract.source.path), targets, 0.8)
     return {targets[meant]} if meant else set()
 
