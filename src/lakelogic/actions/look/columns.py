@@ -17,6 +17,7 @@ from lakelogic.actions.visibility.lost_sources import Above, has_lost_source, me
 from lakelogic.actions.visibility.renamed import Heirs, documents_of, lost_masks
 from lakelogic.catalogs.base import Catalog
 from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.contract import formats
 from lakelogic.driver.registry import Member
 from lakelogic.errors import CompileError, LakeLogicError, NotFound
 from lakelogic.ledger.store import open_ledger
@@ -380,7 +381,7 @@ def _glimpse(member: Member) -> dict[str, SourceColumns]:
         slices |= window.pin_links(contract, catalog)
     columns_by_name: dict[str, SourceColumns] = {}
     for name, slice_ in slices.items():
-        if slice_.format not in ("json", "ndjson"):
+        if formats.has_header(slice_.format):
             try:
                 columns_by_name[name] = window.glimpse(contract if name == Plan.SOURCE else None, slice_)
             except (LakeLogicError, OSError):
