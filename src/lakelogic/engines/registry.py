@@ -18,8 +18,8 @@ _MODULES = {"spark": "pyspark", "duckdb": "duckdb", "polars": "polars"}
 
 def names() -> tuple[str, ...]:
     """The engines that are registered, ours first."""
-    found = {point.name for point in guests.registered(GROUP)} | set(_OURS)
-    return (*_OURS, *sorted(found - set(_OURS)))
+    registered = {point.name for point in guests.registered(GROUP)} | set(_OURS)
+    return (*_OURS, *sorted(registered - set(_OURS)))
 
 
 def default_name() -> str:

@@ -15,8 +15,8 @@ def crossing(plan: Plan) -> str | None:
             return opening.label
         if isinstance(opening, Pairs) and opening.kind in ("right", "full"):
             return opening.label  # rows of the link that met nobody are rows of no file
-        if (found := _among(account.nodes)) is not None:
-            return found
+        if (step := _among(account.nodes)) is not None:
+            return step
     return None
 
 

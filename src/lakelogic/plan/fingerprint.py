@@ -136,7 +136,7 @@ def is_of(loaded: Loaded, mark: str) -> bool:
 
 def _section(section: BaseModel, at: str, dialect: str) -> dict[str, Any]:
     dialect = getattr(section, "dialect", None) or dialect
-    found: dict[str, Any] = {}
+    document: dict[str, Any] = {}
     for name, key in type(section).model_fields.items():
         called = key.alias or name
         path = f"{at}.{called}" if at else called
@@ -148,8 +148,8 @@ def _section(section: BaseModel, at: str, dialect: str) -> dict[str, Any]:
             continue
         plain_ = _value(value, path, dialect, is_sql=called in _SQL)
         if plain_ != {} or default is None:  # `scd2: {}` says something, `quarantine: {}` does not
-            found[called] = plain_
-    return found
+            document[called] = plain_
+    return document
 
 
 def _is_reason(section: BaseModel, path: str) -> bool:

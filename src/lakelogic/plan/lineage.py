@@ -65,8 +65,8 @@ class Origin:
     def then(self, kind: Kind, step: Step | None, *, tells: bool = True) -> Origin:
         """The same origin, one step further on."""
         strongest = max(self.kind, kind, key=_STRENGTH.__getitem__)
-        known = (*self.steps, step) if step is not None and step not in self.steps else self.steps
-        return Origin(self.place, self.column, strongest, known, self.tells and tells)
+        steps = (*self.steps, step) if step is not None and step not in self.steps else self.steps
+        return Origin(self.place, self.column, strongest, steps, self.tells and tells)
 
 
 Origins: TypeAlias = tuple[Origin, ...]
@@ -81,15 +81,15 @@ class _Frames:
     made: dict[str, _Frame] = field(default_factory=dict)
 
     def of(self, name: str) -> _Frame:
-        known = self.made.get(name)
-        if known is None:
+        frame = self.made.get(name)
+        if frame is None:
             link = self.links[name]
             place = link.reference or name
-            known = {column.name: (Origin(place, column.name, "copied"),) for column in link.read.columns}
+            frame = {column.name: (Origin(place, column.name, "copied"),) for column in link.read.columns}
             for node in link.nodes:
-                known = _after(node, known, self)
-            self.made[name] = known
-        return known
+                frame = _after(node, frame, self)
+            self.made[name] = frame
+        return frame
 
 
 def column_origins(plan: Plan) -> dict[str, Origins]:
@@ -99,15 +99,15 @@ def column_origins(plan: Plan) -> dict[str, Origins]:
     for account in plan.accounts:
         frame = _through(account, frame, frames)
     masked = {mask.column: mask for mask in plan.masks}
-    found: dict[str, Origins] = {}
+    origins_by_column: dict[str, Origins] = {}
     for name, value in good_values(plan).items():
         if name.startswith(names.INTERNAL):
             continue
-        made = _made(value, frame, "publish", quiet=True)
+        origins = _made(value, frame, "publish", quiet=True)
         if (mask := masked.get(name)) is not None:
-            made = tuple(origin.then("masked", Step("mask", mask.strategy)) for origin in made)
-        found[name] = made
-    return found
+            origins = tuple(origin.then("masked", Step("mask", mask.strategy)) for origin in origins)
+        origins_by_column[name] = origins
+    return origins_by_column
 
 
 def bad_origins(plan: Plan) -> dict[str, Origins]:
@@ -115,16 +115,16 @@ def bad_origins(plan: Plan) -> dict[str, Origins]:
     frame: _Frame = {column.name: (Origin(Plan.SOURCE, column.name, "copied"),) for column in plan.read.columns}
     frames = _Frames(plan.links)
     shown = {column.name for column in plan.columns if column.on_bad}
-    found: dict[str, Origins] = {}
+    origins_by_column: dict[str, Origins] = {}
     for account in plan.accounts:
         frame = _through(account, frame, frames)
         values = _without_verdicts(frame)
-        for made in account.publish.values:
-            name = made.name.removeprefix("~bad:")
-            if made.name in shown and not name.startswith((names.INTERNAL, names.RESERVED_PREFIX)):
-                known = found.get(name, ())
-                found[name] = _distinct([*known, *_made(made.value, values, "publish", quiet=True)])
-    return found
+        for value in account.publish.values:
+            name = value.name.removeprefix("~bad:")
+            if value.name in shown and not name.startswith((names.INTERNAL, names.RESERVED_PREFIX)):
+                earlier = origins_by_column.get(name, ())
+                origins_by_column[name] = _distinct([*earlier, *_made(value.value, values, "publish", quiet=True)])
+    return origins_by_column
 
 
 def _without_verdicts(frame: _Frame) -> _Frame:
@@ -146,20 +146,20 @@ def _after(node: Node, frame: _Frame, frames: _Frames) -> _Frame:
             if node.label == APART:
                 seen = _without_verdicts(frame)
                 return {**frame, **{a.name: _made(a.value, seen, node.label, quiet=True) for a in node.columns}}
-            made = {
+            columns = {
                 a.name: _made(a.value, frame, node.label) for a in node.columns if not a.name.startswith(names.FATE)
             }
-            return {**frame, **made}
+            return {**frame, **columns}
         case Rank():
-            by = [*node.partition, *(one.value for one in node.order)]
+            by = [*node.partition, *(key.value for key in node.order)]
             step = Step(node.label, "; ".join(node.detail))
             return {**frame, node.output: _together(by, frame, "derived", step, tells=False)}
         case Window():
-            around = [*node.partition, *(one.value for one in node.order)]
+            around = [*node.partition, *(key.value for key in node.order)]
             return {
                 **frame,
                 **{
-                    one.name: _seen_over(one, around, frame, node.label) for one in node.functions
+                    function.name: _seen_over(function, around, frame, node.label) for function in node.functions
                 },
             }  # fmt: skip
         case Expand():
@@ -183,20 +183,24 @@ def _after(node: Node, frame: _Frame, frames: _Frames) -> _Frame:
 def _opened(opening: Opening, frame: _Frame, frames: _Frames) -> _Frame:
     match opening:
         case Rollup():
-            made = {key.name: _made(key.value, frame, opening.label) for key in opening.keys}
-            for one in opening.aggregates:
-                values = [*([one.value] if one.value is not None else []), *one.more]
+            columns = {key.name: _made(key.value, frame, opening.label) for key in opening.keys}
+            for aggregate in opening.aggregates:
+                values = [*([aggregate.value] if aggregate.value is not None else []), *aggregate.more]
                 shown = ", ".join(map(_plain, values)) or EVERY_COLUMN
-                step = Step(opening.label, f"{one.function}({shown})")
-                tells = one.function not in _COUNTS
-                made[one.name] = _together(values, frame, "aggregated", step, tells=tells) or _rows(frame, step)
-            return made
+                step = Step(opening.label, f"{aggregate.function}({shown})")
+                tells = aggregate.function not in _COUNTS
+                columns[aggregate.name] = _together(values, frame, "aggregated", step, tells=tells) or _rows(
+                    frame, step
+                )
+            return columns
         case Pairs():
             return {**frame, **_taken(opening.take, frames.of(opening.link))}
         case Stack():
             parts = [(frame, opening.own), *((frames.of(name), values) for name, values in opening.below)]
             return {
-                name: _distinct(origin for known, values in parts for origin in _made(values[at], known, opening.label))
+                name: _distinct(
+                    origin for columns, values in parts for origin in _made(values[at], columns, opening.label)
+                )
                 for at, name in enumerate(opening.columns)
             }
 
@@ -223,10 +227,10 @@ def _is_absence(value: Expression) -> bool:
     return isinstance(value, Call) and value.function == "is_null" and isinstance(value.args[0], Column)
 
 
-def _seen_over(one: WindowFunction, around: Sequence[Expression], frame: _Frame, label: str) -> Origins:
+def _seen_over(function: WindowFunction, around: Sequence[Expression], frame: _Frame, label: str) -> Origins:
     """What a function over other rows is made of: what it takes shows in it, what rows are ordered by does not."""
-    step = Step(label, f"{one.function}({', '.join(map(_plain, one.args))}) over rows")
-    taken = _together(one.args, frame, "derived", step, tells=one.function not in _COUNTS)
+    step = Step(label, f"{function.function}({', '.join(map(_plain, function.args))}) over rows")
+    taken = _together(function.args, frame, "derived", step, tells=function.function not in _COUNTS)
     return _distinct([*taken, *_together(around, frame, "derived", step, tells=False)])
 
 
@@ -241,12 +245,12 @@ def _distinct(origins: Iterable[Origin]) -> Origins:
     """Each landed column once, by the way on which most happened to it; one way that tells is enough."""
     best: dict[tuple[str, str], Origin] = {}
     for origin in origins:
-        known = best.get((origin.place, origin.column))
-        if known is None or _STRENGTH[origin.kind] > _STRENGTH[known.kind]:
-            tells = origin.tells or (known is not None and known.tells)
+        best_origin = best.get((origin.place, origin.column))
+        if best_origin is None or _STRENGTH[origin.kind] > _STRENGTH[best_origin.kind]:
+            tells = origin.tells or (best_origin is not None and best_origin.tells)
             best[origin.place, origin.column] = replace(origin, tells=tells)
-        elif origin.tells and not known.tells:
-            best[origin.place, origin.column] = replace(known, tells=True)
+        elif origin.tells and not best_origin.tells:
+            best[origin.place, origin.column] = replace(best_origin, tells=True)
     return tuple(best.values())
 
 
@@ -264,8 +268,8 @@ def good_values(plan: Plan) -> dict[str, Expression]:
     last = plan.accounts[-1].publish
     never = frozenset(_conditions(last.side))
     return {
-        column.name: _settled(made.value, never)
-        for column, made in zip(plan.columns, last.values, strict=True)
+        column.name: _settled(value.value, never)
+        for column, value in zip(plan.columns, last.values, strict=True)
         if column.on_good
     }
 

@@ -19,7 +19,7 @@ def known(state: State, names: Iterable[str], path: str) -> list[str] | None:
 
     Without a look at the source a column that nobody declares may still land: then it is only a doubt.
     """
-    found, missing = [], False
+    spelled_names, missing = [], False
     for name in names:
         spelled = state.spelled(name)
         if spelled is None:
@@ -28,5 +28,5 @@ def known(state: State, names: Iterable[str], path: str) -> list[str] | None:
             state.trouble.add(NO_COLUMN, f"There is no column `{name}`.", path, hint, warning=unsure)
             missing = True
         else:
-            found.append(spelled)
-    return None if missing else found
+            spelled_names.append(spelled)
+    return None if missing else spelled_names

@@ -43,8 +43,8 @@ def nodes(plan: Work) -> Iterator[Node]:
         yield from _with_forks(account.nodes)
 
 
-def _with_forks(found: tuple[Node, ...]) -> Iterator[Node]:
-    for node in found:
+def _with_forks(nodes: tuple[Node, ...]) -> Iterator[Node]:
+    for node in nodes:
         yield node
         if isinstance(node, Fork):
             yield from _with_forks(node.nodes)

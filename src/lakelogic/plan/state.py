@@ -166,7 +166,7 @@ class State:
 
     def spelled(self, name: str) -> str | None:
         """The logical name as it stands in scope, matched without case."""
-        return next((known for known in self.scope if known.lower() == name.lower()), None)
+        return next((column for column in self.scope if column.lower() == name.lower()), None)
 
     def landed_name(self, name: str) -> str | None:
         """The landed column that a logical name still stands for; None where a step has made something else of it."""
@@ -200,9 +200,11 @@ class State:
 
     def may_decide(self, values: Iterable[Expression], path: str, place: str) -> bool:
         """Whether values may decide an order; diagnostics for text that nobody declared."""
-        found = [told for value in values if (told := undeclared_problem(value, self.undeclared, place)) is not None]
-        self.trouble.sql(list(dict.fromkeys(found)), path)
-        return not found
+        problems = [
+            problem for value in values if (problem := undeclared_problem(value, self.undeclared, place)) is not None
+        ]
+        self.trouble.sql(list(dict.fromkeys(problems)), path)
+        return not problems
 
     # changes
 
@@ -244,11 +246,11 @@ class State:
         """
         if copied and named(value, self.undeclared) is not None:
             self.undeclared.add(physical)
-        found = self.taint(value)
-        if found is not None:
-            known = [self.taints[physical]] if physical in self.taints else []
-            own = found if copied else changed(found)
-            self.taints[physical] = together([*known, own]) or own
+        taint = self.taint(value)
+        if taint is not None:
+            earlier = [self.taints[physical]] if physical in self.taints else []
+            own = taint if copied else changed(taint)
+            self.taints[physical] = together([*earlier, own]) or own
 
     def share(self, parts: Sequence[Expression], others: Iterable[str] = (), *, hold: bool = True) -> None:
         """Columns that a join brought along, and that a condition ties to masked ones, are masked like them.
@@ -257,13 +259,13 @@ class State:
         False the rows that stay are those for which the parts are not TRUE. What conditions tie over several steps is
         found when all of them are known.
         """
-        for part in (one for whole in parts for one in conditions_of(whole, holds=hold)):
+        for part in (condition for whole in parts for condition in conditions_of(whole, holds=hold)):
             self.ties.append(part)
-            found = self.taint(part)
-            if found is not None:
+            taint = self.taint(part)
+            if taint is not None:
                 reads = columns_of(part)
                 theirs = {name for name in reads if name.startswith("~")} | (set(others) & reads)
-                self.taints |= {name: changed(found) for name in theirs - self.taints.keys()}
+                self.taints |= {name: changed(taint) for name in theirs - self.taints.keys()}
 
     def cover(self) -> None:
         """A field that the model masks hides its value wherever it was made, so that what is made of it hides too."""
@@ -347,15 +349,15 @@ class State:
         others = [flag for flag in flags if flag.severity != "error"]
         assignments: list[Assignment] = []
         before = len(self.verdicts)
-        for chosen, prefix, known in ((errors, "~bad", self.verdicts), (others, "~note", self.notes)):
+        for chosen, prefix, columns in ((errors, "~bad", self.verdicts), (others, "~note", self.notes)):
             for start in range(0, len(chosen), MASK_WIDTH):
                 block = chosen[start : start + MASK_WIDTH]
-                name = self.fresh(f"{prefix}{len(known)}")
+                name = self.fresh(f"{prefix}{len(columns)}")
                 packed: Expression = Call("bits", tuple(flag.failed for flag in block), BIGINT)
                 if alive != TRUE:
                     packed = Call("case", (alive, packed, Literal(0, BIGINT)), BIGINT)
                 assignments.append(Assignment(name, packed))
-                known.append(name)
+                columns.append(name)
                 self.reasons += [
                     Reason(name, bit, flag.text, flag.category, flag.rule, flag.severity, flag.label, flag.value)
                     for bit, flag in enumerate(block)

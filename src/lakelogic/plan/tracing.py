@@ -58,20 +58,20 @@ class Equation:
 
 def equations(plan: Plan, row: Mapping[str, Any], columns: Sequence[str]) -> tuple[list[Equation], list[str]]:
     """What a row of the table says about the frame that it was published from; and which columns say nothing."""
-    made = {name.lower(): (name, value) for name, value in good_values(plan).items()}
+    values = {name.lower(): (name, value) for name, value in good_values(plan).items()}
     masked = {mask.column.lower() for mask in plan.masks}
     constant = {name for name, origins in column_origins(plan).items() if not origins}
-    found: list[Equation] = []
+    equations: list[Equation] = []
     silent: list[str] = []
     for column in columns:
-        name, value = made.get(column.lower(), (column, None))
+        name, value = values.get(column.lower(), (column, None))
         usable = value is not None and value.type.kind in COMPARABLE and name not in constant
         if not usable or name.lower() in masked or name not in row:
             silent.append(name)
         else:
             assert value is not None
-            found.append(Equation(name, value, row[name]))
-    return found, silent
+            equations.append(Equation(name, value, row[name]))
+    return equations, silent
 
 
 def trace(plan: Plan, wanted: Sequence[Sequence[Equation]]) -> Trace:
@@ -81,19 +81,19 @@ def trace(plan: Plan, wanted: Sequence[Sequence[Equation]]) -> Trace:
         len(plan.accounts),
     )
     why: dict[str, None] = {}
-    known: dict[Expression, tuple[Expression | None, str | None]] = {}
+    results: dict[Expression, tuple[Expression | None, str | None]] = {}
     alternatives: list[Expression] = []
     for row in wanted:
         parts: list[Expression] = []
         silent: list[str] = []
-        for one in row:
-            if one.value not in known:
-                known[one.value] = _back(plan, one.value, cut, one.column)
-            value, because = known[one.value]
+        for equation in row:
+            if equation.value not in results:
+                results[equation.value] = _back(plan, equation.value, cut, equation.column)
+            value, because = results[equation.value]
             if because is not None:
                 silent.append(because)
-            if value is not None and not (one.wanted is None and _may_be_left_out(plan, cut)):
-                parts.append(call("same", value, Literal(one.wanted, value.type)))
+            if value is not None and not (equation.wanted is None and _may_be_left_out(plan, cut)):
+                parts.append(call("same", value, Literal(equation.wanted, value.type)))
         # Who knows all that rows were grouped by knows the group, and needs nothing of what was made of it.
         if not _is_whole_group(plan, cut, parts):
             why.update(dict.fromkeys(silent))
@@ -131,7 +131,7 @@ def _is_whole_group(plan: Plan, cut: int, parts: Sequence[Expression]) -> bool:
     """Whether conditions say of each key by which rows are grouped what it is."""
     openings = [account.opening for account in plan.accounts[cut:]]
     first = openings[0] if openings else None
-    if not isinstance(first, Rollup) or first.sets is not None or any(one is not None for one in openings[1:]):
+    if not isinstance(first, Rollup) or first.sets is not None or any(opening is not None for opening in openings[1:]):
         return False
     pinned = {part.args[0] for part in parts if isinstance(part, Call) and part.function == "same"}
     return all(key.value in pinned for key in first.keys)
@@ -165,11 +165,11 @@ def _before(node: Node, value: Expression) -> Expression | str:
     used = columns_of(value)
     match node:
         case RowWise():
-            made: dict[str, Expression] = {one.name: one.value for one in node.columns}
-            return replace_columns(value, made) if used & made.keys() else value
+            values: dict[str, Expression] = {column.name: column.value for column in node.columns}
+            return replace_columns(value, values) if used & values.keys() else value
         case Rank() if node.output in used:
             return "is a rank among rows"
-        case Window() if used & {one.name for one in node.functions}:
+        case Window() if used & {function.name for function in node.functions}:
             return "is worked out from other rows (a window)"
         case Expand() if used & {node.item, node.position, node.key}:
             return "comes from an element of a list"
@@ -181,7 +181,7 @@ def _before(node: Node, value: Expression) -> Expression | str:
 
 def told(plan: Plan) -> list[tuple[str, str]]:
     """The steps between the source and the table for people, in the order of a run."""
-    found: list[tuple[str, str]] = []
+    lines: list[tuple[str, str]] = []
     for account in plan.accounts:
         nodes: list[Node] = [*([account.opening] if account.opening is not None else []), *account.nodes]
         for node in nodes:
@@ -190,8 +190,8 @@ def told(plan: Plan) -> list[tuple[str, str]]:
             if detail := readable(
                 "; ".join(part for part in node.detail if part and not part.startswith(names.INTERNAL))
             ):
-                found.append((node.label, detail))
-    return found
+                lines.append((node.label, detail))
+    return lines
 
 
 def _all(parts: Sequence[Expression]) -> Expression:
@@ -238,36 +238,36 @@ class Meeting:
 def meetings(plan: Plan, accounts: Sequence[Account]) -> list[Meeting]:
     """The links that rows met in these accounts; each once, by its first meeting."""
     forks: dict[str, Fork] = {}
-    found: dict[str, Meeting] = {}
+    joins_by_link: dict[str, Meeting] = {}
     for account in accounts:
         for node in (account.opening, *account.nodes):
             if isinstance(node, Fork):
                 forks[node.name] = node
             elif isinstance(node, Join | Pairs):
-                link, made, is_whole = _start(node.link, forks)
+                link, values, is_whole = _start(node.link, forks)
                 if link is None or link not in plan.links:
                     continue  # rows of the source themselves
-                by = [replace_columns(Column(name, value.type), made) for value, name in node.on]
+                by = [replace_columns(Column(name, value.type), values) for value, name in node.on]
                 if is_whole:
-                    known = Meeting(link, tuple(value for value, _ in node.on), tuple(by))
+                    sides = Meeting(link, tuple(value for value, _ in node.on), tuple(by))
                 else:
-                    known = Meeting(link)
-                found.setdefault(plan.links[link].reference, known)
-    return list(found.values())
+                    sides = Meeting(link)
+                joins_by_link.setdefault(plan.links[link].reference, sides)
+    return list(joins_by_link.values())
 
 
 def _start(name: str, forks: Mapping[str, Fork]) -> tuple[str | None, dict[str, Expression], bool]:
     """The link that a fork begins with, what its row-wise columns are made of, and whether its rows stay apart."""
-    made: dict[str, Expression] = {}
+    values: dict[str, Expression] = {}
     is_whole = True
     start: str | None = name
     while start is not None and start in forks:
         fork = forks[start]
         for node in reversed(fork.nodes):
             if isinstance(node, RowWise):
-                own: dict[str, Expression] = {one.name: one.value for one in node.columns}
-                made = {**own, **{key: replace_columns(value, own) for key, value in made.items()}}
+                own: dict[str, Expression] = {column.name: column.value for column in node.columns}
+                values = {**own, **{key: replace_columns(value, own) for key, value in values.items()}}
             elif not isinstance(node, Rank | Window | Keep | Fork):
                 is_whole = False
         start = fork.start
-    return start, made, is_whole
+    return start, values, is_whole

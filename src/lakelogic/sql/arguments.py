@@ -33,18 +33,18 @@ def constant(value: Expression, what: str) -> object:
 
 def whole(value: Expression, what: str, least: int) -> Literal:
     """A constant whole number from `least` up."""
-    found = constant(value, what)
-    if not isinstance(found, int) or isinstance(found, bool) or found < least:
+    number = constant(value, what)
+    if not isinstance(number, int) or isinstance(number, bool) or number < least:
         raise refuse(BAD_ARGUMENTS, f"{what} must be a whole number from {least} up.")
-    return Literal(found, INT)
+    return Literal(number, INT)
 
 
 def constant_text(value: Expression, what: str) -> Literal:
     """A constant text."""
-    found = constant(value, what)
-    if not isinstance(found, str):
+    content = constant(value, what)
+    if not isinstance(content, str):
         raise refuse(BAD_ARGUMENTS, f"{what} must be a text in quotes.")
-    return Literal(found, STRING)
+    return Literal(content, STRING)
 
 
 MOST = 1_000_000  # characters that padding and repeating make, elements of an array that is counted up
@@ -78,8 +78,8 @@ def chosen(name: str) -> Builder:
 
 def portable_pattern(value: Expression) -> Literal:
     """A regular expression that all engines read the same way."""
-    found = constant_text(value, "the pattern")
-    written = str(found.value)
+    pattern = constant_text(value, "the pattern")
+    written = str(pattern.value)
     try:
         parse(written)
     except NotPortable as reason:
@@ -88,7 +88,7 @@ def portable_pattern(value: Expression) -> Literal:
             f"The pattern `{written}` cannot be used: {reason}.",
             "the portable syntax is that of RE2: no look-around, no back-references",
         ) from None
-    return found
+    return pattern
 
 
 def case(branches: Sequence[tuple[Expression, Expression]], default: Expression | None) -> Expression:
@@ -166,11 +166,11 @@ def castable(source: Type, to: Type) -> bool:
         if source.kind != to.kind:
             return False
         if source.kind == "struct":
-            known = {name.lower(): type_ for name, type_ in source.fields}
-            shared = [(known[name.lower()], type_) for name, type_ in to.fields if name.lower() in known]
-            return bool(shared) and all(castable(one, two) for one, two in shared)
+            types = {name.lower(): type_ for name, type_ in source.fields}
+            shared = [(types[name.lower()], type_) for name, type_ in to.fields if name.lower() in types]
+            return bool(shared) and all(castable(first, second) for first, second in shared)
         pairs = ((source.key, to.key), (source.element, to.element))
-        return all(one is None or two is None or castable(one, two) for one, two in pairs)
+        return all(first is None or second is None or castable(first, second) for first, second in pairs)
     return not (
         (source.kind == "boolean" and to.kind in ("date", "timestamp", "timestamp_ntz", "binary"))
         or (source.is_number and to.kind in ("date", "timestamp", "timestamp_ntz", "binary"))

@@ -35,9 +35,9 @@ def trouble(root: Node) -> str | None:
             "a repeated part can take the same text in more than one way, which can take longer than anybody waits; "
             "let each repetition begin or end with a character of its own, as in `(?:\\d+,)*\\d+`"
         )
-    if (found := _open_in_a_row(root)) > MOST_OPEN:
+    if (repeats := _open_in_a_row(root)) > MOST_OPEN:
         return (
-            f"{found} repeats without an end could share the same text, which can take longer than anybody waits; "
+            f"{repeats} repeats without an end could share the same text, which can take longer than anybody waits; "
             f"{MOST_OPEN} are the most: write `[^x]*x` in place of `.*x`"
         )
     return None
@@ -73,7 +73,7 @@ def _open_in_a_row(node: Node) -> int:
     for part in _flat(node):
         if isinstance(part, Repeat) and part.most is None and isinstance(part.part, Chars):
             joined = last is not None and all(
-                _overlap(one, two) for one in (last, part.part) for two in (*between, last, part.part)
+                _overlap(first, second) for first in (last, part.part) for second in (*between, last, part.part)
             )
             current = current + 1 if joined else 1
             best, last, between = max(best, current), part.part, []
@@ -131,11 +131,11 @@ class _Machine:
                     whole = self._then(whole, self.add(part))
                 return whole
             case Choice(options):
-                found = [self.add(option) for option in options]
+                option_ends = [self.add(option) for option in options]
                 first, last = Counter[int](), Counter[int]()
-                for one in found:
-                    first, last = first + one.first, last + one.last
-                return _Ends(first, last, any(one.is_empty for one in found))
+                for end in option_ends:
+                    first, last = first + end.first, last + end.last
+                return _Ends(first, last, any(end.is_empty for end in option_ends))
             case Group(_, inside):
                 return self.add(inside)
             case Repeat(part, least, most):
@@ -145,11 +145,11 @@ class _Machine:
                 return _Ends(ends.first, ends.last, ends.is_empty or least == 0)
         return _Ends(Counter(), Counter(), is_empty=True)
 
-    def _then(self, one: _Ends, two: _Ends) -> _Ends:
-        self._link(one.last, two.first)
-        first = one.first + two.first if one.is_empty else one.first
-        last = two.last + one.last if two.is_empty else two.last
-        return _Ends(first, last, one.is_empty and two.is_empty)
+    def _then(self, left: _Ends, right: _Ends) -> _Ends:
+        self._link(left.last, right.first)
+        first = left.first + right.first if left.is_empty else left.first
+        last = right.last + left.last if right.is_empty else right.last
+        return _Ends(first, last, left.is_empty and right.is_empty)
 
     def _link(self, ends: Mapping[int, int], starts: Mapping[int, int]) -> None:
         for end, ways in ends.items():
@@ -171,17 +171,17 @@ class _Machine:
         number = {(state, state): at for at, state in enumerate(loop)}
         pairs = list(number)
         edges: list[list[int]] = []
-        for one, two in pairs:  # grows while it is read
-            found = []
-            for after in self.follow[one]:
-                for other in self.follow[two]:
+        for first, second in pairs:  # grows while it is read
+            targets = []
+            for after in self.follow[first]:
+                for other in self.follow[second]:
                     if after in inside and other in inside and _overlap(self.chars[after], self.chars[other]):
                         pair = (after, other)
                         if pair not in number:
                             number[pair] = len(pairs)
                             pairs.append(pair)
-                        found.append(number[pair])
-            edges.append(found)
+                        targets.append(number[pair])
+            edges.append(targets)
         for together in _loops(edges):
             kinds = {pairs[at][0] == pairs[at][1] for at in together}
             if len(kinds) == 2:
@@ -195,7 +195,7 @@ def _loops(edges: Sequence[Sequence[int]]) -> list[list[int]]:
     low: dict[int, int] = {}
     stack: list[int] = []
     on_stack: set[int] = set()
-    found: list[list[int]] = []
+    loops: list[list[int]] = []
     for root in range(len(edges)):
         if root in index:
             continue
@@ -217,30 +217,30 @@ def _loops(edges: Sequence[Sequence[int]]) -> list[list[int]]:
                 if low[state] == index[state]:
                     together = []
                     while True:
-                        one = stack.pop()
-                        on_stack.discard(one)
-                        together.append(one)
-                        if one == state:
+                        member = stack.pop()
+                        on_stack.discard(member)
+                        together.append(member)
+                        if member == state:
                             break
                     if len(together) > 1 or state in edges[state]:
-                        found.append(together)
+                        loops.append(together)
                 if work:
                     parent = work[-1][0]
                     low[parent] = min(low[parent], low[state])
-    return found
+    return loops
 
 
 @lru_cache(maxsize=4096)
-def _overlap(one: Chars, two: Chars) -> bool:
+def _overlap(first: Chars, second: Chars) -> bool:
     """Whether a character is in both sets; of Unicode properties a few characters are asked."""
     ends = {
         code
-        for chars in (one, two)
+        for chars in (first, second)
         for low, high in chars.ranges
         for code in (low - 1, low, high, high + 1)
         if 0 <= code <= LAST
     }
-    return any(_holds(one, code) and _holds(two, code) for code in (*_SAMPLES, *sorted(ends)))
+    return any(_holds(first, code) and _holds(second, code) for code in (*_SAMPLES, *sorted(ends)))
 
 
 def _holds(chars: Chars, code: int) -> bool:

@@ -143,26 +143,26 @@ class Binder:
                 f"More than one table has a column `{name}`.",
                 f"say which: {' or '.join(f'`{owner}.{name}`' for owner in owners)}{unnamed}",
             )
-        found = self.scope.folded.get(name.lower())
-        if found is None:
-            known = [column for column in self.scope.columns if not column.startswith("~")]
-            listed = ", ".join(f"`{column}`" for column in known[:12])
+        spelled = self.scope.folded.get(name.lower())
+        if spelled is None:
+            columns = [column for column in self.scope.columns if not column.startswith("~")]
+            listed = ", ".join(f"`{column}`" for column in columns[:12])
             raise refuse(
-                NO_COLUMN, f"There is no column `{name}`.", nearest(name, known) or f"the columns here are {listed}"
+                NO_COLUMN, f"There is no column `{name}`.", nearest(name, columns) or f"the columns here are {listed}"
             )
-        return self.scope.columns[found]
+        return self.scope.columns[spelled]
 
     def _qualified(self, tree: exp.Column, table: str, relation: Mapping[str, Expression]) -> Expression:
-        found = next((value for name, value in relation.items() if name.lower() == tree.name.lower()), None)
-        if found is None:
-            known = list(relation)
-            listed = ", ".join(f"`{column}`" for column in known[:12])
+        column_value = next((value for name, value in relation.items() if name.lower() == tree.name.lower()), None)
+        if column_value is None:
+            columns = list(relation)
+            listed = ", ".join(f"`{column}`" for column in columns[:12])
             raise refuse(
                 NO_COLUMN,
                 f"`{table}` has no column `{tree.name}`.",
-                nearest(tree.name, known) or f"its columns are {listed}",
+                nearest(tree.name, columns) or f"its columns are {listed}",
             )
-        return found
+        return column_value
 
     def _query(self, tree: exp.Expression) -> Expression:
         if self.scope.subquery is None:
@@ -214,8 +214,8 @@ class Binder:
         if (moved := times.with_interval(self, function, tree)) is not None:
             return moved
         left, right = self._bind(tree.this), self._bind(tree.expression)
-        if (found := times.of_times(function, left, right)) is not None:
-            return found
+        if (result := times.of_times(function, left, right)) is not None:
+            return result
         what = f"`{_short(tree)}`"
         return arithmetic(function, number(left, what), number(right, what))
 
@@ -277,12 +277,12 @@ class Binder:
         value = self._bind(tree.this)
         if to == STRING and undeclared.named(value, self.scope.undeclared) is not None:
             return Call("concat", (value, Literal("", STRING)), STRING)  # text on purpose: another column
-        known = _literal_cast(value, to)
+        constant = _literal_cast(value, to)
         # CAST is read as TRY_CAST here, so a plain one is a constant such as DATE'2024-02-29'.
-        if known is not None and known.value is None and not isinstance(tree, exp.TryCast):
+        if constant is not None and constant.value is None and not isinstance(tree, exp.TryCast):
             hint = "write DATE'2024-02-29', TIMESTAMP'2024-02-29T10:30:00Z' or TIMESTAMP_NTZ'2024-02-29 10:30:00'"
             raise refuse(BAD_ARGUMENTS, f"`{tree.this.name}` is no {to}.", hint)
-        return known or cast_computed(value, to)
+        return constant or cast_computed(value, to)
 
     # functions
 
@@ -294,8 +294,8 @@ class Binder:
         if name in AGGREGATES:
             return self._aggregate(name, tree.expressions, None)
         special = times.SPECIAL.get((name, len(tree.expressions)))
-        if special is not None and (found := special(self, name, tree.expressions)) is not None:
-            return found
+        if special is not None and (bound := special(self, name, tree.expressions)) is not None:
+            return bound
         if name in FORBIDDEN_FUNCTIONS:
             raise refuse(
                 FORBIDDEN, f"The function `{name}` is not allowed in a contract.", "it reaches outside the rows"
@@ -378,11 +378,13 @@ class Binder:
             value, more = whole.value, whole.more
             if kept is not None:
                 value = case([(kept, value)], None)
-                more = tuple(one if isinstance(one, Literal) else case([(kept, one)], None) for one in more)
+                more = tuple(
+                    argument if isinstance(argument, Literal) else case([(kept, argument)], None) for argument in more
+                )
             bound = BoundAggregate(name, whole.function, value, whole.type, more, whole.distinct)
-        for known in self.aggregates:
-            if replace(known, name=bound.name) == bound:
-                return Column(known.name, known.type)
+        for aggregate in self.aggregates:
+            if replace(aggregate, name=bound.name) == bound:
+                return Column(aggregate.name, aggregate.type)
         self.aggregates.append(bound)
         return Column(bound.name, bound.type)
 

@@ -17,6 +17,6 @@ def cast_computed(value: Expression, to: Type) -> Expression:
     if to.kind != "decimal" or not fraction or isinstance(value, Literal):
         return cast(value, to)
     rounded = _round([Column("n", source), Literal(to.scale, INT)])
-    made = cast(replace_columns(rounded, {"n": value}), to)
+    converted = cast(replace_columns(rounded, {"n": value}), to)
     # A float that is exactly a decimal by its shortest text (764.16) is that decimal; rounding would go by its bits.
-    return Call("coalesce", (cast(value, to), made), to) if source.kind == "float" else made
+    return Call("coalesce", (cast(value, to), converted), to) if source.kind == "float" else converted

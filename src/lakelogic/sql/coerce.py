@@ -63,9 +63,9 @@ def _common_nested(left: Type, right: Type, *, compared: bool) -> Type | None:
         if [name.lower() for name, _ in left.fields] != [name.lower() for name, _ in right.fields]:
             return None
         pairs = zip(left.fields, right.fields, strict=True)
-        inner = [_shared(one, two, compared=compared) for (_, one), (_, two) in pairs]
-        found = tuple((name, type_) for (name, _), type_ in zip(left.fields, inner, strict=True) if type_ is not None)
-        return Type("struct", fields=found) if len(found) == len(left.fields) else None
+        inner = [_shared(first, second, compared=compared) for (_, first), (_, second) in pairs]
+        fields = tuple((name, type_) for (name, _), type_ in zip(left.fields, inner, strict=True) if type_ is not None)
+        return Type("struct", fields=fields) if len(fields) == len(left.fields) else None
     assert left.element is not None
     assert right.element is not None
     element = _shared(left.element, right.element, compared=compared)
@@ -80,9 +80,9 @@ def _common_number(left: Type, right: Type) -> Type:
         return DOUBLE
     if left.is_integer and right.is_integer:
         return left if INTEGER_BITS[left.kind] >= INTEGER_BITS[right.kind] else right
-    one, two = as_decimal(left), as_decimal(right)
-    scale = max(one.scale, two.scale)
-    digits = max(one.precision - one.scale, two.precision - two.scale)
+    first, second = as_decimal(left), as_decimal(right)
+    scale = max(first.scale, second.scale)
+    digits = max(first.precision - first.scale, second.precision - second.scale)
     return decimal(min(38, digits + scale), scale)
 
 
@@ -153,9 +153,9 @@ def arithmetic_type(function: str, left: Type, right: Type) -> Type:
         return BIGINT
     if "float" in (left.kind, right.kind) or "double" in (left.kind, right.kind):
         return DOUBLE
-    one, two = as_decimal(left), as_decimal(right)
+    first, second = as_decimal(left), as_decimal(right)
     if function == "multiply":
-        scale = one.scale + two.scale
+        scale = first.scale + second.scale
         if scale > 37:
             raise SqlProblems(
                 [
@@ -166,9 +166,9 @@ def arithmetic_type(function: str, left: Type, right: Type) -> Type:
                     )
                 ]
             )
-        return decimal(min(38, one.precision + two.precision), scale)
-    scale = max(one.scale, two.scale)
-    digits = max(one.precision - one.scale, two.precision - two.scale) + 1
+        return decimal(min(38, first.precision + second.precision), scale)
+    scale = max(first.scale, second.scale)
+    digits = max(first.precision - first.scale, second.precision - second.scale) + 1
     return decimal(min(38, digits + scale), scale)
 
 
@@ -178,15 +178,18 @@ def always_converts(source: Type, to: Type) -> bool:
         return to.kind != "json" or source.kind in ("json", "null")
     if source.is_nested and to.is_nested:
         if source.kind == "struct":
-            known = {name.lower(): type_ for name, type_ in source.fields}
-            return all(always_converts(known.get(name.lower(), type_), type_) for name, type_ in to.fields)
+            types = {name.lower(): type_ for name, type_ in source.fields}
+            return all(always_converts(types.get(name.lower(), type_), type_) for name, type_ in to.fields)
         pairs = ((source.key, to.key), (source.element, to.element))
-        return all(one is None or two is None or always_converts(one, two) for one, two in pairs)
+        return all(first is None or second is None or always_converts(first, second) for first, second in pairs)
     if source.is_integer and to.is_integer:
         return INTEGER_BITS[source.kind] <= INTEGER_BITS[to.kind]
     if source.is_number and to.kind == "decimal" and source.kind not in ("float", "double"):
-        one = as_decimal(source)
-        return one.scale <= to.scale and one.precision - one.scale <= to.precision - to.scale
+        source_decimal = as_decimal(source)
+        return (
+            source_decimal.scale <= to.scale
+            and source_decimal.precision - source_decimal.scale <= to.precision - to.scale
+        )
     if source.is_number and to.kind == "double":
         return True
     return source.kind == "date" and to.kind in ("timestamp", "timestamp_ntz")

@@ -17,20 +17,20 @@ _EXACT = (exp.DataType.Type.FLOAT, exp.DataType.Type.DOUBLE, exp.DataType.Type.D
 
 def in_our_words(tree: exp.Expr, dialect: str) -> exp.Expr:
     """A tree of another grammar, whose functions mean the same once they are written in Spark's; or all refusals."""
-    found: list[Problem] = []
+    problems: list[Problem] = []
 
     def changed(node: exp.Expr) -> exp.Expr:
         act = _ACTS.get(type(node))
-        told = act(node, dialect) if act is not None else node
-        if isinstance(told, Problem):
-            found.append(told)
+        result = act(node, dialect) if act is not None else node
+        if isinstance(result, Problem):
+            problems.append(result)
             return node
-        return told
+        return result
 
-    made = tree.transform(changed)
-    if found:
-        raise SqlProblems(list(dict.fromkeys(found)))
-    return made
+    rewritten = tree.transform(changed)
+    if problems:
+        raise SqlProblems(list(dict.fromkeys(problems)))
+    return rewritten
 
 
 def _differs(what: str, dialect: str, there: str, hint: str) -> Problem:

@@ -125,8 +125,8 @@ def shaped(value: Any, type_: Type, *, lenient: bool = False) -> Any:
             last.pop(key, None)
             last[key] = item
         return {key: shaped(item, type_.element, lenient=lenient) for key, item in last.items()}
-    found = {key.lower(): item for key, item in pairs}
-    return {name: _field(found.get(name.lower()), field, lenient) for name, field in type_.fields}
+    items = {key.lower(): item for key, item in pairs}
+    return {name: _field(items.get(name.lower()), field, lenient) for name, field in type_.fields}
 
 
 def _field(value: Any, type_: Type, lenient: bool) -> Any:

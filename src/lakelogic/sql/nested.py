@@ -48,24 +48,24 @@ def _shared(
     value: Expression, wanted: Expression, name: str, *, compared: bool = False
 ) -> tuple[Expression, Expression, Type]:
     """An array and a value in the type that the elements and the value share."""
-    known, element = array_argument(value, name)
+    values, element = array_argument(value, name)
     type_ = common(element, wanted.type) if compared else column_type(element, wanted.type)
     if type_ is None:
-        raise refuse(BAD_TYPES, f"`{name}`: {known.type} has no {wanted.type} in it.", "cast one of them")
-    return convert(known, array(type_)), convert(wanted, type_), type_
+        raise refuse(BAD_TYPES, f"`{name}`: {values.type} has no {wanted.type} in it.", "cast one of them")
+    return convert(values, array(type_)), convert(wanted, type_), type_
 
 
 def _arrays(values: Args, name: str) -> tuple[tuple[Expression, ...], Type]:
-    found, type_ = in_one_column([array_argument(value, name)[0] for value in values], f"{name}:")
+    arrays, type_ = in_one_column([array_argument(value, name)[0] for value in values], f"{name}:")
     assert type_.element is not None
-    return found, type_.element
+    return arrays, type_.element
 
 
 def _or_null(value: Expression, *inputs: Expression) -> Expression:
     """The value, NULL when one of the inputs is."""
     missing: Expression | None = None
-    for one in inputs:
-        test = call("is_null", one)
+    for input_value in inputs:
+        test = call("is_null", input_value)
         missing = test if missing is None else call("or", missing, test)
     assert missing is not None
     return Call("case", (missing, Literal(None, value.type), value), value.type)
@@ -103,14 +103,14 @@ def array_of(values: Sequence[Expression]) -> Expression:
     """An array of values in the type they share."""
     if not values:
         return Call("array", (), array(NULL))
-    found, type_ = in_one_column(values, "array:")
-    return Call("array", tuple(found), array(type_))
+    items, type_ = in_one_column(values, "array:")
+    return Call("array", tuple(items), array(type_))
 
 
 def item(value: Expression, position: Expression) -> Expression:
     """The element at a position from 0."""
-    known, element = array_argument(value, "[…]")
-    return Call("item", (known, _whole(position, "A position")), element)
+    array_value, element = array_argument(value, "[…]")
+    return Call("item", (array_value, _whole(position, "A position")), element)
 
 
 def size(value: Expression) -> Expression:
@@ -183,8 +183,8 @@ def appended(name: str, *, front: bool) -> Builder:
 
     def build(a: Args) -> Expression:
         value, added, _ = _shared(a[0], a[1], name)
-        one = array_of([added])
-        return concatenated([one, value] if front else [value, one])
+        added_array = array_of([added])
+        return concatenated([added_array, value] if front else [value, added_array])
 
     return build
 
@@ -195,18 +195,18 @@ def array_insert(a: Args) -> Expression:
     place = constant(a[1], "array_insert's position")
     if not isinstance(place, int) or place == 0 or abs(place) > 10_000:
         raise refuse(BAD_ARGUMENTS, "The position in `array_insert` is a whole number other than 0, up to 10000.")
-    one = array_of([added])
+    added_array = array_of([added])
     count, first = size(value), Literal(1, INT)
     nothing = Literal(None, type_)
     if place > 0:
         before = slice_of(value, first, Literal(place - 1, INT))
         filled = _repeated(nothing, Call("subtract", (Literal(place - 1, BIGINT), convert(count, BIGINT)), BIGINT))
-        return concatenated([before, filled, one, slice_of(value, Literal(place, INT), count)])
+        return concatenated([before, filled, added_array, slice_of(value, Literal(place, INT), count)])
     head = Call("add", (convert(count, BIGINT), Literal(place + 1, BIGINT)), BIGINT)
     before = Call("coalesce", (slice_of(value, first, head), Call("array", (), value.type)), value.type)
     filled = _repeated(nothing, Call("subtract", (Literal(-place - 1, BIGINT), convert(count, BIGINT)), BIGINT))
     after = filter_by_position(value, lambda i: call("ge", convert(i, BIGINT), head))
-    return _or_null(concatenated([before, one, filled, after]), value)
+    return _or_null(concatenated([before, added_array, filled, after]), value)
 
 
 def array_remove(a: Args) -> Expression:
@@ -245,8 +245,8 @@ def array_intersect(a: Args) -> Expression:
 def array_except(a: Args) -> Expression:
     """The different elements that only the first has."""
     (left, right), type_ = _arrays(a, "array_except")
-    found = _found_in(right, type_, same=True)
-    kept = lambda_of([type_], lambda x: call("not", found(x)))
+    is_in = _found_in(right, type_, same=True)
+    kept = lambda_of([type_], lambda x: call("not", is_in(x)))
     return _or_null(distinct(Call("filter", (left, kept), left.type), "array_except"), right)
 
 
@@ -266,10 +266,10 @@ def array_sort(a: Args) -> Expression:
         )
     down = False
     if len(a) > 1:
-        found = constant(a[1], "sort_array's direction")
-        if not isinstance(found, bool):
+        direction = constant(a[1], "sort_array's direction")
+        if not isinstance(direction, bool):
             raise refuse(BAD_ARGUMENTS, "The direction in `sort_array` is TRUE (ascending) or FALSE.")
-        down = not found
+        down = not direction
     return Call("array_sort", (value, Literal(down, BOOLEAN)), value.type)
 
 
@@ -280,8 +280,8 @@ def extreme(*, greatest: bool) -> Builder:
 
 def concatenated(values: Sequence[Expression]) -> Expression:
     """Arrays one after the other."""
-    found, _ = _arrays(values, "concat")
-    return found[0] if len(found) == 1 else Call("array_concat", tuple(found), found[0].type)
+    arrays, _ = _arrays(values, "concat")
+    return arrays[0] if len(arrays) == 1 else Call("array_concat", tuple(arrays), arrays[0].type)
 
 
 def flatten_call(a: Args) -> Expression:
@@ -317,9 +317,9 @@ def slice_of(value: Expression, start: Expression, length: Expression) -> Expres
         place = convert(i, BIGINT)
         return call("and", call("ge", place, first), call("and", call("lt", place, end), call("ge", first, zero)))
 
-    found = filter_by_position(value, inside)
+    part = filter_by_position(value, inside)
     wrong = call("or", call("or", call("eq", begin, zero), call("lt", many, zero)), call("is_null", end))
-    return Call("case", (wrong, Literal(None, found.type), found), found.type)
+    return Call("case", (wrong, Literal(None, part.type), part), part.type)
 
 
 def slice_call(a: Args) -> Expression:
@@ -372,16 +372,16 @@ def array_join(a: Args) -> Expression:
 
 def map_item(value: Expression, key: Expression) -> Expression:
     """The value of a key."""
-    known, key_type, element = map_argument(value, "[…]")
+    map_value, key_type, element = map_argument(value, "[…]")
     if common(key_type, key.type) != key_type:
         raise refuse(BAD_TYPES, f"The keys of the map are {key_type}, not {key.type}.", "cast the key")
-    return Call("map_item", (known, convert(key, key_type)), element)
+    return Call("map_item", (map_value, convert(key, key_type)), element)
 
 
 def map_entries(value: Expression) -> Expression:
     """The entries of a map in order of their keys."""
-    known, key, element = map_argument(value, "map_entries")
-    return Call("map_entries", (known,), array(struct(("key", key), ("value", element))))
+    map_value, key, element = map_argument(value, "map_entries")
+    return Call("map_entries", (map_value,), array(struct(("key", key), ("value", element))))
 
 
 def map_from_entries(entries: Expression) -> Expression:
@@ -427,8 +427,8 @@ def map_from_arrays(a: Args) -> Expression:
     keys, key = array_argument(a[0], "map_from_arrays")
     values, value = array_argument(a[1], "map_from_arrays")
     pairs = Call("arrays_zip", (keys, values), array(struct(("key", key), ("value", value))))
-    found = map_from_entries(pairs)
-    return Call("case", (call("ne", size(keys), size(values)), Literal(None, found.type), found), found.type)
+    result = map_from_entries(pairs)
+    return Call("case", (call("ne", size(keys), size(values)), Literal(None, result.type), result), result.type)
 
 
 def map_concat(a: Args) -> Expression:
@@ -443,8 +443,8 @@ def part_of_entries(part: str) -> Builder:
     def build(a: Args) -> Expression:
         entries = map_entries(a[0])
         assert entries.type.element is not None
-        found: Lambda = lambda_of([entries.type.element], lambda e: field(e, part), ("e",))
-        return Call("transform", (entries, found), array(found.type))
+        part_of_entry: Lambda = lambda_of([entries.type.element], lambda e: field(e, part), ("e",))
+        return Call("transform", (entries, part_of_entry), array(part_of_entry.type))
 
     return build
 

@@ -50,9 +50,9 @@ def dialects() -> list[str]:
 
 def _null_last(dialect: str) -> sqlglot.Dialect:
     """A grammar in which NULLs come last in both directions unless something else is written: the order is ours."""
-    found = sqlglot.Dialect.get_or_raise(dialect)
-    found.NULL_ORDERING = "nulls_are_last"
-    return found
+    reader = sqlglot.Dialect.get_or_raise(dialect)
+    reader.NULL_ORDERING = "nulls_are_last"
+    return reader
 
 
 def _read(text: str, dialect: str) -> exp.Expression:
@@ -177,23 +177,23 @@ def parse_select(text: str, dialect: str = "spark") -> exp.Query:
 
 def _refuse_dropped(tree: exp.Expression) -> None:
     """Clauses that can be parsed and have no meaning here: they are named, never passed over."""
-    found = [
+    problems = [
         Problem(NOT_YET, f"{name} is not portable.", hint)
         for kind, name, hint in _NOT_PORTABLE
         if tree.find(kind) is not None
     ]
-    found += [
+    problems += [
         Problem(NOT_YET, "EXCLUDE in a window is not portable.", "leave it out")
         for spec in tree.find_all(exp.WindowSpec)
         if spec.args.get("exclude")
     ]
-    found += [
+    problems += [
         Problem(NOT_YET, "LIMIT … PERCENT and WITH TIES are not portable.", "write a number of rows")
         for options in tree.find_all(exp.LimitOptions)
         if options.args.get("percent") or options.args.get("with_ties")
     ]
-    if found:
-        raise SqlProblems(list(dict.fromkeys(found)))
+    if problems:
+        raise SqlProblems(list(dict.fromkeys(problems)))
 
 
 _NOT_PORTABLE = (

@@ -131,23 +131,23 @@ def _nullable(node: Node) -> bool:
 
 def complement(ranges: Ranges) -> Ranges:
     """All code points that are not in the ranges."""
-    found, start = [], 0
+    gaps, start = [], 0
     for low, high in merged(ranges):
         if low > start:
-            found.append((start, low - 1))
+            gaps.append((start, low - 1))
         start = high + 1
-    return (*found, (start, LAST)) if start <= LAST else tuple(found)
+    return (*gaps, (start, LAST)) if start <= LAST else tuple(gaps)
 
 
 def merged(ranges: Iterable[tuple[int, int]]) -> Ranges:
     """The ranges in order, without overlaps."""
-    found: list[tuple[int, int]] = []
+    result: list[tuple[int, int]] = []
     for low, high in sorted(ranges):
-        if found and low <= found[-1][1] + 1:
-            found[-1] = (found[-1][0], max(high, found[-1][1]))
+        if result and low <= result[-1][1] + 1:
+            result[-1] = (result[-1][0], max(high, result[-1][1]))
         else:
-            found.append((low, high))
-    return tuple(found)
+            result.append((low, high))
+    return tuple(result)
 
 
 @lru_cache(maxsize=1)

@@ -42,15 +42,15 @@ class NotPortable(ValueError):
 def plain_text(pattern: Pattern) -> str | None:
     """The text that a pattern without any choice stands for; None if it is more than that."""
     parts = pattern.root.parts if isinstance(pattern.root, Sequence) else (pattern.root,)
-    found = []
+    characters = []
     for part in parts:
         if not isinstance(part, Chars) or part.negated or part.properties or len(part.ranges) != 1:
             return None
         (low, high), *_ = part.ranges
         if low != high:
             return None
-        found.append(chr(low))
-    return "".join(found)
+        characters.append(chr(low))
+    return "".join(characters)
 
 
 # sets of characters
@@ -96,12 +96,12 @@ def parse(text: str) -> Pattern:
     root = parser.choice(_Flags(), None)
     if parser.position < len(text):
         raise NotPortable("there is a `)` without its `(`")
-    found = Pattern(root, parser.groups, parser.names)
+    pattern = Pattern(root, parser.groups, parser.names)
     if _weight(root) > MOST_REPEATS:
         raise NotPortable(f"repeats inside repeats come to more than {MOST_REPEATS} times")
     if (why := trouble(root)) is not None:
         raise NotPortable(why)
-    return found
+    return pattern
 
 
 def _weight(node: Node) -> int:
@@ -138,10 +138,10 @@ class _Parser:
                 options.append(_sequence(parts))
                 parts = []
                 continue
-            found = _FLAGS.match(self.text, self.position)
-            if found and found[3] == ")" and (found[1] or found[2]):
-                self.position = found.end()
-                flags = _changed(flags, found[1], found[2] or "")
+            match = _FLAGS.match(self.text, self.position)
+            if match and match[3] == ")" and (match[1] or match[2]):
+                self.position = match.end()
+                flags = _changed(flags, match[1], match[2] or "")
                 continue
             parts.append(self._repeated(self._atom(flags)))
         options.append(_sequence(parts))
@@ -176,13 +176,13 @@ class _Parser:
         return _letter(ord(character), flags)
 
     def _repeated(self, node: Node) -> Node:
-        found = _REPEAT.match(self.text, self.position)
-        if found:
-            least = int(found[1])
-            most = least if found[2] is None else int(found[3]) if found[3] else None
+        match = _REPEAT.match(self.text, self.position)
+        if match:
+            least = int(match[1])
+            most = least if match[2] is None else int(match[3]) if match[3] else None
             if max(least, most or 0) > MOST_REPEATS or (most is not None and most < least):
-                raise NotPortable(f"`{found[0]}` is not a count from 0 to {MOST_REPEATS}")
-            self.position = found.end()
+                raise NotPortable(f"`{match[0]}` is not a count from 0 to {MOST_REPEATS}")
+            self.position = match.end()
         elif self._at("*", "+", "?"):
             least, most = {"*": (0, None), "+": (1, None), "?": (0, 1)}[self.text[self.position]]
             self.position += 1
@@ -209,9 +209,9 @@ class _Parser:
             self.groups += 1
             number = self.names[named[1]] = self.groups
             self.position = named.end()
-        elif found := _FLAGS.match(self.text, self.position):
-            flags = _changed(flags, found[1], found[2] or "")
-            self.position = found.end()
+        elif match := _FLAGS.match(self.text, self.position):
+            flags = _changed(flags, match[1], match[2] or "")
+            self.position = match.end()
         elif self._at("(?"):
             raise NotPortable(f"`{self.text[self.position : self.position + 4]}` is not portable")
         else:
@@ -234,24 +234,24 @@ class _Parser:
         if letter in places:
             self.position += 2
             return At(places[letter])
-        found = self._set_escape(flags, outside=True)
-        return found if isinstance(found, Chars) else _letter(found, flags)
+        escape = self._set_escape(flags, outside=True)
+        return escape if isinstance(escape, Chars) else _letter(escape, flags)
 
     def _set_escape(self, flags: _Flags, *, outside: bool) -> Chars | int:
         """What an escape stands for: a set, or one code point."""
-        if found := _PROPERTY.match(self.text, self.position):
-            name = found[3] or found[4]
+        if match := _PROPERTY.match(self.text, self.position):
+            name = match[3] or match[4]
             if name not in CATEGORIES and name not in SCRIPTS:
                 raise NotPortable(f"the Unicode property `{name}` is not known to all engines")
             if flags.case and name in ("Lu", "Ll", "Lt"):
-                raise NotPortable(f"`{found[0]}` under `(?i)` means different things to engines")
-            self.position = found.end()
-            return Chars(properties=(((found[1] == "P") != bool(found[2]), name),))
-        if found := _HEX.match(self.text, self.position):
-            code = int(found[1] or found[2] or found[3], 16)
+                raise NotPortable(f"`{match[0]}` under `(?i)` means different things to engines")
+            self.position = match.end()
+            return Chars(properties=(((match[1] == "P") != bool(match[2]), name),))
+        if match := _HEX.match(self.text, self.position):
+            code = int(match[1] or match[2] or match[3], 16)
             if code > LAST or 0xD800 <= code <= 0xDFFF:
-                raise NotPortable(f"`{found[0]}` is no character")
-            self.position = found.end()
+                raise NotPortable(f"`{match[0]}` is no character")
+            self.position = match.end()
             return code
         letter = self.text[self.position + 1 : self.position + 2]
         if letter.lower() in _PERL and letter:

@@ -20,8 +20,8 @@ SIGNATURES: Signatures = {
 
 def _overloaded(meaning: Callable[[Args], Expression | None], otherwise: Builder) -> Builder:
     def build(a: Args) -> Expression:
-        found = meaning(a)
-        return otherwise(a) if found is None else found
+        result = meaning(a)
+        return otherwise(a) if result is None else result
 
     return build
 

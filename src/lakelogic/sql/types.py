@@ -86,7 +86,7 @@ class Type:
 
     def field(self, name: str) -> tuple[str, Type] | None:
         """A struct's field by its name in any case: how it is spelled, and its type."""
-        return next((found for found in self.fields if found[0].lower() == name.lower()), None)
+        return next((field for field in self.fields if field[0].lower() == name.lower()), None)
 
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -144,7 +144,7 @@ def unusable(type_: Type) -> str | None:
         if (other := first.setdefault(name.lower(), name)) is not name:
             return f"a struct with the fields `{other}` and `{name}`, alike but for case"
     inner = [part for part in (type_.key, type_.element, *(field for _, field in type_.fields)) if part is not None]
-    return next((found for part in inner if (found := unusable(part))), None)
+    return next((reason for part in inner if (reason := unusable(part))), None)
 
 
 def map_of(key: Type, element: Type) -> Type:
@@ -224,18 +224,18 @@ _NAMED = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^\s:`<>(),]+))\s*(?::|\s)\s*(\S.*
 
 
 def _field(text: str) -> tuple[str, Type]:
-    found = _NAMED.match(text)
-    if found is None:
+    match = _NAMED.match(text)
+    if match is None:
         raise ValueError(f"`{text.strip()}` is not a field with its type")
-    return (found[1].replace("``", "`") if found[1] else found[2]), _inner(found[3])
+    return (match[1].replace("``", "`") if match[1] else match[2]), _inner(match[3])
 
 
 def _inner(text: str) -> Type:
     """A type inside another; documents that stay text stand alone."""
-    found = parse_type(text)
-    if found.kind == "json":
+    type_ = parse_type(text)
+    if type_.kind == "json":
         raise ValueError("`json` cannot stand inside another type; write string, or the type of what is in it")
-    return found
+    return type_
 
 
 def _split(text: str) -> list[str]:

@@ -41,9 +41,9 @@ def problem(value: Expression, undeclared: Collection[str], place: str) -> Probl
 
 def refuse(values: Iterable[Expression], undeclared: Collection[str], place: str) -> None:
     """Refuse undeclared text in a place where order decides."""
-    found = [told for value in values if (told := problem(value, undeclared, place)) is not None]
-    if found:
-        raise SqlProblems(list(dict.fromkeys(found)))
+    problems = [refusal for value in values if (refusal := problem(value, undeclared, place)) is not None]
+    if problems:
+        raise SqlProblems(list(dict.fromkeys(problems)))
 
 
 def check(expression: Expression, undeclared: Collection[str]) -> None:

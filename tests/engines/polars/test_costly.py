@@ -10,7 +10,7 @@ import pytest
 from lakelogic import DataProcessor
 from lakelogic.engines.polars import relations
 from lakelogic.engines.polars.expressions import expression
-from lakelogic.engines.polars.nodes import known
+from lakelogic.engines.polars.nodes import named_frames
 from lakelogic.engines.polars.relations import expand
 from lakelogic.errors import EngineError
 from lakelogic.plan.nodes import Expand
@@ -37,7 +37,7 @@ def test_lists_that_are_kept_apart_are_not_repeated() -> None:
     kind = array(BIGINT)
     alive = Call("not", (Call("is_null", (Column("id", BIGINT),), BOOLEAN),), BOOLEAN)
     node = Expand("explode", alive, Column("items", kind), "at", "item", apart=(("kept", kind),))
-    found = expand(frame, node, known({})).select("id", "at", "item", "kept").collect()
+    found = expand(frame, node, named_frames({})).select("id", "at", "item", "kept").collect()
     assert found.height == 300_002
     assert found.tail(2).rows() == [(None, None, None, many), (3, None, None, None)]
     assert found.head(2).rows() == [(1, 0, 0, None), (1, 1, 1, None)]

@@ -62,7 +62,7 @@ def test_batches_are_added_up_while_they_are_written(times: int) -> None:
     totals.add(pa.RecordBatch.from_pylist(ROWS[:1] * times, schema=schema))
     totals.add(pa.RecordBatch.from_pylist(ROWS[1:] * times, schema=schema))
     totals.add(pa.RecordBatch.from_pylist(ROWS[1:] * 2 * times, schema=schema).slice(0, 0))
-    found = digests.of_totals(2 * times, COLUMNS, totals.found).columns
+    found = digests.of_totals(2 * times, COLUMNS, totals.by_column).columns
     for name, (count, total) in EXPECTED.items():
         assert found[name] == (count * times, None if total is None else str(int(total) * times)), name
 

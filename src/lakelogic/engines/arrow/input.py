@@ -60,10 +60,10 @@ def adopt_arrow(data: Any, with_internal: bool) -> pa.Table:
 
 
 def _landed_type(type_: pa.DataType) -> Type:
-    found = Type("string") if pa.types.is_null(type_) else from_arrow(type_)
-    if trouble := unusable(found):
+    contract_type = Type("string") if pa.types.is_null(type_) else from_arrow(type_)
+    if trouble := unusable(contract_type):
         raise UsageError(f"A column that was handed in has {trouble}.", hint="Name the fields apart.")
-    return found
+    return contract_type
 
 
 def landed_of(schema: pa.Schema) -> tuple[Landed, ...]:

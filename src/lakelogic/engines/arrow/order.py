@@ -30,9 +30,9 @@ def arranged(batch: pa.RecordBatch, order: Order) -> Iterator[tuple[tuple[Any, .
 
     code = pa.array([0] * rows.num_rows, pa.int64())
     for name in order.partition_by:
-        found = compute.dictionary_encode(rows.column(name), null_encoding="encode")
-        several = pa.scalar(max(len(found.dictionary), 1), pa.int64())
-        code = compute.add(compute.multiply(code, several), found.indices.cast(pa.int64()))
+        encoded = compute.dictionary_encode(rows.column(name), null_encoding="encode")
+        several = pa.scalar(max(len(encoded.dictionary), 1), pa.int64())
+        code = compute.add(compute.multiply(code, several), encoded.indices.cast(pa.int64()))
     # Sorting by number keeps the order of rows within a partition.
     taken = compute.sort_indices(code)
     rows, code = rows.take(taken), code.take(taken)

@@ -123,8 +123,8 @@ def stage(
     good = _Side(root / GOOD_SIDE, [column for column in columns if column.on_good], order, adds_up=True)
     bad = _Side(root / BAD_SIDE, [column for column in columns if column.on_bad])
     held = {
-        side: list(dict.fromkeys([*one.names, *(mask.column for mask in masks)]))
-        for side, one in ((GOOD_SIDE, good), (BAD_SIDE, bad))
+        side: list(dict.fromkeys([*rows.names, *(mask.column for mask in masks)]))
+        for side, rows in ((GOOD_SIDE, good), (BAD_SIDE, bad))
     }
     fates: Counter[int] = Counter()
     copies: Counter[int] = Counter()
@@ -143,7 +143,7 @@ def stage(
         scanned=None,
         fates=dict(sorted(fates.items())),
         copies=dict(sorted(copies.items())),
-        totals=good.totals.found,
+        totals=good.totals.by_column,
     )
 
 
@@ -169,10 +169,10 @@ def _by_side(batch: pa.RecordBatch, fates: Counter[int], held: Mapping[str, list
         lost = compute.filter(batch.column(FATE), compute.is_null(sides))
         for item in compute.value_counts(lost).to_pylist():
             fates[int(item["values"] or 0)] += item["counts"]
-    found = [value for value in compute.unique(sides).to_pylist() if value is not None]
-    if not sides.null_count and len(found) == 1:
-        return {found[0]: batch}
-    return {side: batch.select(held.get(side, [])).filter(compute.equal(sides, side)) for side in sorted(found)}
+    present = [value for value in compute.unique(sides).to_pylist() if value is not None]
+    if not sides.null_count and len(present) == 1:
+        return {present[0]: batch}
+    return {side: batch.select(held.get(side, [])).filter(compute.equal(sides, side)) for side in sorted(present)}
 
 
 def _few_by_side(batch: pa.RecordBatch, fates: Counter[int]) -> dict[str, pa.RecordBatch]:

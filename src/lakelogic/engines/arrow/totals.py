@@ -34,7 +34,7 @@ class Totals:
                 self._totals[column.name] = _EXACT.add(self._totals[column.name], Decimal(added))
 
     @property
-    def found(self) -> Mapping[str, tuple[int, Decimal | None]]:
+    def by_column(self) -> Mapping[str, tuple[int, Decimal | None]]:
         """Per column the values and their total; None where they are only counted."""
         return {name: (count, self._totals.get(name)) for name, count in self._counts.items()}
 
@@ -63,8 +63,8 @@ def _many(values: pa.Array, kind: Type) -> int | Decimal:
         return int(compute.sum(compute.binary_length(values)).as_py())
     if kind.kind == "bigint":
         return _long(values)
-    found: Any = compute.sum(values).as_py()
-    return found if isinstance(found, Decimal) else int(found)
+    total: Any = compute.sum(values).as_py()
+    return total if isinstance(total, Decimal) else int(total)
 
 
 def _long(values: pa.Array) -> int:

@@ -36,10 +36,10 @@ def to_type(sql: str, source: Type, to: Type) -> str:
         return nested_to_type(sql, source, to, to_type)
     kind = "text" if source.is_text else "integer" if source.is_integer else source.kind
     convert = _FROM.get("real" if kind in ("float", "double") else kind)
-    found = convert(sql, source, to) if convert else None
-    if found is None:
+    converted = convert(sql, source, to) if convert else None
+    if converted is None:
         raise UnsupportedError(f"DuckDB cannot convert {source} to {to}.", hint="cast to string first")
-    return found
+    return converted
 
 
 def _matches(sql: str, pattern: str) -> str:
@@ -161,8 +161,12 @@ def _from_decimal(sql: str, source: Type, to: Type) -> str | None:
     if to.kind in ("float", "double"):
         return cast(sql, to)
     if to.kind == "decimal":
-        found = try_cast(sql, to)
-        return found if to.scale >= source.scale else f"CASE WHEN {try_cast(found, source)} = {sql} THEN {found} END"
+        converted = try_cast(sql, to)
+        return (
+            converted
+            if to.scale >= source.scale
+            else f"CASE WHEN {try_cast(converted, source)} = {sql} THEN {converted} END"
+        )
     return None
 
 

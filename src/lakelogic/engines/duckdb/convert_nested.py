@@ -92,11 +92,11 @@ def _array(
             name, source.element, to.element, convert, lenient=lenient, in_order=in_order, depth=depth + 1
         )
     )
-    made = f"list_transform({sql}, lambda {name}: {inner})"
+    converted = f"list_transform({sql}, lambda {name}: {inner})"
     if always_converts(source.element, to.element):
-        return made
+        return converted
     # Equally many values before and after: none was lost. An empty array counts nothing.
-    return f"CASE WHEN list_count({made}) IS NOT DISTINCT FROM list_count({sql}) THEN {made} END"
+    return f"CASE WHEN list_count({converted}) IS NOT DISTINCT FROM list_count({sql}) THEN {converted} END"
 
 
 def _struct(
@@ -112,14 +112,14 @@ def _struct(
 ) -> str:
     parts, lost = [], []
     for name, type_ in to.fields:
-        found = source.field(name)
-        if found is None:
+        match = source.field(name)
+        if match is None:
             parts.append(f"{identifier(name)} := {cast('NULL', type_)}")
             continue
-        old = f"struct_extract({sql}, {text(found[0])})"
-        new = element_wise(old, found[1], type_, convert, lenient=lenient, in_order=in_order, depth=depth)
+        old = f"struct_extract({sql}, {text(match[0])})"
+        new = element_wise(old, match[1], type_, convert, lenient=lenient, in_order=in_order, depth=depth)
         parts.append(f"{identifier(name)} := {new}")
-        if (entry or not lenient) and not always_converts(found[1], type_):
+        if (entry or not lenient) and not always_converts(match[1], type_):
             lost.append(f"({old} IS NOT NULL AND {new} IS NULL)")
     failed = f" OR {' OR '.join(lost)}" if lost else ""
     return f"CASE WHEN {sql} IS NULL{failed} THEN NULL ELSE struct_pack({', '.join(parts)}) END"
@@ -134,8 +134,8 @@ def _map(sql: str, source: Type, to: Type, convert: Convert, lenient: bool, in_o
     )
     entries = f"map_entries({sql})" if in_order else f"list_sort(map_entries({sql}), 'ASC', 'NULLS LAST')"
     # A key or a value that does not fit fails the map, lenient or not.
-    made = _array(entries, old, new, convert, lenient, in_order, depth, entries=True)
-    return unique_entries(made, f"m{depth}")
+    converted = _array(entries, old, new, convert, lenient, in_order, depth, entries=True)
+    return unique_entries(converted, f"m{depth}")
 
 
 # text
@@ -162,9 +162,9 @@ def json_sql(sql: str, source: Type, convert: Convert, depth: int = 0) -> str:
         name = identifier(f"~j{depth}")
         key = convert(f"struct_extract({name}, 'key')", source.key, STRING)
         value = json_sql(f"struct_extract({name}, 'value')", source.element, convert, depth + 1)
-        one = f"{cast(f'to_json({key})', 'VARCHAR')} || ':' || coalesce({value}, 'null')"
+        entry = f"{cast(f'to_json({key})', 'VARCHAR')} || ':' || coalesce({value}, 'null')"
         entries = f"list_sort(map_entries({sql}), 'ASC', 'NULLS LAST')"
-        items = f"list_transform({entries}, lambda {name}: {one})"
+        items = f"list_transform({entries}, lambda {name}: {entry})"
         return f"CASE WHEN {sql} IS NOT NULL THEN '{{' || coalesce(array_to_string({items}, ','), '') || '}}' END"
     written = convert(sql, source, STRING) if source.kind != "string" else sql
     if source.kind in ("float", "double"):

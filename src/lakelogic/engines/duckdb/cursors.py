@@ -19,7 +19,7 @@ class _Work:
         self._cursors: list[Any] = []
         self._stopped = False
 
-    def made(self, cursor: Any) -> Any:
+    def add(self, cursor: Any) -> Any:
         with self._alone:
             if self._stopped:
                 raise EngineError("The work was stopped from outside.")
@@ -43,8 +43,8 @@ class Cursors:
     def cursor(self) -> Any:
         """A cursor of one's own, which can be interrupted together with the work that it is made in."""
         work = self._work.get()
-        made = self._connection.cursor()
-        return made if work is None else work.made(made)
+        cursor = self._connection.cursor()
+        return cursor if work is None else work.add(cursor)
 
     @contextmanager
     def work(self) -> Iterator[Callable[[], None]]:

@@ -103,7 +103,7 @@ class DuckDBEngine:
     def link(self, link: Link, pinned: Pinned) -> Frame:
         """The rows of a link that count, with its columns."""
         frame = scan.scan(link.read, pinned)
-        links = nodes.known({})
+        links = nodes.named_frames({})
         frame = nodes.apply(frame, link.nodes, links)
         if link.keep is not None:
             condition = expression_sql(links.pieces.bound(link.keep), frame.columns)

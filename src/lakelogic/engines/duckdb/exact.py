@@ -59,20 +59,20 @@ _SIZES = {
 }
 
 
-def ll_exact(name: str, one: str | None, two: str | None, three: str | None) -> str | None:
+def ll_exact(name: str, first: str | None, second: str | None, third: str | None) -> str | None:
     """The function of that name as a text; NULL when an argument is."""
-    given = (one, two, three)[: _SIZES.get(name, 1)]
+    given = (first, second, third)[: _SIZES.get(name, 1)]
     if None in given:
         return None
-    found = _TEXTS[name](*given)
-    return None if found is None else str(found)
+    result = _TEXTS[name](*given)
+    return None if result is None else str(result)
 
 
-def ll_exact_list(name: str, one: str | None, two: str | None, three: str | None) -> list[str] | None:
+def ll_exact_list(name: str, first: str | None, second: str | None, third: str | None) -> list[str] | None:
     """The function of that name as a list of texts; NULL when an argument is."""
-    if one is None or two is None or three is None:
+    if first is None or second is None or third is None:
         return None
-    return _LISTS[name](one, two, three)
+    return _LISTS[name](first, second, third)
 
 
 REGISTERED = ((ONE, ll_exact, "VARCHAR"), (MANY, ll_exact_list, "VARCHAR[]"))

@@ -58,8 +58,8 @@ def _arithmetic(operator: str) -> Builder:
         if to.kind != "decimal":
             wide = DOUBLE if to.kind in ("float", "double") else to
             sides = [_as(sql, argument.type, wide) for sql, argument in zip(args, call.args, strict=True)]
-            found = f" {operator} ".join(sides)
-            return f"({found})" if to.kind == "double" else f"TRY({found})"
+            joined = f" {operator} ".join(sides)
+            return f"({joined})" if to.kind == "double" else f"TRY({joined})"
         scales = [argument.type.scale if operator == "*" else to.scale for argument in call.args]
         sides = [cast(sql, decimal(38, scale)) for sql, scale in zip(args, scales, strict=True)]
         return try_cast(f"TRY({f' {operator} '.join(sides)})", to)
@@ -102,8 +102,8 @@ def _bits(_call: Call, args: Sequence[str]) -> str:
 def _texts_where(_call: Call, args: Sequence[str]) -> str:
     flags, texts = args[::2], args[1::2]
     items = ", ".join(f"CASE WHEN {flag} THEN {value} END" for flag, value in zip(flags, texts, strict=True))
-    found = f"list_filter([{items}], lambda x: x IS NOT NULL)"
-    return f"CASE WHEN {' OR '.join(flags)} THEN {found} END"
+    reasons = f"list_filter([{items}], lambda x: x IS NOT NULL)"
+    return f"CASE WHEN {' OR '.join(flags)} THEN {reasons} END"
 
 
 def _entries_where(_call: Call, args: Sequence[str]) -> str:
@@ -111,8 +111,8 @@ def _entries_where(_call: Call, args: Sequence[str]) -> str:
     items = ", ".join(
         f"CASE WHEN {flag} THEN {{'k': {key}, 'v': {cast(value, 'VARCHAR')}}} END" for flag, key, value in triples
     )
-    found = f"map_from_entries(list_filter([{items}], lambda x: x IS NOT NULL))"
-    return f"CASE WHEN {' OR '.join(flag for flag, _, _ in triples)} THEN {found} END"
+    entries = f"map_from_entries(list_filter([{items}], lambda x: x IS NOT NULL))"
+    return f"CASE WHEN {' OR '.join(flag for flag, _, _ in triples)} THEN {entries} END"
 
 
 BUILDERS: dict[str, Builder] = {

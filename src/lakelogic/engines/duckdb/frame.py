@@ -69,11 +69,11 @@ class Query:
 
 def merged(*lists: Sequence[Cte]) -> tuple[Cte, ...]:
     """CTEs of several queries, each once, in an order in which each stands after what it reads."""
-    found: dict[str, Cte] = {}
+    merged_ctes: dict[str, Cte] = {}
     for ctes in lists:
         for cte in ctes:
-            found[cte.name] = cte if cte.is_read_twice or cte.name not in found else found[cte.name]
-    return tuple(found.values())
+            merged_ctes[cte.name] = cte if cte.is_read_twice or cte.name not in merged_ctes else merged_ctes[cte.name]
+    return tuple(merged_ctes.values())
 
 
 def indented(sql: str) -> str:
@@ -84,15 +84,15 @@ def indented(sql: str) -> str:
 def fresh(names: Iterable[str], taken: Mapping[str, str]) -> dict[str, str]:
     """Identifiers for new columns: the name itself on one line, unless another column has it in any case."""
     used = {identifier.casefold() for identifier in taken.values()}
-    found: dict[str, str] = {}
+    fresh_names: dict[str, str] = {}
     for name in names:
         plain = " ".join(name.split("\n"))  # statements are indented, which must not change a name
         identifier, number = plain, 2
         while identifier.casefold() in used:
             identifier, number = f"{plain}~{number}~", number + 1
         used.add(identifier.casefold())
-        found[name] = identifier
-    return found
+        fresh_names[name] = identifier
+    return fresh_names
 
 
 def select(added: Mapping[str, str], source: str, hidden: Sequence[str] = ()) -> str:

@@ -32,7 +32,7 @@ from lakelogic.plan.nodes import (
 )
 
 
-def known(links: Mapping[str, Query]) -> Links[Query]:
+def named_frames(links: Mapping[str, Query]) -> Links[Query]:
     """The links that nodes begin with."""
     return Links(links, size, LONG)
 
@@ -40,7 +40,7 @@ def known(links: Mapping[str, Query]) -> Links[Query]:
 def lower(frame: Query, accounts: Sequence[Account], links: Mapping[str, Query]) -> Query:
     """The union of what the accounts publish."""
     published: list[Query] = []
-    frames = known(links)
+    frames = named_frames(links)
     current = frame
     for index, account in enumerate(accounts):
         if account.opening is not None:
@@ -111,7 +111,7 @@ def rank(frame: Query, node: Rank, _links: Links[Query]) -> Query:
 
 def rollup(frame: Query, node: Rollup, _links: Links[Query]) -> Query:
     """Groups; without keys exactly one row."""
-    names = [*(key.name for key in node.keys), *(one.name for one in node.aggregates)]
+    names = [*(key.name for key in node.keys), *(aggregate.name for aggregate in node.aggregates)]
     identifiers = fresh([*names, *([node.grouping] if node.grouping is not None else [])], {})
     # Keys and values are computed first, under names of their own, so that all that follows reads plain columns.
     keys = {f"~group{index}": expression_sql(key.value, frame.columns) for index, key in enumerate(node.keys)}
@@ -120,19 +120,19 @@ def rollup(frame: Query, node: Rollup, _links: Links[Query]) -> Query:
         f"{identifier(name)} AS {identifier(identifiers[key.name])}" for name, key in zip(keys, node.keys, strict=True)
     ]
     outer = [identifier(identifiers[key.name]) for key in node.keys]
-    for index, one in enumerate(node.aggregates):
-        args = [] if one.value is None else [one.value, *one.more]
+    for index, aggregate in enumerate(node.aggregates):
+        args = [] if aggregate.value is None else [aggregate.value, *aggregate.more]
         own = {f"~value{index}.{place}": expression_sql(value, frame.columns) for place, value in enumerate(args)}
         values |= own
         written = [identifier(name) for name in own]
-        name = identifiers[one.name]
-        found = summary(one.function, f"~made{index}", written, args, one.type, distinct=one.distinct)
-        inner += [f"{sql} AS {identifier(part)}" for part, sql in found.inner.items()]
-        outer.append(f"{try_cast(found.outer, one.type)} AS {identifier(name)}")
+        name = identifiers[aggregate.name]
+        calls = summary(aggregate.function, f"~made{index}", written, args, aggregate.type, distinct=aggregate.distinct)
+        inner += [f"{sql} AS {identifier(part)}" for part, sql in calls.inner.items()]
+        outer.append(f"{try_cast(calls.outer, aggregate.type)} AS {identifier(name)}")
     if node.grouping is not None:
         level = identifier(identifiers[node.grouping])
-        told = f"grouping({', '.join(identifier(name) for name in keys)})" if keys else "0"
-        inner.append(f"{cast(told, 'BIGINT')} AS {level}")
+        level_sql = f"grouping({', '.join(identifier(name) for name in keys)})" if keys else "0"
+        inner.append(f"{cast(level_sql, 'BIGINT')} AS {level}")
         outer.append(level)
     computed = [f"{sql} AS {identifier(name)}" for name, sql in {**keys, **values}.items()]
     kept = f"{identifier(frame.name)}\nWHERE {expression_sql(node.where, frame.columns)}"

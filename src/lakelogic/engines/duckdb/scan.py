@@ -97,7 +97,7 @@ def parquet_sql(
               for name, sql in about.items()),
         ]  # fmt: skip
         return "SELECT " + ",\n       ".join(nothing) + "\nWHERE FALSE"
-    known = footers(files).names
+    footer_names = footers(files).names
     items = []
     fixed = (
         {}
@@ -108,7 +108,7 @@ def parquet_sql(
         if name in fixed:
             items.append(f"{identifier(f'll_fixed_{list(fixed).index(name)}')} AS {identifier(column_name)}")
             continue
-        held = known.get(name) or known.get(name.lower())
+        held = footer_names.get(name) or footer_names.get(name.lower())
         items.append(f"{try_cast(identifier(held) if held else 'NULL', type_)} AS {identifier(column_name)}")
     items += [f"{sql} AS {identifier(column_name)}" for column_name, sql in about.items()]
     paths = ", ".join(text(local_path(file)) for file in files)
@@ -129,8 +129,8 @@ def parquet_sql(
 
 def _fixed(read: Read, files: Sequence[str]) -> list[str]:
     """The landed columns that stand in no file."""
-    known = set().union(*(constants(read, file) for file in files))
-    return [column.name for column in read.columns if column.name in known]
+    fixed = set().union(*(constants(read, file) for file in files))
+    return [column.name for column in read.columns if column.name in fixed]
 
 
 def _typed(value: Any, type_: Type) -> str:

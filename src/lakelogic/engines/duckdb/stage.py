@@ -95,26 +95,32 @@ def measure(
     source = parquet_sql(files, {names[column.name]: (column.name, column.type) for column in held})
     computed, inner, outer = [], [], []
     short = Pieces(size, LONG, count()).bound
-    for index, one in enumerate(measures):
+    for index, wanted in enumerate(measures):
         name = f"m{index}"
         computed += (
-            [] if one.value is None else [f"{expression_sql(short(one.value), names)} AS {identifier(name + '~value')}"]
+            []
+            if wanted.value is None
+            else [f"{expression_sql(short(wanted.value), names)} AS {identifier(name + '~value')}"]
         )
         computed += (
-            [] if one.where is None else [f"{expression_sql(short(one.where), names)} AS {identifier(name + '~where')}"]
+            []
+            if wanted.where is None
+            else [f"{expression_sql(short(wanted.where), names)} AS {identifier(name + '~where')}"]
         )
-        args, written = ([], []) if one.value is None else ([one.value], [identifier(name + "~value")])
-        where = None if one.where is None else identifier(name + "~where")
-        found = summary(one.function, name, written, args, aggregate_type(one.function, one.value), where=where)
-        inner += [f"{sql} AS {identifier(part)}" for part, sql in found.inner.items()]
-        outer.append(f"{found.outer} AS {identifier(name)}")
+        args, written = ([], []) if wanted.value is None else ([wanted.value], [identifier(name + "~value")])
+        where = None if wanted.where is None else identifier(name + "~where")
+        calls = summary(
+            wanted.function, name, written, args, aggregate_type(wanted.function, wanted.value), where=where
+        )
+        inner += [f"{sql} AS {identifier(part)}" for part, sql in calls.inner.items()]
+        outer.append(f"{calls.outer} AS {identifier(name)}")
     rows = f"SELECT {', '.join(computed or ['1'])} FROM ({source})"
     sql = f"SELECT {', '.join(outer)} FROM (SELECT {', '.join(inner)} FROM ({rows}))"
     try:
         row = connection.cursor().sql(sql).to_arrow_table().to_pylist()[0]
     except duckdb.Error as error:
         raise failure(error) from error
-    return {one.name: row[f"m{index}"] for index, one in enumerate(measures)}
+    return {wanted.name: row[f"m{index}"] for index, wanted in enumerate(measures)}
 
 
 def duplicates(connection: Any, query: Query, keys: Sequence[str]) -> int:
@@ -122,12 +128,12 @@ def duplicates(connection: Any, query: Query, keys: Sequence[str]) -> int:
     listed = ", ".join(identifier(query.columns[key]) for key in keys)
     present = " OR ".join(f"{identifier(query.columns[key])} IS NOT NULL" for key in keys)
     turns = 1 + _count(connection, query, f"SELECT * FROM {identifier(query.name)}") // KEYS_AT_ONCE
-    found = 0
+    repeats = 0
     for turn in range(turns):
         these = f"({present}) AND hash({listed}) % {turns} = {turn}" if turns > 1 else present
         inside = f"SELECT {listed} FROM {identifier(query.name)} WHERE {these} GROUP BY {listed} HAVING count(*) > 1"
-        found += _count(connection, query, inside)
-    return found
+        repeats += _count(connection, query, inside)
+    return repeats
 
 
 def _count(connection: Any, query: Query, rows: str) -> int:

@@ -77,10 +77,10 @@ _ATAN = [(-1) ** n / (2 * n + 1) for n in range(1, 14)]
 
 def _series(c: Calculator, x: Number, factors: Sequence[float]) -> Number:
     """factors[0] + x·(factors[1] + x·(…))."""
-    found = c.constant(factors[-1])
+    total = c.constant(factors[-1])
     for factor in reversed(factors[:-1]):
-        found = c.constant(factor) + x * found
-    return found
+        total = c.constant(factor) + x * total
+    return total
 
 
 def _unless_nan(c: Calculator, x: Number, body: Lazy) -> Number:
@@ -214,11 +214,11 @@ def expm1(c: Calculator, x: Number) -> Number:
 
 def power(c: Calculator, x: Number, y: Number) -> Number:
     """x to the power of y; NULL for an infinite y."""
-    zero, one = c.constant(0.0), c.constant(1.0)
+    zero, unit = c.constant(0.0), c.constant(1.0)
 
     def counted() -> Number:
         def turned(p: Number) -> Number:
-            inverse = c.choose(c.same(p, zero), lambda: c.constant(_INF), lambda: one / p)
+            inverse = c.choose(c.same(p, zero), lambda: c.constant(_INF), lambda: unit / p)
             return c.choose(c.less(y, zero), lambda: inverse, lambda: p)
 
         return c.named(_size(c, y), lambda n: c.named(c.repeated(x, n), turned))
@@ -244,16 +244,16 @@ def power(c: Calculator, x: Number, y: Number) -> Number:
         return c.choose(c.same(y, c.constant(0.5)), lambda: root, broken)
 
     def is_count() -> Number:
-        return c.choose(c.same(c.floor(y), y), lambda: one, lambda: zero)
+        return c.choose(c.same(c.floor(y), y), lambda: unit, lambda: zero)
 
     def finite() -> Number:
         count = c.choose(c.less(c.constant(1024.0), _size(c, y)), lambda: zero, is_count)
-        return c.choose(c.same(count, one), counted, other)
+        return c.choose(c.same(count, unit), counted, other)
 
     def present() -> Number:
         return _unless_nan(c, x, lambda: c.choose(_within(c, y, _GREATEST), finite, lambda: c.none))
 
-    return _unless_nan(c, y, lambda: c.choose(c.same(y, zero), lambda: one, present))
+    return _unless_nan(c, y, lambda: c.choose(c.same(y, zero), lambda: unit, present))
 
 
 def _size(c: Calculator, x: Number) -> Number:
@@ -300,8 +300,8 @@ def _turned(c: Calculator, x: Number, shift: float) -> Number:
             def odd() -> Number:
                 return c.constant(1.0) + z * _series(c, z, _COS)
 
-            def signed(found: Number) -> Number:
-                return c.choose(c.less(quarter, c.constant(2.0)), lambda: found, lambda: c.constant(0.0) - found)
+            def signed(value: Number) -> Number:
+                return c.choose(c.less(quarter, c.constant(2.0)), lambda: value, lambda: c.constant(0.0) - value)
 
             half = quarter * c.constant(0.5)
             return c.named(c.choose(c.same(c.floor(half), half), even, odd), signed)
@@ -338,10 +338,10 @@ def tan(c: Calculator, x: Number) -> Number:
 
 def atan(c: Calculator, x: Number) -> Number:
     """The angle in radians that has a tangent."""
-    zero, one = c.constant(0.0), c.constant(1.0)
+    zero, unit = c.constant(0.0), c.constant(1.0)
 
     def halved(t: Number) -> Number:
-        return t / (one + c.sqrt(one + t * t))
+        return t / (unit + c.sqrt(unit + t * t))
 
     def small(t: Number) -> Number:
         return c.named(
@@ -354,13 +354,13 @@ def atan(c: Calculator, x: Number) -> Number:
 
     def of_size(a: Number) -> Number:
         def placed(over: Number) -> Number:
-            inside = c.choose(c.same(over, one), lambda: one / a, lambda: a)
+            inside = c.choose(c.same(over, unit), lambda: unit / a, lambda: a)
             return c.named(
                 c.named(inside, small),
-                lambda t: c.choose(c.same(over, one), lambda: c.constant(_HALF_PI) - t, lambda: t),
+                lambda t: c.choose(c.same(over, unit), lambda: c.constant(_HALF_PI) - t, lambda: t),
             )
 
-        return c.named(c.choose(c.less(one, a), lambda: one, lambda: zero), placed)
+        return c.named(c.choose(c.less(unit, a), lambda: unit, lambda: zero), placed)
 
     def signed(t: Number) -> Number:
         return c.choose(c.less(x, zero), lambda: zero - t, lambda: t)
@@ -475,13 +475,13 @@ class Floats:
     @staticmethod
     def repeated(value: float, times: float) -> float:
         """A whole power, by squaring."""
-        found, bits = 1.0, int(times)
+        result, bits = 1.0, int(times)
         for _ in range(11):
             if bits & 1:
-                found *= value
+                result *= value
             value *= value
             bits >>= 1
-        return found
+        return result
 
 
 _FLOATS = Floats()
@@ -495,8 +495,8 @@ def computed(name: str) -> Callable[..., float | None]:
     """A function of Python floats."""
     function = FUNCTIONS[name]
 
-    def one(*values: float) -> float | None:
-        found: float | None = function(_FLOATS, *values)
-        return None if found is None else found + 0.0  # a zero without its sign
+    def of_values(*values: float) -> float | None:
+        result: float | None = function(_FLOATS, *values)
+        return None if result is None else result + 0.0  # a zero without its sign
 
-    return one
+    return of_values

@@ -16,18 +16,18 @@ def replaced(pattern: str, new: str) -> Callable[[str], str]:
     """Every match becomes the new text."""
     regex, pieces = python_regex(pattern), replacement(new, pattern)
 
-    def one(text: str) -> str:
+    def replace_in(text: str) -> str:
         return regex.sub(
-            lambda found: "".join(piece if isinstance(piece, str) else found[piece] or "" for piece in pieces), text
+            lambda match: "".join(piece if isinstance(piece, str) else match[piece] or "" for piece in pieces), text
         )
 
-    return one
+    return replace_in
 
 
 def extracted_all(pattern: str, group: int) -> Callable[[str], list[str]]:
     """A group of every match; '' where the group took no part."""
     regex = python_regex(pattern)
-    return lambda text: [found[group] or "" for found in regex.finditer(text)]
+    return lambda text: [match[group] or "" for match in regex.finditer(text)]
 
 
 def counted(pattern: str) -> Callable[[str], int]:
@@ -40,14 +40,14 @@ def parted(pattern: str, most: int) -> Callable[[str], list[str]]:
     """The text between matches; with `most` above 0, the last of so many pieces holds the rest."""
     regex = python_regex(pattern)
 
-    def one(text: str) -> list[str]:
+    def parts_of(text: str) -> list[str]:
         pieces: list[str] = []
         start = 0
-        for found in regex.finditer(text):
+        for match in regex.finditer(text):
             if 0 < most <= len(pieces) + 1:
                 break
-            pieces.append(text[start : found.start()])
-            start = found.end()
+            pieces.append(text[start : match.start()])
+            start = match.end()
         return [*pieces, text[start:]]
 
-    return one
+    return parts_of

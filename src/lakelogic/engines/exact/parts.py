@@ -63,8 +63,8 @@ class Pieces:
 class Links(dict[str, FrameT]):
     """Frames by name, and how expressions are cut; grows while nodes are lowered: a fork is known like a link."""
 
-    def __init__(self, known: Mapping[str, FrameT], size: Callable[[Expression], int], limit: int) -> None:
-        super().__init__(known)
+    def __init__(self, frames: Mapping[str, FrameT], size: Callable[[Expression], int], limit: int) -> None:
+        super().__init__(frames)
         self.pieces = Pieces(size, limit, count())
 
 
@@ -157,22 +157,24 @@ def _shortened(node: Node, cut: _Cutter) -> Node:
             order = tuple(Order(cut(key.value), key.descending, key.nulls_first) for key in node.order)
             if isinstance(node, Rank):
                 return replace(node, partition=partition, order=order)
-            functions = tuple(replace(one, args=tuple(cut(arg) for arg in one.args)) for one in node.functions)
+            functions = tuple(
+                replace(function, args=tuple(cut(arg) for arg in function.args)) for function in node.functions
+            )
             return replace(node, partition=partition, order=order, functions=functions)
         case Rollup():
             return replace(
                 node,
                 where=cut(node.where),
                 keys=_assigned(node.keys, cut),
-                aggregates=tuple(_aggregate(one, cut) for one in node.aggregates),
+                aggregates=tuple(_aggregate(aggregate, cut) for aggregate in node.aggregates),
             )
     return node
 
 
 def _assigned(columns: Sequence[Assignment], cut: _Cutter) -> tuple[Assignment, ...]:
-    return tuple(Assignment(one.name, cut(one.value)) for one in columns)
+    return tuple(Assignment(column.name, cut(column.value)) for column in columns)
 
 
-def _aggregate(one: Aggregate, cut: _Cutter) -> Aggregate:
-    value = None if one.value is None else cut(one.value)
-    return replace(one, value=value, more=tuple(cut(part) for part in one.more))
+def _aggregate(aggregate: Aggregate, cut: _Cutter) -> Aggregate:
+    value = None if aggregate.value is None else cut(aggregate.value)
+    return replace(aggregate, value=value, more=tuple(cut(part) for part in aggregate.more))

@@ -91,7 +91,7 @@ def like_stretches(parts: tuple[Part, ...]) -> tuple[Stretch, ...] | None:
     """
     if len(parts) < 3 or parts[0][0] != "any" or parts[-1][0] != "any":
         return None
-    found: list[Stretch] = []
+    stretches: list[Stretch] = []
     between: list[Part] = []
     for kind, text in parts[1:]:
         if kind != "any":
@@ -100,9 +100,9 @@ def like_stretches(parts: tuple[Part, ...]) -> tuple[Stretch, ...] | None:
             places = [at for at, (kind, _) in enumerate(between) if kind == "text"]
             if len(places) != 1:
                 return None
-            found.append(Stretch(places[0], between[places[0]][1], len(between) - places[0] - 1))
+            stretches.append(Stretch(places[0], between[places[0]][1], len(between) - places[0] - 1))
             between = []
-    return tuple(found)
+    return tuple(stretches)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,14 +22,14 @@ def initcap(text: str) -> str:
     return " ".join(word[:1].upper() + word[1:] for word in text.lower().split(" "))
 
 
-def levenshtein(one: str, two: str) -> int:
+def levenshtein(first: str, second: str) -> int:
     """Changed, added and removed characters between two texts."""
-    if len(one) < len(two):
-        one, two = two, one
-    row = list(range(len(two) + 1))
-    for place, left in enumerate(one, 1):
+    if len(first) < len(second):
+        first, second = second, first
+    row = list(range(len(second) + 1))
+    for place, left in enumerate(first, 1):
         corner, row[0] = row[0], place
-        for index, right in enumerate(two, 1):
+        for index, right in enumerate(second, 1):
             corner, row[index] = row[index], min(row[index] + 1, row[index - 1] + 1, corner + (left != right))
     return row[-1]
 
@@ -39,7 +39,7 @@ def soundex(text: str) -> str:
     upper = "".join(chr(ord(c) - 32) if "a" <= c <= "z" else c for c in text)
     if not upper or not "A" <= upper[0] <= "Z":
         return text
-    found, last = upper[0], _SOUNDS[ord(upper[0]) - 65]
+    sounds, last = upper[0], _SOUNDS[ord(upper[0]) - 65]
     for letter in upper[1:]:
         if not "A" <= letter <= "Z":
             last = "0"
@@ -48,11 +48,11 @@ def soundex(text: str) -> str:
         if code == "7":
             continue
         if code not in ("0", last):
-            found += code
+            sounds += code
         last = code
-        if len(found) == 4:
+        if len(sounds) == 4:
             break
-    return found.ljust(4, "0")
+    return sounds.ljust(4, "0")
 
 
 def luhn_check(text: str) -> bool:
@@ -175,8 +175,8 @@ def shift_right_unsigned(value: int, by: int) -> int | None:
 
 def rounded(value: Decimal, digits: int, function: str) -> Decimal:
     """A decimal at so many digits after the point, or before it when negative."""
-    found = value.quantize(Decimal(1).scaleb(-digits), rounding=ROUNDINGS[function], context=_WIDE)
-    return found if found else Decimal(0)
+    result = value.quantize(Decimal(1).scaleb(-digits), rounding=ROUNDINGS[function], context=_WIDE)
+    return result if result else Decimal(0)
 
 
 def rounded_real(value: float, digits: int, function: str) -> float:

@@ -28,10 +28,10 @@ def to_type(value: pl.Expr, source: Type, to: Type) -> pl.Expr:
         return nested_to_type(value, source, to, to_type)
     kind = "text" if source.is_text else "integer" if source.is_integer else source.kind
     convert = _FROM.get("real" if kind in ("float", "double") else kind)
-    found = convert(value, source, to) if convert else None
-    if found is None:
+    converted = convert(value, source, to) if convert else None
+    if converted is None:
         raise UnsupportedError(f"Polars cannot convert {source} to {to}.", hint="cast to string first")
-    return found
+    return converted
 
 
 def by_batch(value: pl.Expr, function: Callable[[pl.Series], pl.Series], to: object) -> pl.Expr:
@@ -109,8 +109,12 @@ def _from_decimal(value: pl.Expr, source: Type, to: Type) -> pl.Expr | None:
     if to.is_integer:
         return _whole(value, 10**source.scale).cast(dtype(to), strict=False)
     if to.kind == "decimal":
-        found = value.cast(dtype(to), strict=False)
-        return found if to.scale >= source.scale else _only(_divides(value, 10 ** (source.scale - to.scale)), found)
+        converted = value.cast(dtype(to), strict=False)
+        return (
+            converted
+            if to.scale >= source.scale
+            else _only(_divides(value, 10 ** (source.scale - to.scale)), converted)
+        )
     return None
 
 

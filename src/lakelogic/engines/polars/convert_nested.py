@@ -41,8 +41,8 @@ def from_json(value: pl.Expr, to: Type, convert: Convert) -> pl.Expr:
 
 
 def _read(values: pl.Series, to: Type, *, lenient: bool) -> pl.Series:
-    found = [None if text is None else read(text, to, lenient=lenient) for text in values.to_list()]
-    return _column(found, texts_of(to)).alias(values.name)
+    documents = [None if text is None else read(text, to, lenient=lenient) for text in values.to_list()]
+    return _column(documents, texts_of(to)).alias(values.name)
 
 
 def _column(values: list[Any], type_: Type) -> pl.Series:
@@ -145,11 +145,11 @@ def _array(
         else element_wise(old, source.element, to.element, convert, lenient=lenient, in_order=in_order)
     )
     sizes, missing = values.list.len(), values.is_null()
-    made = regrouped(new, sizes, missing, dtype(to))
+    converted = regrouped(new, sizes, missing, dtype(to))
     if always_converts(source.element, to.element):
-        return made
+        return converted
     lost = regrouped(old.is_not_null() & new.is_null(), sizes, missing).list.any().fill_null(False)
-    return _unless(lost, made)
+    return _unless(lost, converted)
 
 
 def _struct(
@@ -158,12 +158,12 @@ def _struct(
     lost = values.is_null()
     parts = []
     for name, type_ in to.fields:
-        found = source.field(name)
-        if found is None:
+        match = source.field(name)
+        if match is None:
             parts.append(pl.Series(name, [None], dtype=dtype(type_)).new_from_index(0, len(values)))
             continue
-        old = values.struct.field(found[0])
-        new = element_wise(old, found[1], type_, convert, lenient=lenient, in_order=in_order)
+        old = values.struct.field(match[0])
+        new = element_wise(old, match[1], type_, convert, lenient=lenient, in_order=in_order)
         parts.append(new.alias(name))
         if entry or not lenient:
             lost |= old.is_not_null() & new.is_null()
@@ -178,11 +178,11 @@ def _map(values: pl.Series, source: Type, to: Type, convert: Convert, lenient: b
     entries = values.cast(dtype(old))
     entries = entries if in_order else entries.list.sort()
     # A key or a value that does not fit fails the map, lenient or not.
-    made = _array(entries, old, new, convert, lenient, in_order, entries=True)
-    return made.cast(dtype(to))
+    converted = _array(entries, old, new, convert, lenient, in_order, entries=True)
+    return converted.cast(dtype(to))
 
 
-def _unless(lost: pl.Series, made: pl.Series) -> pl.Series:
+def _unless(lost: pl.Series, values: pl.Series) -> pl.Series:
     if not lost.any():
-        return made
-    return pl.select(pl.when(~lost).then(made)).to_series().alias(made.name)
+        return values
+    return pl.select(pl.when(~lost).then(values)).to_series().alias(values.name)

@@ -61,7 +61,7 @@ class PolarsEngine:
     def link(self, link: Link, pinned: Pinned) -> Frame:
         """The rows of a link that count, with its columns."""
         rows = scan.scan(link.read, pinned)
-        links = nodes.known({})
+        links = nodes.named_frames({})
         frame = nodes.apply(rows.frame, link.nodes, links)
         return rows.then(frame if link.keep is None else frame.filter(expression(links.pieces.bound(link.keep))))
 

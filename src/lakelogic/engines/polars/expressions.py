@@ -62,12 +62,12 @@ def _one_of(call: Call, args: Args) -> pl.Expr:
     simple = subject.type.kind in ("string", "tinyint", "smallint", "int", "bigint", "date")
     if simple and all(isinstance(item, Literal) for item in present):
         values = pl.Series([item.value for item in present if isinstance(item, Literal)], dtype=dtype(subject.type))
-        found = args[0].is_in(values.implode())
+        matches = args[0].is_in(values.implode())
     else:
         pairs = zip(items, args[1:], strict=True)
-        found = reduce(operator.or_, [args[0] == value for item, value in pairs if item in present], pl.lit(False))
-        found = pl.when(args[0].is_not_null()).then(found)
-    return found if len(present) == len(items) else pl.when(found).then(pl.lit(True))
+        matches = reduce(operator.or_, [args[0] == value for item, value in pairs if item in present], pl.lit(False))
+        matches = pl.when(args[0].is_not_null()).then(matches)
+    return matches if len(present) == len(items) else pl.when(matches).then(pl.lit(True))
 
 
 def _only_where(call: Call, condition: pl.Expr) -> pl.Expr:
@@ -79,12 +79,12 @@ def _only_where(call: Call, condition: pl.Expr) -> pl.Expr:
 
     def compute(rows: pl.Series) -> pl.Series:
         frame = rows.struct.unnest()
-        found = frame.filter(pl.col(_WHERE)).select(value).to_series()
-        if found.is_empty():
+        series = frame.filter(pl.col(_WHERE)).select(value).to_series()
+        if series.is_empty():
             return pl.repeat(None, frame.height, dtype=to, eager=True).alias(rows.name)
         # The others take a NULL that is there. Taken by no place at all they would each refer to the first text, which
         # is copied for each of them when the rows are handed on.
-        taken = pl.concat([pl.repeat(None, 1, dtype=to, eager=True), found.alias("")])
+        taken = pl.concat([pl.repeat(None, 1, dtype=to, eager=True), series.alias("")])
         place = pl.when(pl.col(_WHERE)).then(pl.col(_WHERE).cast(pl.UInt32).cum_sum()).otherwise(0)
         return taken.gather(frame.select(place).to_series()).alias(rows.name)
 
@@ -100,8 +100,8 @@ def _case(call: Call, args: Args) -> pl.Expr:
     for condition, value in pairs:
         chain = chain.when(condition).then(value)
     default = args[-1] if len(args) % 2 else pl.lit(None, dtype=dtype(call.type))
-    found: pl.Expr = chain.otherwise(default)
-    return found
+    chosen: pl.Expr = chain.otherwise(default)
+    return chosen
 
 
 def _arithmetic(call: Call, args: Args) -> pl.Expr:
@@ -168,8 +168,8 @@ def _whole(act: Callable[[pl.Expr], pl.Expr]) -> Builder:
         if source.kind == "decimal":
             unit = pl.lit(10**source.scale, dtype=pl.Int128)
             unscaled = args[0].to_physical()
-            found = unscaled // unit if call.function == "floor" else _NONE - (_NONE - unscaled) // unit
-            return found.cast(pl.Int64, strict=False)
+            quotient = unscaled // unit if call.function == "floor" else _NONE - (_NONE - unscaled) // unit
+            return quotient.cast(pl.Int64, strict=False)
         return act(args[0]).cast(pl.Int64, strict=False)
 
     return build

@@ -34,7 +34,7 @@ from lakelogic.plan.nodes import (
 from lakelogic.sql.types import BIGINT
 
 
-def known(links: Mapping[str, Rows]) -> Links:
+def named_frames(links: Mapping[str, Rows]) -> Links:
     """The links that nodes begin with."""
     return Links(links, size, LONG)
 
@@ -42,7 +42,7 @@ def known(links: Mapping[str, Rows]) -> Links:
 def lower(rows: Rows, accounts: Sequence[Account], links: Mapping[str, Rows]) -> Rows:
     """The union of what the accounts publish."""
     published: list[pl.LazyFrame] = []
-    frames = known(links)
+    frames = named_frames(links)
     current = rows.frame
     for index, account in enumerate(accounts):
         if account.opening is not None:
@@ -105,11 +105,11 @@ def rank(frame: pl.LazyFrame, node: Rank, links: Links) -> pl.LazyFrame:
 def _keys(key: Order, as_rank: bool) -> list[pl.Expr]:
     """What stands for a sort key in a window of one direction, in which NULLs are last."""
     value = expression(key.value)
-    found = value.rank("dense", descending=key.descending) if as_rank else value
+    rank = value.rank("dense", descending=key.descending) if as_rank else value
     if not key.nulls_first:
-        return [found]
+        return [rank]
     is_first_downward = key.descending and not as_rank
-    return [value.is_null() if is_first_downward else value.is_not_null(), found]
+    return [value.is_null() if is_first_downward else value.is_not_null(), rank]
 
 
 def rollup(frame: pl.LazyFrame, node: Rollup, _links: Links) -> pl.LazyFrame:
@@ -130,15 +130,15 @@ def _grouped(kept: pl.LazyFrame, node: Rollup, chosen: Sequence[int]) -> pl.Lazy
     for index, key in enumerate(node.keys):
         held = pl.col(f"~group{index}") if index in chosen else pl.lit(None, dtype=dtype(key.value.type))
         outer.append(held.alias(key.name))
-    for index, one in enumerate(node.aggregates):
-        args = [] if one.value is None else [one.value, *one.more]
+    for index, aggregate in enumerate(node.aggregates):
+        args = [] if aggregate.value is None else [aggregate.value, *aggregate.more]
         own = [f"~value{index}.{place}" for place in range(len(args))]
         values += [expression(value).alias(name) for value, name in zip(args, own, strict=True)]
         columns = [pl.col(name) for name in own]
-        found = summary(one.function, one.name, columns, args, one.type, distinct=one.distinct)
-        before += [part.alias(name) for name, part in found.before.items()]
-        inner += [part.alias(name) for name, part in found.inner.items()]
-        outer.append(found.outer.cast(dtype(one.type), strict=False).alias(one.name))
+        calls = summary(aggregate.function, aggregate.name, columns, args, aggregate.type, distinct=aggregate.distinct)
+        before += [part.alias(name) for name, part in calls.before.items()]
+        inner += [part.alias(name) for name, part in calls.inner.items()]
+        outer.append(calls.outer.cast(dtype(aggregate.type), strict=False).alias(aggregate.name))
     if node.grouping is not None:
         width = len(node.keys)
         bits = sum(1 << (width - 1 - index) for index in range(width) if index not in chosen)

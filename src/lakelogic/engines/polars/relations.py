@@ -81,8 +81,8 @@ def _beside_elements(listed: pl.LazyFrame, node: Expand) -> pl.LazyFrame:
     is_empty = pl.col(node.item).is_null()
     columns: list[pl.Expr] = []
     for name, kind in ((node.item, _element(node.value.type)), (node.position, pl.Int32())):
-        one = pl.lit(pl.Series([[None]], dtype=pl.List(kind))).first()
-        columns.append(pl.when(is_empty).then(one).otherwise(pl.col(name)).alias(name))
+        null_element = pl.lit(pl.Series([[None]], dtype=pl.List(kind))).first()
+        columns.append(pl.when(is_empty).then(null_element).otherwise(pl.col(name)).alias(name))
     for name, type_ in node.apart:
         nothing = pl.lit(None, dtype=pl.Struct({_HELD: dtype(type_)})).repeat_by(pl.col(node.item).list.len())
         held = pl.concat_list(pl.struct(pl.col(name).alias(_HELD)))
@@ -158,12 +158,12 @@ def _matched(
     left = left.with_row_index(_LEFT).cache()
     right = right.with_row_index(_RIGHT).cache()
     all_pairs = left.join(right, left_on=left_keys, right_on=right_keys, how="inner", coalesce=False)
-    found = all_pairs.filter(expression(node.condition)).cache()
-    parts = [found]
+    matches = all_pairs.filter(expression(node.condition)).cache()
+    parts = [matches]
     if node.kind in ("left", "full"):
-        parts.append(left.join(found.select(_LEFT).unique(), on=_LEFT, how="anti"))
+        parts.append(left.join(matches.select(_LEFT).unique(), on=_LEFT, how="anti"))
     if node.kind in ("right", "full"):
-        parts.append(right.join(found.select(_RIGHT).unique(), on=_RIGHT, how="anti"))
+        parts.append(right.join(matches.select(_RIGHT).unique(), on=_RIGHT, how="anti"))
     return pl.concat(parts, how="diagonal").drop(_LEFT, _RIGHT)
 
 

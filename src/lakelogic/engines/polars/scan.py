@@ -67,9 +67,9 @@ def parquet(files: Sequence[str], columns: dict[str, Type], landed: Read | None 
     with_place = landed is not None
     about = _INTERNAL if with_place else {}
     empty = pl.LazyFrame(schema={**{name: dtype(type_) for name, type_ in columns.items()}, **about})
-    found = footers(files)
+    footer = footers(files)
     parts = [empty]
-    for file, schema in zip(files, found.schemas, strict=True):
+    for file, schema in zip(files, footer.schemas, strict=True):
         exact = set(schema.names)
         folded = {name.lower(): name for name in reversed(schema.names)}
         fixed = {} if landed is None else constants(landed, file)
@@ -94,7 +94,7 @@ def parquet(files: Sequence[str], columns: dict[str, Type], landed: Read | None 
             number = pl.col(index).cast(pl.Int64).alias(NUMBER)
             items += [pl.lit(file).alias(FILE), number, none.alias(TEXT), none.alias(BROKEN)]
         parts.append(opened.with_columns(items).select([*columns, *about]))
-    return (pl.concat(parts, how="vertical") if files else empty), found.rows
+    return (pl.concat(parts, how="vertical") if files else empty), footer.rows
 
 
 def adopt(data: Any, read: Read | None) -> tuple[Rows, tuple[Landed, ...]]:

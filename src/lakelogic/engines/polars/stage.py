@@ -79,7 +79,7 @@ def _lists_times(kind: pl.DataType) -> bool:
         inside = [kind.key, kind.value]
     else:
         return False
-    return any(one.is_temporal() or one.is_decimal() or one.is_nested() for one in inside)
+    return any(type_.is_temporal() or type_.is_decimal() or type_.is_nested() for type_ in inside)
 
 
 def stage(
@@ -102,19 +102,19 @@ def measure(files: Sequence[str], columns: Sequence[Published], measures: Sequen
     inner: list[pl.Expr] = []
     outer: list[pl.Expr] = []
     short = Pieces(size, LONG, count()).bound
-    for index, one in enumerate(measures):
-        values = [] if one.value is None else [expression(short(one.value))]
-        where = None if one.where is None else expression(short(one.where))
-        args, type_ = ([] if one.value is None else [one.value]), aggregate_type(one.function, one.value)
-        found = summary(one.function, f"m{index}", values, args, type_, where=where)
-        before += [part.alias(name) for name, part in found.before.items()]
-        inner += [part.alias(name) for name, part in found.inner.items()]
-        outer.append(found.outer.alias(f"m{index}"))
+    for index, wanted in enumerate(measures):
+        values = [] if wanted.value is None else [expression(short(wanted.value))]
+        where = None if wanted.where is None else expression(short(wanted.where))
+        args, type_ = ([] if wanted.value is None else [wanted.value]), aggregate_type(wanted.function, wanted.value)
+        calls = summary(wanted.function, f"m{index}", values, args, type_, where=where)
+        before += [part.alias(name) for name, part in calls.before.items()]
+        inner += [part.alias(name) for name, part in calls.inner.items()]
+        outer.append(calls.outer.alias(f"m{index}"))
     try:
         row = frame.with_columns(before).select(inner).select(outer).collect().row(0, named=True)
     except pl.exceptions.PolarsError as error:
         raise failure(error) from error
-    return {one.name: row[f"m{index}"] for index, one in enumerate(measures)}
+    return {wanted.name: row[f"m{index}"] for index, wanted in enumerate(measures)}
 
 
 def duplicates(rows: Rows, keys: Sequence[str]) -> int:

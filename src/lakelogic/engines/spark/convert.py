@@ -192,8 +192,8 @@ def double_text(value: str, source: Type) -> str:
     written = [f"format_string('%.{digits}e', {wide})" for digits in tries]
     shown = written if source.kind == "double" else [_to_even(value, wide, digits) for digits in tries]
     branches = " ".join(
-        f"WHEN CAST({text} AS {kind}) = {value} THEN {told}"
-        for text, told in zip(written[:-1], shown[:-1], strict=True)
+        f"WHEN CAST({text} AS {kind}) = {value} THEN {shown_text}"
+        for text, shown_text in zip(written[:-1], shown[:-1], strict=True)
     )
     # Among the smallest numbers a single digit may be enough.
     tried = f"transform(sequence(0, 16), ll_n -> format_string(concat('%.', ll_n, 'e'), {wide}))"

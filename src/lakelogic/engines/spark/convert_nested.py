@@ -83,8 +83,8 @@ def from_json(value: str, to: Type, convert: Convert) -> str:
 def _read(value: str, to: Type, convert: Convert, *, lenient: bool) -> str:
     """A text as a value. Spark's reader finds fields by their exact names; other spellings take a slower way."""
     texts = texts_of(to)
-    made = element_wise("ll_v", texts, to, _of_marked(convert), lenient=lenient, in_order=True)
-    quick = f"get(transform(array({documents(value, texts, strict=not lenient)}), ll_v -> {made}), 0)"
+    converted = element_wise("ll_v", texts, to, _of_marked(convert), lenient=lenient, in_order=True)
+    quick = f"get(transform(array({documents(value, texts, strict=not lenient)}), ll_v -> {converted}), 0)"
     fields = _fields(to)
     if not fields:
         return quick
@@ -119,14 +119,14 @@ def _part_by_part(value: str, to: Type, convert: Convert, *, lenient: bool) -> s
         parts = f"from_json({value}, 'MAP<STRING,STRING>', {STRICT_JSON})"
     if to.kind == "struct":
         source = Type("struct", fields=tuple((field, STRING) for field, _ in to.fields))
-        found = ", ".join(
+        fields = ", ".join(
             f"{text(field)}, try_element_at(filter(ll_m, ll_y -> lower(ll_y.key) = {text(field.lower())}), -1).value"
             for field, _ in to.fields
         )
-        named = f"CASE WHEN ll_m IS NOT NULL THEN named_struct({found}) END"
+        named = f"CASE WHEN ll_m IS NOT NULL THEN named_struct({fields}) END"
         parts = f"get(transform(array(map_entries({parts})), ll_m -> {named}), 0)"
-    made = element_wise("ll_i", source, to, inner, lenient=lenient, in_order=True)
-    return f"get(transform(array({parts}), ll_i -> {made}), 0)"
+    converted = element_wise("ll_i", source, to, inner, lenient=lenient, in_order=True)
+    return f"get(transform(array({parts}), ll_i -> {converted}), 0)"
 
 
 def at_path(value: str, path: Sequence[str | int]) -> str:
@@ -136,13 +136,13 @@ def at_path(value: str, path: Sequence[str | int]) -> str:
 
 def _at_path(value: str, path: Sequence[str | int]) -> str:
     # A text that looks like a document is never walked into: its mark is no JSON.
-    found = f"get(from_json(concat('[', {marked(value)}, ']'), 'ARRAY<STRING>', {STRICT_JSON}), 0)"
+    value_sql = f"get(from_json(concat('[', {marked(value)}, ']'), 'ARRAY<STRING>', {STRICT_JSON}), 0)"
     for step in path:
         if isinstance(step, int):
-            found = f"get(from_json({found}, 'ARRAY<STRING>', {STRICT_JSON}), {step})"
+            value_sql = f"get(from_json({value_sql}, 'ARRAY<STRING>', {STRICT_JSON}), {step})"
         else:
-            found = f"try_element_at(from_json({found}, 'MAP<STRING,STRING>', {STRICT_JSON}), {text(step)})"
-    return bound(f"CASE WHEN {is_json(value)} THEN {found} END", "ll_p", unmarked)
+            value_sql = f"try_element_at(from_json({value_sql}, 'MAP<STRING,STRING>', {STRICT_JSON}), {text(step)})"
+    return bound(f"CASE WHEN {is_json(value)} THEN {value_sql} END", "ll_p", unmarked)
 
 
 def nested_to_type(value: str, source: Type, to: Type, convert: Convert) -> str:
@@ -217,13 +217,13 @@ def _array(
             item, source.element, to.element, convert, lenient=lenient, in_order=in_order, depth=depth + 1
         )
     )
-    made = f"transform({value}, {item} -> {inner})"
+    converted = f"transform({value}, {item} -> {inner})"
     if always_converts(source.element, to.element):
-        return made
+        return converted
     # Equally many NULLs before and after: no value was lost.
     nulls = [f"size(filter({values}, {item} -> {item} IS NULL))" for values in (f"ll_a{depth}", value)]
     kept = f"CASE WHEN {nulls[0]} = {nulls[1]} THEN ll_a{depth} END"
-    return f"get(transform(array({made}), ll_a{depth} -> {kept}), 0)"
+    return f"get(transform(array({converted}), ll_a{depth} -> {kept}), 0)"
 
 
 def _struct(
@@ -239,21 +239,20 @@ def _struct(
 ) -> str:
     parts, lost = [], []
     for field, kind in to.fields:
-        found = source.field(field)
-        if found is None:
+        match = source.field(field)
+        if match is None:
             parts.append(f"{text(field)}, CAST(NULL AS {type_name(kind)})")
             continue
-        old = f"({value}).{identifier(found[0])}"
-        new = element_wise(old, found[1], kind, convert, lenient=lenient, in_order=in_order, depth=depth)
+        old = f"({value}).{identifier(match[0])}"
+        new = element_wise(old, match[1], kind, convert, lenient=lenient, in_order=in_order, depth=depth)
         parts.append(f"{text(field)}, {new}")
-        if (entry or not lenient) and not always_converts(found[1], kind):
+        if (entry or not lenient) and not always_converts(match[1], kind):
             lost.append(f"({old} IS NOT NULL AND ll_s{depth}.{identifier(field)} IS NULL)")
-    made = f"CASE WHEN {value} IS NOT NULL THEN named_struct({', '.join(parts)}) END"
+    struct_sql = f"CASE WHEN {value} IS NOT NULL THEN named_struct({', '.join(parts)}) END"
     if not lost:
-        return made
-    return (
-        f"get(transform(array({made}), ll_s{depth} -> CASE WHEN {' OR '.join(lost)} THEN NULL ELSE ll_s{depth} END), 0)"
-    )
+        return struct_sql
+    kept = f"CASE WHEN {' OR '.join(lost)} THEN NULL ELSE ll_s{depth} END"
+    return f"get(transform(array({struct_sql}), ll_s{depth} -> {kept}), 0)"
 
 
 def _map(value: str, source: Type, to: Type, convert: Convert, lenient: bool, in_order: bool, depth: int) -> str:
@@ -263,8 +262,8 @@ def _map(value: str, source: Type, to: Type, convert: Convert, lenient: bool, in
     )
     entries = f"map_entries({value})" if in_order else sorted_entries(value)
     # A key or a value that does not fit fails the map, lenient or not.
-    made = _array(entries, old, new, convert, lenient, in_order, depth, entries=True)
-    return f"map_from_entries({made})"
+    converted = _array(entries, old, new, convert, lenient, in_order, depth, entries=True)
+    return f"map_from_entries({converted})"
 
 
 def sorted_entries(value: str) -> str:

@@ -207,10 +207,10 @@ class SparkEngine:
 
     def sql(self, frame: Frame) -> str:
         """Spark's own plan; only text of expressions, never a key."""
-        told = io.StringIO()
-        with contextlib.redirect_stdout(told):
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
             frame.explain(mode="formatted")
-        return told.getvalue()
+        return output.getvalue()
 
     def stage(
         self,
@@ -236,24 +236,24 @@ class SparkEngine:
         from lakelogic.sql.bind import aggregate_type
 
         computed, inner, outer, summaries = [], [], [], []
-        for i, one in enumerate(measures):
+        for i, figure in enumerate(measures):
             # The condition goes into the value: rows that do not count give NULL, which no aggregate sees.
-            value, function = one.value, one.function
-            if one.where is not None:
+            value, function = figure.value, figure.function
+            if figure.where is not None:
                 kept = value if value is not None else Literal(1, INT)
-                value = Call("case", (one.where, kept, Literal(None, kept.type)), kept.type)
+                value = Call("case", (figure.where, kept, Literal(None, kept.type)), kept.type)
                 function = "count" if function == "count_all" else function
             whole = aggregates.whole_numbers(function, value)
-            args = [one for one in (whole or value,) if one is not None]
+            args = [argument for argument in (whole or value,) if argument is not None]
             computed += [f"{sql(value)} AS {identifier(f'v{i}')}" for value in args]
             if whole is not None:
-                found = aggregates.sum_of_whole_numbers(f"m{i}", identifier(f"v{i}"))
+                calls = aggregates.sum_of_whole_numbers(f"m{i}", identifier(f"v{i}"))
             else:
                 type_ = aggregate_type(function, value)
-                found = aggregates.summary(function, f"m{i}", [identifier(f"v{i}") for _ in args], args, type_)
-            summaries.append(found)
-            inner += [f"{text} AS {identifier(column)}" for column, text in found.inner.items()]
-            outer.append(f"{found.outer} AS {identifier(f'm{i}')}")
+                calls = aggregates.summary(function, f"m{i}", [identifier(f"v{i}") for _ in args], args, type_)
+            summaries.append(calls)
+            inner += [f"{text} AS {identifier(column)}" for column, text in calls.inner.items()]
+            outer.append(f"{calls.outer} AS {identifier(f'm{i}')}")
         frame = aggregates.with_layers(frame.selectExpr(*computed) if computed else frame, summaries)
         # `selectExpr` over aggregates is one global aggregation, and answers one row even over nothing.
         row = frame.selectExpr(*inner).selectExpr(*outer).toArrow().to_pylist()[0]

@@ -143,8 +143,8 @@ def _like(symbol: str) -> Builder:
         # One text anywhere is what Spark itself looks for without a regular expression.
         if stretches and 1 < len(stretches) + any(kind == "one" for kind, _ in parts) <= MOST_STRETCHES + 1:
             return _found_in_turn(sql(subject), stretches)
-        if symbol == "LIKE" and (found := java_like(parts)) is not None:
-            return f"({sql(subject)} RLIKE {text(found)})"
+        if symbol == "LIKE" and (java_pattern := java_like(parts)) is not None:
+            return f"({sql(subject)} RLIKE {text(java_pattern)})"
         return f"({sql(subject)} {symbol} {text(like_escaped(parts))})"
 
     return build
@@ -206,16 +206,16 @@ def _packed_texts(flags: tuple[Expression, ...], texts: tuple[Expression, ...]) 
             groups.append((verdict, [], []))
         groups[-1][1].append(bit)
         groups[-1][2].append(text(reason.value))
-    found, guards = [], []
+    lists, guards = [], []
     for verdict, bits, reasons in groups:
         guards.append(f"({verdict} & {sum(1 << bit for bit in set(bits))}L) <> 0L")
         position = (
             "ll_i" if bits == list(range(len(bits))) else f"element_at(array({', '.join(map(str, bits))}), ll_i + 1)"
         )
-        found.append(
+        lists.append(
             f"filter(array({', '.join(reasons)}), (ll_x, ll_i) -> (shiftright({verdict}, {position}) & 1L) = 1L)"
         )
-    together = found[0] if len(found) == 1 else f"concat({', '.join(found)})"
+    together = lists[0] if len(lists) == 1 else f"concat({', '.join(lists)})"
     return f"CASE WHEN {' OR '.join(guards)} THEN {together} END"
 
 

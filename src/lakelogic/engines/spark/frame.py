@@ -60,10 +60,10 @@ def type_of(spark_type: Any) -> Type | None:
         return Type("map", key=key, element=element) if key and element else None
     if kind == "struct":
         fields = tuple((field.name, type_of(field.dataType)) for field in spark_type.fields)
-        known = tuple((field, inner) for field, inner in fields if inner is not None)
-        return Type("struct", fields=known) if len(known) == len(fields) else None
-    found = _KINDS.get(kind.partition("(")[0])
-    return Type(found) if found else None  # type: ignore[arg-type]
+        known_fields = tuple((field, inner) for field, inner in fields if inner is not None)
+        return Type("struct", fields=known_fields) if len(known_fields) == len(fields) else None
+    kind_name = _KINDS.get(kind.partition("(")[0])
+    return Type(kind_name) if kind_name else None  # type: ignore[arg-type]
 
 
 def typed_columns(frame: Frame) -> list[tuple[str, Type]]:

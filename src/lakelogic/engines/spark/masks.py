@@ -110,14 +110,14 @@ def _partial(value: str, mask: Mask) -> str:
     with_domain = "{domain}" in mask.format
     shown_of = body if with_domain else value
     pieces, at, shown = [], 0, 0
-    for found in _PLACEHOLDER.finditer(mask.format):
-        pieces.append(text(mask.format[at : found.start()]))
-        if found[3]:
+    for match in _PLACEHOLDER.finditer(mask.format):
+        pieces.append(text(mask.format[at : match.start()]))
+        if match[3]:
             pieces.append(domain)
         else:
-            shown += int(found[2])
-            pieces.append(f"{'left' if found[1] == 'first' else 'right'}({shown_of}, {found[2]})")
-        at = found.end()
+            shown += int(match[2])
+            pieces.append(f"{'left' if match[1] == 'first' else 'right'}({shown_of}, {match[2]})")
+        at = match.end()
     pieces.append(text(mask.format[at:]))
     guard = f"length({shown_of}) > {shown}" + (f" AND {email}" if with_domain else "")
     return f"CASE WHEN {value} IS NULL THEN NULL WHEN {guard} THEN concat({', '.join(pieces)}) ELSE {text(HIDDEN)} END"

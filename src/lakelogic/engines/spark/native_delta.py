@@ -109,7 +109,9 @@ class SparkDelta:
         if change.in_groups:
             staged = _grouped(staged, schema, change)
         stood, stays = (f"s.{identifier(column)}" for column in (change.stood, change.stays))
-        found = " AND ".join(f"t.{identifier(column)} <=> s.{identifier(was)}" for column, was in change.was.items())
+        condition = " AND ".join(
+            f"t.{identifier(column)} <=> s.{identifier(was)}" for column, was in change.was.items()
+        )
         into, values = (
             ", ".join(map(identifier, change.columns)),
             [f"s.{identifier(column)}" for column in change.columns],
@@ -120,7 +122,7 @@ class SparkDelta:
         view = f"lakelogic_{uuid.uuid4().hex}"
         staged.createOrReplaceTempView(view)
         statement = (
-            f"MERGE INTO {_table(root)} AS t USING {view} AS s ON {stood} AND {found}\n"
+            f"MERGE INTO {_table(root)} AS t USING {view} AS s ON {stood} AND {condition}\n"
             f"WHEN MATCHED AND {stays} THEN UPDATE SET {updates}\n"
             "WHEN MATCHED THEN DELETE\n"
             f"WHEN NOT MATCHED AND {stood} THEN INSERT ({into}) VALUES ({', '.join(moved)})\n"
@@ -136,8 +138,8 @@ class SparkDelta:
     def optimize(self, root: str) -> tuple[int, int]:
         """Put small files together."""
         with self._lock:
-            found = _run(self._writes, root, f"OPTIMIZE {_table(root)}")
-        metrics = found[0]["metrics"]
+            rows = _run(self._writes, root, f"OPTIMIZE {_table(root)}")
+        metrics = rows[0]["metrics"]
         return int(metrics["numFilesRemoved"]), int(metrics["numFilesAdded"])
 
     def vacuum(self, root: str, hours: int, *, dry_run: bool) -> list[str]:
@@ -176,8 +178,8 @@ def _is_small(root: str) -> bool:
 
 def _run(session: Any, root: str, statement: str) -> list[Any]:
     with _trouble(root):
-        found: list[Any] = session.sql(statement).collect()
-    return found
+        rows: list[Any] = session.sql(statement).collect()
+    return rows
 
 
 @contextmanager
@@ -192,10 +194,10 @@ def _with(session: Any, settings: Mapping[str, str]) -> Iterator[None]:
 
 def _grouped(staged: Frame, schema: pa.Schema, change: RowChange) -> Frame:
     """One row for all rows that go together, then the new ones."""
-    told = {*change.was.values(), change.stood, change.stays}
+    columns = {*change.was.values(), change.stood, change.stays}
     gone = [
         identifier(field.name)
-        if field.name in told
+        if field.name in columns
         else f"CAST(NULL AS {type_name(from_arrow(field.type))}) AS {identifier(field.name)}"
         for field in schema
     ]
@@ -218,16 +220,16 @@ def _trouble(root: str) -> Iterator[None]:
         yield
     except Exception as error:
         text = str(error)
-        found = _REASON.search(text)
-        told = found[2].partition(" violated by row")[0] if found else text.strip().partition("\n")[0]
+        match = _REASON.search(text)
+        reason = match[2].partition(" violated by row")[0] if match else text.strip().partition("\n")[0]
         if _CONFLICT.search(text):
-            raise CommitConflict(f"Somebody else committed first: {told}", where=root, hint="Try again.") from error
+            raise CommitConflict(f"Somebody else committed first: {reason}", where=root, hint="Try again.") from error
         if _PROMISE.search(text):
             raise TableError(
-                f"The batch breaks a promise of the table: {told}",
+                f"The batch breaks a promise of the table: {reason}",
                 where=root,
                 hint="No good row was published. Make a rule of it, so that such rows are quarantined.",
             ) from error
         if "DELTA_UNSUPPORTED_FEATURES" in text:
-            raise FeatureRefused(f"Spark's own Delta cannot write to this table: {told}", where=root) from error
-        raise TableError(f"The commit failed: {told}", where=root) from error
+            raise FeatureRefused(f"Spark's own Delta cannot write to this table: {reason}", where=root) from error
+        raise TableError(f"The commit failed: {reason}", where=root) from error

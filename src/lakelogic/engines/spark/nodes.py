@@ -40,8 +40,8 @@ LONG = 400  # characters of SQL, from which an argument becomes a column
 class Links(parts.Links[Frame]):
     """Frames by name; grows while nodes are lowered: a fork is known like a link from its place on."""
 
-    def __init__(self, known: Mapping[str, Frame]) -> None:
-        super().__init__(known, lambda value: len(sql(value)), LONG)
+    def __init__(self, frames: Mapping[str, Frame]) -> None:
+        super().__init__(frames, lambda value: len(sql(value)), LONG)
 
 
 def lower(frame: Frame, accounts: Sequence[Account], links: Mapping[str, Frame]) -> Frame:
@@ -49,18 +49,18 @@ def lower(frame: Frame, accounts: Sequence[Account], links: Mapping[str, Frame])
     start = frame
     # Rows that are not landed ones are not counted at the scan; a counter that no row passes is waited for in vain.
     source, scan = counted(frame) if accounts[0].opening is None else (frame, None)
-    known = Links(links)
+    frames = Links(links)
     published = []
     for number, account in enumerate(accounts):
         if account.opening is not None:
-            frame = source = apply(frame, [account.opening], known)
+            frame = source = apply(frame, [account.opening], frames)
         # Counted rows must pass the counter once: forks and the next account read the rows beside it.
         beside = number + 1 < len(accounts) or any(isinstance(node, Fork) for node in account.nodes)
         if source is frame:
-            frame = source = apply(source, account.nodes, known)
+            frame = source = apply(source, account.nodes, frames)
         else:
-            frame = apply(frame, account.nodes, known) if beside else frame
-            source = apply(source, [node for node in account.nodes if not isinstance(node, Fork)], known)
+            frame = apply(frame, account.nodes, frames) if beside else frame
+            source = apply(source, [node for node in account.nodes if not isinstance(node, Fork)], frames)
         published.append(publish(source, account.publish))
         source = frame
     whole = published[0]
@@ -126,16 +126,16 @@ def _grouped(kept: Frame, node: Rollup, chosen: Sequence[int]) -> Frame:
     computed = [f"{sql(key.value)} AS {identifier(key.name)}" for key in keys]
     summaries: list[Summary] = []
     columns: list[str] = []
-    made: list[str] = []
+    totals: list[str] = []
     for i, wanted in enumerate(node.aggregates):
         args = [] if wanted.value is None else [wanted.value, *wanted.more]
         own = [f"~value{i}.{place}" for place in range(len(args))]
         computed += [f"{sql(value)} AS {identifier(column)}" for value, column in zip(args, own, strict=True)]
         values = [identifier(column) for column in own]
-        found = summary(wanted.function, f"~made{i}", values, args, wanted.type, distinct=wanted.distinct)
-        summaries.append(found)
-        columns += [f"{text} AS {identifier(column)}" for column, text in found.inner.items()]
-        made.append(f"CAST({found.outer} AS {type_name(wanted.type)}) AS {identifier(wanted.name)}")
+        calls = summary(wanted.function, f"~made{i}", values, args, wanted.type, distinct=wanted.distinct)
+        summaries.append(calls)
+        columns += [f"{text} AS {identifier(column)}" for column, text in calls.inner.items()]
+        totals.append(f"CAST({calls.outer} AS {type_name(wanted.type)}) AS {identifier(wanted.name)}")
     kept = with_layers(kept.selectExpr(*computed) if computed else kept, summaries)
     if not keys:
         grouped = kept.selectExpr(*(columns or ["count(1) AS `~rows`"]))
@@ -153,7 +153,7 @@ def _grouped(kept: Frame, node: Rollup, chosen: Sequence[int]) -> Frame:
             else f"CAST(NULL AS {type_name(key.value.type)}) AS {identifier(key.name)}"
             for index, key in enumerate(node.keys)
         ),
-        *made,
+        *totals,
         *([f"{bits}L AS {identifier(node.grouping)}"] if node.grouping is not None else []),
     )
 
@@ -188,15 +188,15 @@ def _published(value: Expression, side: Expression) -> str:
 
 def _numbers(accounts: Sequence[Account], kind: str) -> tuple[int, ...]:
     """Every number that a row can have in `~fate` or `~copy`: the whole-number constants of what makes it."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     for account in accounts:
-        made = [account.publish.fate if kind == names.FATE else account.publish.copy]
+        expressions = [account.publish.fate if kind == names.FATE else account.publish.copy]
         for node in account.nodes:
             if isinstance(node, RowWise):
-                made += [column.value for column in node.columns if column.name.startswith(kind)]
-        for expression in made:
-            found |= {number for number in _results(expression) if number > 0}
-    return tuple(sorted(found))
+                expressions += [column.value for column in node.columns if column.name.startswith(kind)]
+        for expression in expressions:
+            numbers |= {number for number in _results(expression) if number > 0}
+    return tuple(sorted(numbers))
 
 
 def _results(expression: Expression) -> set[int]:

@@ -102,11 +102,11 @@ def _few_beside_many(keyed: Frame, link: Frame, matched: Any, keys: int) -> Fram
     theirs, seen = ([f"~{word}{i}" for i in range(keys)] for word in ("key", "seen"))
     own = keyed.selectExpr(*(identifier(f"~own{i}") for i in range(keys)))
     few = functions.broadcast(link.selectExpr(*map(identifier, theirs)))
-    found = own.join(few, matched, "inner").selectExpr(
+    matches = own.join(few, matched, "inner").selectExpr(
         *(f"{identifier(key)} AS {identifier(new)}" for key, new in zip(theirs, seen, strict=True))
     )
     same = " AND ".join(f"{identifier(key)} = {identifier(new)}" for key, new in zip(theirs, seen, strict=True))
-    rest = link.join(functions.broadcast(found.distinct()), functions.expr(same), "left_anti")
+    rest = link.join(functions.broadcast(matches.distinct()), functions.expr(same), "left_anti")
     beside = keyed.join(functions.broadcast(link), matched, "left")
     return beside.unionByName(rest, allowMissingColumns=True)
 

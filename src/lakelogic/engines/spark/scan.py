@@ -147,16 +147,18 @@ def discover(session: Callable[[], Any], read: Read, pinned: Pinned) -> tuple[La
         from lakelogic.sql.arrays import strings
 
         shapes = find(read, part)
-        told = strings([json.dumps(shape.as_list()) for shape in shapes.values()])
-        yield pa.RecordBatch.from_arrays([strings(list(shapes)), told], names=["k", "s"])
+        texts = strings([json.dumps(shape.as_list()) for shape in shapes.values()])
+        yield pa.RecordBatch.from_arrays([strings(list(shapes)), texts], names=["k", "s"])
 
-    found = in_workers(session(), read, pinned.files, keys, "k STRING, s STRING").distinct()
+    shapes = in_workers(session(), read, pinned.files, keys, "k STRING, s STRING").distinct()
     try:
-        return text_reader.columns_of((key, Shape.of_list(json.loads(told))) for key, told in found.collect())
+        return text_reader.columns_of(
+            (key, Shape.of_list(json.loads(shape_text))) for key, shape_text in shapes.collect()
+        )
     except Exception as error:
-        if (told := text_reader.source_error(error)) is None:
+        if (failure := text_reader.source_error(error)) is None:
             raise
-        raise told from error
+        raise failure from error
 
 
 # parquet and delta
@@ -180,13 +182,13 @@ def _parquet_group(session: Any, read: Read, spelled: Sequence[str | None], file
     # Where all columns are known from elsewhere, a column that no file has still gives the rows.
     read_as = ddl(wanted or [("~nothing", STRING)])
     frame = file_reader(session, files).schema(read_as).parquet(*map(located, files))
-    known = [constants(read, file) for file in files]
-    fixed = [column for column in read.columns if any(column.name in about for about in known)]
+    by_file = [constants(read, file) for file in files]
+    fixed = [column for column in read.columns if any(column.name in about for about in by_file)]
     at_hand = {}
-    if all(about == known[0] for about in known):
-        at_hand = {column.name: sql(Literal(known[0].get(column.name), column.type)) for column in fixed}
+    if all(about == by_file[0] for about in by_file):
+        at_hand = {column.name: sql(Literal(by_file[0].get(column.name), column.type)) for column in fixed}
     elif fixed:
-        frame = _with_fixed(session, frame, fixed, files, known)
+        frame = _with_fixed(session, frame, fixed, files, by_file)
         at_hand = {column.name: identifier(f"~fixed{at}") for at, column in enumerate(fixed)}
     values = []
     for own, column in zip(spelled, read.columns, strict=True):
@@ -200,14 +202,14 @@ def _parquet_group(session: Any, read: Read, spelled: Sequence[str | None], file
 
 
 def _with_fixed(
-    session: Any, frame: Frame, fixed: Sequence[Landed], files: Sequence[str], known: Sequence[Any]
+    session: Any, frame: Frame, fixed: Sequence[Landed], files: Sequence[str], by_file: Sequence[Any]
 ) -> Frame:
     """The frame with the columns that its files are known by, found by their paths."""
     table = pa.table(
         {
             "~at": pa.array(files, pa.string()),
             **{
-                f"~fixed{at}": pa.array([about.get(column.name) for about in known], to_arrow(column.type))
+                f"~fixed{at}": pa.array([about.get(column.name) for about in by_file], to_arrow(column.type))
                 for at, column in enumerate(fixed)
             },
         }

@@ -155,13 +155,13 @@ def with_delta(session: Any) -> Any:
     try:
         builder = sessions.builder().sparkContext(session._jsc.sc())
         builder = builder.withExtensions(jvm.io.delta.sql.DeltaSparkSessionExtension())
-        made = SparkSession(session._sc, builder.getOrCreate())
+        delta_session = SparkSession(session._sc, builder.getOrCreate())
     finally:
         if default.isDefined():
             sessions.setDefaultSession(default.get())
         if active.isDefined():
             sessions.setActiveSession(active.get())
-    return made
+    return delta_session
 
 
 def changeable(session: Any, settings: Mapping[str, str]) -> dict[str, str]:
@@ -211,8 +211,8 @@ def fast_start_wanted(asked: bool | None, *, large: bool = False) -> bool:
     """
     if asked is not None:
         return asked
-    said = os.environ.get(FAST_START_VARIABLE, "").strip().lower()
-    return said not in ("0", "false", "no", "off") if said else not large
+    setting = os.environ.get(FAST_START_VARIABLE, "").strip().lower()
+    return setting not in ("0", "false", "no", "off") if setting else not large
 
 
 def start(holder: object, master: str | None, fast_start: bool, settings: Mapping[str, str], delta: bool) -> Any:
@@ -299,8 +299,8 @@ def _launch(master: str, fast_start: bool, settings: Mapping[str, str], delta: b
     # A JVM writes to these for as long as it lives: warnings about modules, errors of tasks.
     log = tempfile.TemporaryFile("a+b")  # noqa: SIM115
     try:
-        said = settings.get(launcher.JAVA_OPTIONS)
-        gateway = launcher.launch(wanted, log, quick=fast, folders=_make_rooms(settings), java_options=said)
+        java_options = settings.get(launcher.JAVA_OPTIONS)
+        gateway = launcher.launch(wanted, log, quick=fast, folders=_make_rooms(settings), java_options=java_options)
         context = SparkContext(conf=conf, gateway=gateway)
     except Exception as error:
         _leave_rooms()

@@ -103,8 +103,8 @@ def _observed(frame: Frame, notes: counting.Notes) -> tuple[Frame, Any]:
 
 def _counts(fates: Sequence[int], copies: Sequence[int]) -> list[str]:
     lost = f"{_SIDE} IS NULL"
-    known = ", ".join(str(number) for number in fates)
-    other = f"{lost} AND ({_FATE} IS NULL OR {_FATE} NOT IN ({known}))" if known else lost
+    listed = ", ".join(str(number) for number in fates)
+    other = f"{lost} AND ({_FATE} IS NULL OR {_FATE} NOT IN ({listed}))" if listed else lost
     unknown = f"{_COPY} NOT IN ({', '.join(str(number) for number in (0, *copies))})"
     return [
         *(f"count_if({lost} AND {_FATE} = {number}) AS fate{number}" for number in fates),
@@ -120,14 +120,14 @@ def _marks(frame: Frame, notes: counting.Notes, counter: Any) -> tuple[Mapping[i
     seen = counting.read(counter)
     # An answer that lacks a count is none: a server under load has been seen to send an empty one.
     if seen is not None and seen.get(_OTHER) == 0:
-        found = {key: int(value or 0) for key, value in seen.items() if value}
+        counts = {key: int(value or 0) for key, value in seen.items() if value}
         return (
-            {number: found[f"fate{number}"] for number in notes.fates if f"fate{number}" in found},
-            {number: found[f"copy{number}"] for number in notes.copies if f"copy{number}" in found},
+            {number: counts[f"fate{number}"] for number in notes.fates if f"fate{number}" in counts},
+            {number: counts[f"copy{number}"] for number in notes.copies if f"copy{number}" in counts},
         )
     lost = frame.where(f"{_SIDE} IS NULL").groupBy(_FATE).count().collect()
-    made = frame.where(f"{_COPY} <> 0").groupBy(_COPY).count().collect()
-    fates, copies = ({int(row[0]): int(row[1]) for row in rows if row[0] is not None} for rows in (lost, made))
+    copy_counts = frame.where(f"{_COPY} <> 0").groupBy(_COPY).count().collect()
+    fates, copies = ({int(row[0]): int(row[1]) for row in rows if row[0] is not None} for rows in (lost, copy_counts))
     return fates, copies
 
 

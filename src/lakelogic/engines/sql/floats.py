@@ -122,8 +122,8 @@ class SqlCalculator(ABC):
         def collect(rest: tuple[str, ...], given: tuple[Piece, ...]) -> Piece:
             if rest:
                 return self.named(Piece(rest[0]), lambda piece: collect(rest[1:], (*given, piece)))
-            found: Piece = FUNCTIONS[name](self, *given)
-            return found + self.constant(0.0)  # a zero without its sign
+            result: Piece = FUNCTIONS[name](self, *given)
+            return result + self.constant(0.0)  # a zero without its sign
 
         body = collect(args, ()).sql
         absent = " OR ".join(f"{value} IS NULL" for value in args)

@@ -32,8 +32,8 @@ class Lacks:
 
     def but_for(self, held: Collection[str]) -> Lacks:
         """Without columns that rows have from elsewhere than their files."""
-        known = frozenset(name.lower() for name in held)
-        return Lacks({value: lacking - known for value, lacking in self.by.items()}, self.column)
+        held_names = frozenset(name.lower() for name in held)
+        return Lacks({value: lacking - held_names for value, lacking in self.by.items()}, self.column)
 
     def rows(self, name: str) -> Expression | None:
         """TRUE for the rows that lack the column, never NULL; None where no row does."""
@@ -42,14 +42,18 @@ class Lacks:
             return None
         if len(without) == len(self.by):
             return TRUE
-        found = Call("in", (Column(self.column, STRING), *(text(value) for value in without)), BOOLEAN)
-        return Call("coalesce", (found, Literal(False, BOOLEAN)), BOOLEAN)
+        is_lacking = Call("in", (Column(self.column, STRING), *(text(value) for value in without)), BOOLEAN)
+        return Call("coalesce", (is_lacking, Literal(False, BOOLEAN)), BOOLEAN)
 
 
-def lacks(found: Mapping[str, Collection[str]]) -> Lacks:
+def lacks(columns_by_file: Mapping[str, Collection[str]]) -> Lacks:
     """What each file lacks of the columns that any of them has; a file without any column has no rows either."""
-    known = {name.lower() for columns in found.values() for name in columns}
-    each = {file: frozenset(known - {name.lower() for name in columns}) for file, columns in found.items() if columns}
+    all_columns = {name.lower() for columns in columns_by_file.values() for name in columns}
+    each = {
+        file: frozenset(all_columns - {name.lower() for name in columns})
+        for file, columns in columns_by_file.items()
+        if columns
+    }
     return Lacks(each) if any(each.values()) else Lacks()
 
 
@@ -130,15 +134,17 @@ def _bare(value: Expression) -> Expression:
 def _made_of(state: State) -> dict[str, frozenset[str]]:
     """For each column that was computed row by row, the columns that it was computed from."""
     nodes = [node for account in state.closed for node in account.nodes] + state.nodes
-    return {one.name: columns_of(one.value) for node in nodes if isinstance(node, RowWise) for one in node.columns}
+    return {
+        column.name: columns_of(column.value) for node in nodes if isinstance(node, RowWise) for column in node.columns
+    }
 
 
 def _roots(start: Iterable[str], made_of: Mapping[str, frozenset[str]]) -> set[str]:
-    found: set[str] = set()
+    names: set[str] = set()
     waiting = list(start)
     while waiting:
         name = waiting.pop()
-        if name not in found:
-            found.add(name)
+        if name not in names:
+            names.add(name)
             waiting += made_of.get(name, ())
-    return found
+    return names

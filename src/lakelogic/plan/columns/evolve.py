@@ -57,14 +57,14 @@ class Changes:
 
     def as_dict(self) -> dict[str, Any]:
         """As reports and the ledger keep it; nothing where nothing changed."""
-        found: dict[str, Any] = {}
+        document: dict[str, Any] = {}
         if self.added:
-            found["added"] = {name: str(type_) for name, type_ in self.added.items()}
+            document["added"] = {name: str(type_) for name, type_ in self.added.items()}
         if self.missing:
-            found["missing"] = {name: str(type_) for name, type_ in self.missing.items()}
+            document["missing"] = {name: str(type_) for name, type_ in self.missing.items()}
         if self.changed:
-            found["changed"] = {c.name: {"old": str(c.old), "new": str(c.new)} for c in self.changed}
-        return found
+            document["changed"] = {c.name: {"old": str(c.old), "new": str(c.new)} for c in self.changed}
+        return document
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,26 +80,26 @@ class LandedDrift:
     def suggestions(self) -> dict[str, str]:
         """For fields that did not come, the column that nobody declared and that is called almost alike."""
         unknown = {name.lower(): name for name in self.unknown}
-        found: dict[str, str] = {}
+        suggestions: dict[str, str] = {}
         for name in self.missing:
             if near := get_close_matches(name.lower(), list(unknown), n=1, cutoff=0.6):
-                found[name] = unknown[near[0]]
-        return found
+                suggestions[name] = unknown[near[0]]
+        return suggestions
 
     def as_dict(self) -> dict[str, Any]:
         """As reports and the ledger keep it; nothing where the model was met."""
-        found: dict[str, Any] = {}
+        document: dict[str, Any] = {}
         if self.unknown:
-            found["added"] = {name: str(type_) for name, type_ in self.unknown.items()}
+            document["added"] = {name: str(type_) for name, type_ in self.unknown.items()}
         if self.aside:
-            found["aside"] = list(self.aside)
+            document["aside"] = list(self.aside)
         if self.missing:
-            found["missing"] = list(self.missing)
+            document["missing"] = list(self.missing)
         if suggestions := self.suggestions:
-            found["suggestions"] = suggestions
+            document["suggestions"] = suggestions
         if self.changed:
-            found["changed"] = {c.name: {"old": str(c.old), "new": str(c.new)} for c in self.changed}
-        return found
+            document["changed"] = {c.name: {"old": str(c.old), "new": str(c.new)} for c in self.changed}
+        return document
 
 
 def changes(declared: Mapping[str, Type], stored: Mapping[str, Type]) -> Changes:
@@ -126,29 +126,29 @@ class Decision:
     refused: tuple[str, ...] = ()
 
 
-def decide(policy: Evolution, found: Changes, *, rewrites: bool, required: Sequence[str] = ()) -> Decision:
+def decide(policy: Evolution, changes: Changes, *, rewrites: bool, required: Sequence[str] = ()) -> Decision:
     """May the table change like this? `required` are fields that must have a value: rows that are there have none.
 
     `rewrites`: the batch takes the place of all of them.
     """
-    added = [name for name in found.added if not name.startswith(OURS)]
-    missing = [name for name in found.missing if not name.startswith(OURS)]
+    added = [name for name in changes.added if not name.startswith(OURS)]
+    missing = [name for name in changes.missing if not name.startswith(OURS)]
     refused: list[str] = []
     if policy == "strict":
-        refused += [f"`{name}` ({found.added[name]}) is new" for name in added]
-        refused += [f"`{name}` ({found.missing[name]}) is gone" for name in missing]
+        refused += [f"`{name}` ({changes.added[name]}) is new" for name in added]
+        refused += [f"`{name}` ({changes.missing[name]}) is gone" for name in missing]
     if policy == "compatible":
         refused += [
             f"`{name}` is new and required, and rows that are there have none" for name in added if name in required
         ]
-    for change in found.changed:
+    for change in changes.changed:
         if not _may_change(policy, change, rewrites=rewrites):
             refused += change.difference
     if refused:
         return Decision(refused=tuple(refused))
     if policy == "overwrite" and rewrites:
         return Decision("replace")
-    if not found.changed:
+    if not changes.changed:
         return Decision()
     # To replace the columns would take away those that a policy keeps.
     keeps = policy in ("append", "merge", "compatible") and bool(missing)

@@ -52,21 +52,21 @@ def keep_apart(
 ) -> list[tuple[OpenAccount, Expression | None]]:
     """The accounts with what must not be repeated kept apart, each with the text that a bad row is known by."""
     flows = Flows(state.links)
-    made: list[tuple[OpenAccount, Expression | None]] = []
+    kept_accounts: list[tuple[OpenAccount, Expression | None]] = []
     path: list[Expand] = []
     parts = [part for value in good.values() for part in walk(value)]
     nested = {part.name for part in parts if isinstance(part, Column) and part.type.is_nested}
     for at, account in enumerate(accounts):
         flows.follow([*([account.opening] if account.opening is not None else []), *account.nodes])
-        known = source if account.is_landed else Source(None, ())
+        landed_by = source if account.is_landed else Source(None, ())
         if not path and not any(isinstance(node, Expand) for node in account.nodes):
-            made.append((account, known.raw))
+            kept_accounts.append((account, landed_by.raw))
             continue
         later = {name for value in good.values() for name in columns_of(value)}
         for other in accounts[at + 1 :]:
             later |= _reads_of_account(other)
-        made.append(_Parting(state, account, known, flows, path, later, nested).done())
-    return made
+        kept_accounts.append(_Parting(state, account, landed_by, flows, path, later, nested).done())
+    return kept_accounts
 
 
 def warn_of_repeated(state: State, accounts: Sequence[OpenAccount], good: Mapping[str, Expression]) -> None:
@@ -89,7 +89,7 @@ def _reads_at_end(
     account: OpenAccount, snapshots: Iterable[Snapshot], originals: Iterable[tuple[Expression, str, Expression]]
 ) -> set[str]:
     """The columns that the last projection of an account reads for rows of these snapshots."""
-    values = [account.fate, account.copy, *(value for one in snapshots for value in one.scope.values())]
+    values = [account.fate, account.copy, *(value for snapshot in snapshots for value in snapshot.scope.values())]
     values += [value for failed, _, shown in originals for value in (failed, shown)]
     return {name for value in values for name in columns_of(value)} | {*account.verdicts, *account.notes}
 
@@ -125,9 +125,9 @@ class _Parting:
                 read = self._read_after(at, there)
                 self._part_snapshots(there, read)
                 self._part_originals(there, read)
-                if failed and (known := self._known_by()) is not None:
+                if failed and (landed_at := self._known_by()) is not None:
                     met = any_set(failed)
-                    texts += [met, self._column(met, known)]
+                    texts += [met, self._column(met, landed_at)]
                 new += [RowWise(APART, tuple(self.assigned))] if self.assigned else []
                 failed = []
                 self.path.append(node)
@@ -145,8 +145,10 @@ class _Parting:
 
     def _read_after(self, at: int, there: AbstractSet[str]) -> set[str]:
         """The columns that rows need behind the explode at this place, whoever made them."""
-        after = [one for one in self.snapshots if there & set(one.verdicts)]
-        originals = [one for one in self.originals if there & (columns_of(one[0]) | columns_of(one[2]))]
+        after = [snapshot for snapshot in self.snapshots if there & set(snapshot.verdicts)]
+        originals = [
+            original for original in self.originals if there & (columns_of(original[0]) | columns_of(original[2]))
+        ]
         read = {name for node in self.account.nodes[at + 1 :] for name in columns_read(node)}
         return read | self.later | _reads_at_end(self.account, after, originals)
 
@@ -191,13 +193,13 @@ class _Parting:
         """The text by which a row is known that fails here: what landed, or where it stood in that."""
         if self.source.raw is None or not self.path:
             return self.source.raw
-        origins = self.flows.origins({name for one in self.path for name in columns_of(one.value)})
+        origins = self.flows.origins({name for expanded in self.path for name in columns_of(expanded.value)})
         pairs: list[Expression] = []
         for name, value in self.source.landed:
             if not columns_of(value) & origins:
                 pairs += [text(name), legible(value)]
-        for number, one in enumerate(self.path):
-            pairs += [text(f"~position{number}"), convert(Column(one.position, INT), STRING)]
+        for number, expanded in enumerate(self.path):
+            pairs += [text(f"~position{number}"), convert(Column(expanded.position, INT), STRING)]
         last = self.path[-1]
         assert last.value.type.element is not None
         pairs += [text("~item"), legible(Column(last.item, last.value.type.element))]

@@ -79,34 +79,34 @@ class Flows:
 
     def origins(self, columns: Iterable[str]) -> frozenset[str]:
         """These columns and all that they are made of."""
-        found, waiting = set(columns), list(columns)
+        origins, waiting = set(columns), list(columns)
         while waiting:
-            further = self.made_of.get(waiting.pop(), set()) - found
-            found |= further
+            further = self.made_of.get(waiting.pop(), set()) - origins
+            origins |= further
             waiting += further
-        return frozenset(found)
+        return frozenset(origins)
 
     def _frame(self, name: str) -> _Frame:
-        known = self._frames.get(name)
-        if known is None:
+        frame = self._frames.get(name)
+        if frame is None:
             link = self.links[name]
             # One column of one file or table, under whichever name and in whichever query it is read.
             place = self.places.get(link.reference) or link.reference or name
-            known = {column.name: of_link(place, column.name.lower()) for column in link.read.columns}
-            self.foreign |= set(known.values())
+            frame = {column.name: of_link(place, column.name.lower()) for column in link.read.columns}
+            self.foreign |= set(frame.values())
             if place == self.source:
-                self.landed |= {whole: column for column, whole in known.items()}
+                self.landed |= {whole: column for column, whole in frame.items()}
             for node in link.nodes:
-                known = self._after(node, known, of_link(name, ""))
-            self._frames[name] = known
-        return known
+                frame = self._after(node, frame, of_link(name, ""))
+            self._frames[name] = frame
+        return frame
 
     def _make(self, frame: _Frame, name: str, values: Iterable[Expression], prefix: str) -> str:
-        made = prefix + name
-        self.made_of[made] |= {
+        physical = prefix + name
+        self.made_of[physical] |= {
             frame.get(read, read) for value in values for read in told_by(value) if not read.startswith(_SILENT)
-        } - {made}
-        return made
+        } - {physical}
+        return physical
 
     def _after(self, node: Node, frame: _Frame, prefix: str = "") -> _Frame:
         match node:
@@ -116,11 +116,13 @@ class Flows:
             case Rank():
                 return {**frame, node.output: prefix + node.output}
             case Window():
-                made = {
-                    one.name: self._make(frame, one.name, () if one.function in _COUNTS else one.args, prefix)
-                    for one in node.functions
+                columns = {
+                    function.name: self._make(
+                        frame, function.name, () if function.function in _COUNTS else function.args, prefix
+                    )
+                    for function in node.functions
                 }
-                return {**frame, **made}
+                return {**frame, **columns}
             case Expand():
                 added_names = [node.item, *([node.key] if node.key else [])]
                 return {**frame, **{name: self._make(frame, name, [node.value], prefix) for name in added_names}}
@@ -134,27 +136,27 @@ class Flows:
                 return frame
             case Rollup():
                 groups = {key.name: self._make(frame, key.name, [key.value], prefix) for key in node.keys}
-                for one in node.aggregates:
-                    values = [*([one.value] if one.value is not None else []), *one.more]
-                    counts = one.function in _COUNTS
-                    groups[one.name] = self._make(frame, one.name, () if counts else values, prefix)
+                for aggregate in node.aggregates:
+                    values = [*([aggregate.value] if aggregate.value is not None else []), *aggregate.more]
+                    counts = aggregate.function in _COUNTS
+                    groups[aggregate.name] = self._make(frame, aggregate.name, () if counts else values, prefix)
                 return groups
             case Stack():
                 stacked: _Frame = {}
                 parts = [(frame, node.own), *((self._frame(name), values) for name, values in node.below)]
                 for at, name in enumerate(node.columns):
-                    for known, given in parts:
-                        stacked[name] = self._make(known, name, [given[at]], prefix)
+                    for part, given in parts:
+                        stacked[name] = self._make(part, name, [given[at]], prefix)
                 return stacked
             case _:
                 return frame
 
     def _taken(self, take: Sequence[tuple[str, str]], other: _Frame, prefix: str) -> _Frame:
-        made = {}
+        columns = {}
         for old, new in take:
-            made[new] = prefix + new
-            self.made_of[made[new]].add(other.get(old, old))
-        return made
+            columns[new] = prefix + new
+            self.made_of[columns[new]].add(other.get(old, old))
+        return columns
 
 
 def tied(
@@ -167,30 +169,32 @@ def tied(
     place where the plan reads the link. What a masked column of the rows is made of ties like it, but for what is
     `shown`.
     """
-    known = dict(taints)
-    known |= {name: changed(taints[landed]) for name, landed in flows.landed.items() if landed in taints}
+    masked_columns = dict(taints)
+    masked_columns |= {name: changed(taints[landed]) for name, landed in flows.landed.items() if landed in taints}
     reads = [(condition, flows.origins(told_by(condition))) for condition in conditions]
     ancestry = {name: flows.origins([name]) for name in (*flows.made_of, *flows.foreign)}
     theirs = {name for name, origins in ancestry.items() if origins & flows.foreign}
     flowing: defaultdict[str, list[Taint]] = defaultdict(list)
     for name in taints.keys() - theirs:
-        for origin in flows.origins([name]) - known.keys() - theirs - shown:
+        for origin in flows.origins([name]) - masked_columns.keys() - theirs - shown:
             flowing[origin].append(changed(taints[name]))
-    known |= {name: whole for name, found in flowing.items() if (whole := together(found)) is not None}
-    own = known.keys() - flows.foreign
+    masked_columns |= {name: whole for name, carried in flowing.items() if (whole := together(carried)) is not None}
+    own = masked_columns.keys() - flows.foreign
     while True:
-        before = len(known)
+        before = len(masked_columns)
         for condition, columns in reads:
-            if not columns & theirs - known.keys():
+            if not columns & theirs - masked_columns.keys():
                 continue
-            masked = [known[name] for name in sorted(columns & known.keys())]
-            if (whole := taint_of(condition, known)) is not None:
+            masked = [masked_columns[name] for name in sorted(columns & masked_columns.keys())]
+            if (whole := taint_of(condition, masked_columns)) is not None:
                 masked.append(whole)
-            if masked and (told := together([changed(taint) for taint in masked])) is not None:
-                known |= dict.fromkeys(columns & theirs - known.keys(), told)
-        for name in theirs - known.keys():
-            made = [known[origin] for origin in ancestry[name] if origin in known and origin not in taints]
-            if made and (told := together([changed(taint) for taint in made])) is not None:
-                known[name] = told
-        if len(known) == before:
-            return {name: taint for name, taint in known.items() if name not in own}
+            if masked and (mask := together([changed(taint) for taint in masked])) is not None:
+                masked_columns |= dict.fromkeys(columns & theirs - masked_columns.keys(), mask)
+        for name in theirs - masked_columns.keys():
+            ancestors = [
+                masked_columns[origin] for origin in ancestry[name] if origin in masked_columns and origin not in taints
+            ]
+            if ancestors and (mask := together([changed(taint) for taint in ancestors])) is not None:
+                masked_columns[name] = mask
+        if len(masked_columns) == before:
+            return {name: taint for name, taint in masked_columns.items() if name not in own}

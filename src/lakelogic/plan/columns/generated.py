@@ -45,7 +45,7 @@ def is_ready(state: State, declared: Field, contract: Contract, landed: Collecti
     probe.scope = {**{f.name: constant(None) for f in contract.model.fields if not f.generated}, **state.scope}
     probe.scope |= {f.name: constant(None) for f in contract.model.fields if f.generated}
     bind_text(probe, declared.generated, "")
-    missing = any(found.code == NO_COLUMN for found in before.found)
+    missing = any(diagnostic.code == NO_COLUMN for diagnostic in before.found)
     return not missing or not landed
 
 

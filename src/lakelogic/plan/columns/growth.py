@@ -17,7 +17,7 @@ def widens(old: Type, new: Type) -> bool:
     if old == new:
         return False
     if old.is_nested or new.is_nested:
-        return old.kind == new.kind and all(one == two or widens(one, two) for one, two in _parts(old, new))
+        return old.kind == new.kind and all(left == right or widens(left, right) for left, right in _parts(old, new))
     if old.is_integer and new.is_integer:
         return INTEGER_BITS[new.kind] > INTEGER_BITS[old.kind]
     if new.kind == "double":
@@ -33,7 +33,7 @@ def only_adds_fields(old: Type, new: Type) -> bool:
     """Whether structs have gained fields, and nothing else is different."""
     if old == new or not old.is_nested or old.kind != new.kind:
         return False
-    return all(one == two or only_adds_fields(one, two) for one, two in _parts(old, new))
+    return all(left == right or only_adds_fields(left, right) for left, right in _parts(old, new))
 
 
 _NONE = Type("null")
@@ -42,11 +42,11 @@ _NONE = Type("null")
 def _parts(old: Type, new: Type) -> Iterator[tuple[Type, Type]]:
     """The parts of a nested type, each with what it has become; a field that is gone has become nothing."""
     for name, kind in old.fields:
-        known = new.field(name)
-        yield kind, known[1] if known is not None and known[0] == name else _NONE
-    for one, two in ((old.key, new.key), (old.element, new.element)):
-        if one is not None and two is not None:
-            yield one, two
+        field = new.field(name)
+        yield kind, field[1] if field is not None and field[0] == name else _NONE
+    for left, right in ((old.key, new.key), (old.element, new.element)):
+        if left is not None and right is not None:
+            yield left, right
     if old.kind == "struct" and [n for n, _ in old.fields] != [n for n, _ in new.fields][: len(old.fields)]:
         yield _NONE, old  # other places: files that are there hold the fields in their old order
 
@@ -62,7 +62,7 @@ def fitted(published: Type, stored: Type) -> Type:
     if published.kind != stored.kind or not stored.is_nested:
         return stored if widens(published, stored) else published
     fields = [
-        (name, fitted(known[1], kind) if (known := published.field(name)) is not None else kind)
+        (name, fitted(field[1], kind) if (field := published.field(name)) is not None else kind)
         for name, kind in stored.fields
     ]
     fields += [(name, kind) for name, kind in published.fields if stored.field(name) is None]
@@ -89,10 +89,10 @@ def union(stored: Type, new: Type) -> Type | None:
         return stored if new.kind == "date" else new
     if kinds <= {"float", "double", *_SMALL}:
         return DOUBLE
-    if all(one.is_integer or one.kind == "decimal" for one in (stored, new)):
-        one, two = as_decimal(stored), as_decimal(new)
-        scale = max(one.scale, two.scale)
-        digits = max(one.precision - one.scale, two.precision - two.scale) + scale
+    if all(type_.is_integer or type_.kind == "decimal" for type_ in (stored, new)):
+        left, right = as_decimal(stored), as_decimal(new)
+        scale = max(left.scale, right.scale)
+        digits = max(left.precision - left.scale, right.precision - right.scale) + scale
         return decimal(digits, scale) if digits <= _MOST_DIGITS else None
     grown = fitted(new, stored)
     return grown if widens(stored, grown) else None
@@ -101,9 +101,9 @@ def union(stored: Type, new: Type) -> Type | None:
 def added_fields(old: Type, new: Type, path: str) -> Iterator[tuple[str, Type]]:
     """The fields that structs have gained, by their paths: `item.price`, `items[].price`."""
     for name, kind in new.fields:
-        if (known := old.field(name)) is None:
+        if (field := old.field(name)) is None:
             yield f"{path}.{name}", kind
         else:
-            yield from added_fields(known[1], kind, f"{path}.{name}")
+            yield from added_fields(field[1], kind, f"{path}.{name}")
     if old.element is not None and new.element is not None:
         yield from added_fields(old.element, new.element, f"{path}[]")

@@ -52,14 +52,14 @@ def _misjudged(rule: Any, asked: Question | None, masks: Mapping[str, str]) -> s
         stable = {name for name in read if masks[name.lower()] in STABLE}
         return (read - stable) | set(_Unsafe(asked, stable).found)
     fields = [str(name) for name in (getattr(rule, "fields", None) or [getattr(rule, "field", "")])]
-    found = set()
+    names = set()
     for name in fields:
         mask = masks.get(name.lower())
         keeps = mask in STABLE and rule.kind in _KINDS
         # Every mask but one leaves NULL and nothing else NULL.
         if mask is not None and not keeps and not (rule.kind == "null_ratio" and mask != "nullify"):
-            found.add(name)
-    return found
+            names.add(name)
+    return names
 
 
 class _Unsafe:
@@ -70,11 +70,11 @@ class _Unsafe:
         self.found: set[str] = set()
         for account in question.accounts:
             self._walk([*([account.opening] if account.opening is not None else []), *account.nodes])
-            for value in (*(made.value for made in account.publish.values), account.publish.fate):
+            for value in (*(value.value for value in account.publish.values), account.publish.fate):
                 self._read(value)
 
-    def _walk(self, found: Iterable[Node]) -> None:
-        for node in found:
+    def _walk(self, nodes: Iterable[Node]) -> None:
+        for node in nodes:
             if isinstance(node, Fork):
                 self._walk(node.nodes)
             else:
@@ -85,14 +85,16 @@ class _Unsafe:
         """The expressions of a node that are more than copies, keys and counts; copies are remembered."""
         match node:
             case RowWise():
-                yield from self._made((made.name, made.value) for made in node.columns)
+                yield from self._made((column.name, column.value) for column in node.columns)
             case Rollup():
                 yield node.where
                 yield from self._made((key.name, key.value) for key in node.keys)
-                for one in node.aggregates:
-                    if one.value is not None and not (isinstance(one.value, Column) and one.function in _COUNTS):
-                        yield one.value
-                    yield from one.more
+                for aggregate in node.aggregates:
+                    if aggregate.value is not None and not (
+                        isinstance(aggregate.value, Column) and aggregate.function in _COUNTS
+                    ):
+                        yield aggregate.value
+                    yield from aggregate.more
             case Rank():
                 yield from _in_order(node.partition, node.order)
             case Window():
@@ -113,8 +115,8 @@ class _Unsafe:
             case Keep():
                 yield node.where
 
-    def _made(self, made: Iterable[tuple[str, Expression]]) -> Iterator[Expression]:
-        for name, value in made:
+    def _made(self, values: Iterable[tuple[str, Expression]]) -> Iterator[Expression]:
+        for name, value in values:
             if not isinstance(value, Column):
                 yield value
             elif value.name in self.of:

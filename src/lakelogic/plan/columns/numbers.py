@@ -162,6 +162,6 @@ NOTHING = Memory()
 
 def kinds_of(shapes: Mapping[str, Shape], declared: Iterable[str], before: Memory) -> dict[str, Type]:
     """For each key that nobody declares, in lower case, its type; for those that landed before and not now too."""
-    known = {name.lower() for name in declared}
-    names = [name for name in (*shapes, *sorted(before.landed)) if name not in known]
+    declared_names = {name.lower() for name in declared}
+    names = [name for name in (*shapes, *sorted(before.landed)) if name not in declared_names]
     return {name: type_of(shapes.get(name, Shape()), before.kinds.get(name)) for name in dict.fromkeys(names)}

@@ -149,7 +149,7 @@ def _revealing(
             if (mask := state.masked.get(name.lower())) is not None:
                 for origin in flows.origins(columns_of(value)):
                     hidden.setdefault(origin, []).append(changed(Taint(mask)))
-    found: dict[str, Mask] = {}
+    masks: dict[str, Mask] = {}
     for scope in scopes[1:]:
         for name, value in scope.items():
             declared = contract.model.field(name)
@@ -160,8 +160,8 @@ def _revealing(
             taints = [taint for read in sorted(columns_of(value)) for taint in hidden.get(read, ())]
             if taints:
                 mask = replace(strictest(taint.mask for taint in taints), column=name)
-                found[name] = strictest([mask, *([found[name]] if name in found else [])])
-    return found
+                masks[name] = strictest([mask, *([masks[name]] if name in masks else [])])
+    return masks
 
 
 def _is_clear(declared: Field | None) -> bool:
@@ -174,7 +174,7 @@ def _masks(
 ) -> dict[str, Mask]:
     """Logical column → mask: declared, or inherited from a masked column it was made of."""
     clear = {declared.name for declared in contract.model.fields if _is_clear(declared)}
-    found: dict[str, Mask] = {}
+    masks: dict[str, Mask] = {}
     scopes = [snapshot.scope for account in accounts for snapshot in account.snapshots]
     for scope in (good, *scopes):
         for name, value in scope.items():
@@ -185,12 +185,12 @@ def _masks(
             if mask.strategy == "partial" and scope.get(taint.mask.column, value) != value:
                 # Not the value that the field itself shows: their visible parts could add up.
                 mask = Mask(name, "redact")
-            found[name] = strictest([mask, *([found[name]] if name in found else [])])
-    _warn_of_redacted(state, contract, good, found)
+            masks[name] = strictest([mask, *([masks[name]] if name in masks else [])])
+    _warn_of_redacted(state, contract, good, masks)
     for declared in contract.model.fields:
         if declared.masking:
-            found[declared.name] = Mask(declared.name, declared.masking, declared.masking_format)
-    return found
+            masks[declared.name] = Mask(declared.name, declared.masking, declared.masking_format)
+    return masks
 
 
 def _warn_of_redacted(
@@ -223,8 +223,8 @@ def _bad_types(accounts: Sequence[OpenAccount], masks: Mapping[str, Mask]) -> di
                 if name.startswith(names.INTERNAL):
                     continue
                 type_ = STRING if name in masks else value.type
-                known = types.get(name, type_)
-                types[name] = type_ if known in (type_, NULL) else STRING
+                existing = types.get(name, type_)
+                types[name] = type_ if existing in (type_, NULL) else STRING
     return {name: STRING if type_ == NULL else type_ for name, type_ in types.items()}
 
 

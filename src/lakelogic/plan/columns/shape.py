@@ -69,8 +69,8 @@ def land(state: State, contract: Contract, landed: Sequence[Landed], *, mark: st
     named = {n.lower() for n in (contract.source.cdc_op_field, contract.source.cdc_timestamp_field) if n}
     for column in landed:
         if column.name.startswith(names.INTERNAL) or column.name.lower() in _RESERVED or not column.name.strip():
-            said = "has a name that LakeLogic needs for itself" if column.name.strip() else "has no name"
-            message = f"The landed column `{column.name}` {said}."
+            reason = "has a name that LakeLogic needs for itself" if column.name.strip() else "has no name"
+            message = f"The landed column `{column.name}` {reason}."
             state.trouble.add(RESERVED, message, "source", "rename it where it is written")
             continue
         field = model.get(column.name.lower())
@@ -112,13 +112,13 @@ def _preserve(state: State, contract: Contract, column: Landed, stamped: set[str
 
 def reserved_names(contract: Contract, trouble: Trouble) -> frozenset[str]:
     """The names (in lower case) that no field and no step may use, for a run makes these columns itself."""
-    found = names.JUDGEMENTS | {name.lower() for name in stamp_names(contract)}
+    reserved = names.JUDGEMENTS | {name.lower() for name in stamp_names(contract)}
     for index, field in enumerate(contract.model.fields):
-        if field.name.lower() in found or field.name.startswith(names.INTERNAL):
+        if field.name.lower() in reserved or field.name.startswith(names.INTERNAL):
             message = f"The field `{field.name}` has a name that LakeLogic needs for itself."
             hint = "choose another name; an upstream stamp is kept by lineage.preserve_upstream"
             trouble.add(RESERVED, message, f"model.fields[{index}].name", hint)
-    return found
+    return reserved
 
 
 def conform(
@@ -180,17 +180,17 @@ def conform(
     state.derive("cast", changed | filled, details)
     for name in changed | filled:
         # The field itself in its own type, not something made of it.
-        made = state.scope[name]
-        if name.lower() in state.masked and isinstance(made, Column) and made != before.get(name):
-            state.taints[made.name] = Taint(state.masked[name.lower()])
+        column = state.scope[name]
+        if name.lower() in state.masked and isinstance(column, Column) and column != before.get(name):
+            state.taints[column.name] = Taint(state.masked[name.lower()])
     for name in changed | filled:
-        made, old = state.scope[name], before.get(name)
-        if not isinstance(made, Column):
+        column, old = state.scope[name], before.get(name)
+        if not isinstance(column, Column):
             continue
         if isinstance(old, Column) and old.name in state.absent:
-            state.absent[made.name] = state.absent[old.name]
+            state.absent[column.name] = state.absent[old.name]
         elif name in missing and state.has_header and not any(f.generated for f in fields if f.name == name):
-            state.absent[made.name] = TRUE
+            state.absent[column.name] = TRUE
     for name in changed:
         if name in missing:
             continue
@@ -222,8 +222,8 @@ def legible(value: Expression) -> Expression:
 def unknown_flag(landed: Sequence[str], state: State) -> Flag:
     """The row carries values in columns that the model does not know."""
     columns = [state.scope[name] for name in landed if name in state.scope]
-    found = either([present(column) for column in columns])
-    return Flag(found, f"Unknown fields present: {', '.join(sorted(landed))}", "schema", "unknown_fields")
+    has_values = either([present(column) for column in columns])
+    return Flag(has_values, f"Unknown fields present: {', '.join(sorted(landed))}", "schema", "unknown_fields")
 
 
 def missing_flag(missing: Sequence[str]) -> Flag:

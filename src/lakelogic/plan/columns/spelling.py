@@ -13,43 +13,43 @@ from lakelogic.sql.expressions import convert
 from lakelogic.sql.types import Type
 
 
-def as_stored(made: Columns, stored: Mapping[str, Type | None]) -> Columns:
+def as_stored(published: Columns, stored: Mapping[str, Type | None]) -> Columns:
     """The staged columns, masks and projections, called and typed as in the table.
 
     A name that comes in another case is the same column. A type of `stored` that holds every value of the published one
     takes its place, and a struct keeps the fields that it has there; None leaves the type as it is, for the policy to
     judge.
     """
-    known = {name.lower(): name for name in stored}
+    spellings = {name.lower(): name for name in stored}
 
     def spelled(name: str) -> str:
-        prefix = next((one for one in (BAD_PREFIX, names.ABSENT) if name.startswith(one)), "")
+        prefix = next((start for start in (BAD_PREFIX, names.ABSENT) if name.startswith(start)), "")
         own = name.removeprefix(prefix)
-        return prefix + known.get(own.lower(), own)
+        return prefix + spellings.get(own.lower(), own)
 
     def fitting(column: Published) -> Published:
         name = spelled(column.name)
         wide = stored.get(name) if column.on_good else None
         return replace(column, name=name, type=fitted(column.type, wide) if wide else column.type)
 
-    columns = tuple(fitting(column) for column in made.columns)
-    if columns == made.columns:
-        return made
+    columns = tuple(fitting(column) for column in published.columns)
+    if columns == published.columns:
+        return published
     types = {column.name: column.type for column in columns}
     return Columns(
         columns,
-        tuple(replace(mask, column=spelled(mask.column)) for mask in made.masks),
+        tuple(replace(mask, column=spelled(mask.column)) for mask in published.masks),
         tuple(
             replace(
                 account,
                 publish=replace(
                     account.publish,
                     values=tuple(
-                        Assignment(spelled(one.name), convert(one.value, types[spelled(one.name)]))
-                        for one in account.publish.values
+                        Assignment(spelled(value.name), convert(value.value, types[spelled(value.name)]))
+                        for value in account.publish.values
                     ),
                 ),
             )
-            for account in made.accounts
+            for account in published.accounts
         ),
     )

@@ -43,7 +43,7 @@ def together(taints: Sequence[Taint]) -> Taint | None:
     if len(shapes) > 1 or names is None:
         return Taint(mask)
     by_name = [dict(taint.fields or ()) for taint in taints]
-    fields = tuple((name, together([found for own in by_name if (found := own[name])])) for name in names)
+    fields = tuple((name, together([taint for own in by_name if (taint := own[name])])) for name in names)
     return Taint(mask, fields)
 
 
@@ -66,23 +66,23 @@ def _taint(value: Expression, taints: Mapping[str, Taint]) -> Taint | None:
         return _of_absence(value, taints)
     if value.function == "struct":
         return _of_struct(value, taints)
-    found = [taint for argument in value.args if (taint := _taint(argument, taints)) is not None]
-    if not found:
+    inherited = [taint for argument in value.args if (taint := _taint(argument, taints)) is not None]
+    if not inherited:
         return None
     if value.function == "field":
-        fields = found[0].fields
-        return changed(found[0]) if fields is None else dict(fields).get(str(value.constant(1)))
-    whole = together([changed(taint) for taint in found])
-    if whole is not None and _keeps_elements(value, found):
-        kept = together(found)
+        fields = inherited[0].fields
+        return changed(inherited[0]) if fields is None else dict(fields).get(str(value.constant(1)))
+    whole = together([changed(taint) for taint in inherited])
+    if whole is not None and _keeps_elements(value, inherited):
+        kept = together(inherited)
         return replace(whole, fields=kept.fields if kept else None)
     return whole
 
 
-def _keeps_elements(value: Call, found: Sequence[Taint]) -> bool:
+def _keeps_elements(value: Call, taints: Sequence[Taint]) -> bool:
     """Whether the elements (or the fields) of the result are those of the argument, untouched."""
     if value.function in ("array", "filter"):
-        return value.function == "array" or (len(found) == 1 and not columns_of(value.args[1]))
+        return value.function == "array" or (len(taints) == 1 and not columns_of(value.args[1]))
     return value.function == "convert" and _names(value.type) == _names(value.args[0].type) != ()
 
 
@@ -95,16 +95,16 @@ def _names(type_: Type) -> tuple[str, ...]:
 def _of_absence(value: Call, taints: Mapping[str, Taint]) -> Taint | None:
     """Whether a value is there is no secret, except where the mask hides just that."""
     inner = value.args[0]
-    found = _taint(inner, taints)
+    taint = _taint(inner, taints)
     is_plain = all(isinstance(part, Column) or getattr(part, "function", "field") == "field" for part in walk(inner))
-    if found is None or (is_plain and found.mask.strategy != "nullify"):
+    if taint is None or (is_plain and taint.mask.strategy != "nullify"):
         return None
-    return changed(found)
+    return changed(taint)
 
 
 def _of_struct(value: Call, taints: Mapping[str, Taint]) -> Taint | None:
     fields = tuple(
         (str(value.constant(index)), _taint(value.args[index + 1], taints)) for index in range(0, len(value.args), 2)
     )
-    found = [changed(taint) for _, taint in fields if taint is not None]
-    return Taint(strictest(taint.mask for taint in found), fields) if found else None
+    inherited = [changed(taint) for _, taint in fields if taint is not None]
+    return Taint(strictest(taint.mask for taint in inherited), fields) if inherited else None

@@ -70,7 +70,7 @@ def _texts(written: Any) -> Iterator[str]:
 def _words(text: str) -> Iterator[str]:
     """The names in a name or a piece of SQL, without its literals and numbers."""
     yield from ([] if text.isdecimal() else [text.strip().lower()])
-    for found in _WORD.finditer(_LITERAL.sub(" ", text)):
-        word = next(part for part in found.groups() if part is not None).strip().lower()
+    for match in _WORD.finditer(_LITERAL.sub(" ", text)):
+        word = next(part for part in match.groups() if part is not None).strip().lower()
         if not word[:1].isdecimal():
             yield word

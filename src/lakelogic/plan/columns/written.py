@@ -32,10 +32,10 @@ def moment(value: Expression, field: str, type_: Type, options: Options) -> Expr
 
 def check(contract: Contract, types: dict[str, Type], trouble: Trouble) -> None:
     """Every pattern of `date_formats` belongs to a date or time of the model and can be read on every engine."""
-    known = {name.lower(): name for name in types}
+    spellings = {name.lower(): name for name in types}
     for field, written in contract.source.options.date_formats.items():
         path = f"source.options.date_formats.{field}"
-        name = known.get(field.lower())
+        name = spellings.get(field.lower())
         if name is None:
             hint = nearest(field, list(types)) or "declare it under model.fields with a type of date or timestamp"
             trouble.add(BAD_PATTERN, f"The model has no field `{field}`.", path, hint)

@@ -21,19 +21,19 @@ from lakelogic.sql.nested import field, struct_of
 from lakelogic.sql.types import BOOLEAN, array
 
 
-def any_candidate(state: State, meeting: Meeting, found: Conditions, nodes: list[Node]) -> Expression:
+def any_candidate(state: State, meeting: Meeting, conditions: Conditions, nodes: list[Node]) -> Expression:
     """Is there a row of equal keys for which the condition is TRUE: TRUE or FALSE, and no row is repeated."""
-    condition = both(*found.mixed)
+    condition = both(*conditions.mixed)
     reads = sorted(columns_of(condition) & set(meeting.back))
     parts = {name: f"c{index}" for index, name in enumerate(reads)}
     candidate = struct_of([(parts[name], meeting.back[name]) for name in reads])
-    keys = {state.fresh("~key"): replace_columns(theirs, meeting.back) for _, theirs in found.on}
+    keys = {state.fresh("~key"): replace_columns(theirs, meeting.back) for _, theirs in conditions.on}
     collected, taken = state.fresh("~candidates"), state.fresh("~candidates")
     together = Aggregate(collected, "collect_list", candidate, array(candidate.type))
     rolled = Rollup("rollup", TRUE, tuple(Assignment(name, value) for name, value in keys.items()), (together,))
     frame, matched = state.fresh("~beside"), state.fresh("~found.exists")
     state.nodes.append(Fork("fork", frame, meeting.other.frame, (*nodes, rolled)))
-    on = tuple((mine, name) for (mine, _), name in zip(found.on, keys, strict=True))
+    on = tuple((mine, name) for (mine, _), name in zip(conditions.on, keys, strict=True))
     state.nodes.append(Join("exists", frame, on, ((collected, taken),), matched))
     holds = lambda_of(
         (candidate.type,),
@@ -42,5 +42,5 @@ def any_candidate(state: State, meeting: Meeting, found: Conditions, nodes: list
         ),
     )
     exists = Call("exists", (Column(taken, array(candidate.type)), holds), BOOLEAN)
-    own = (call("same", part, TRUE) for part in found.own)
+    own = (call("same", part, TRUE) for part in conditions.own)
     return both(*own, Call("coalesce", (exists, FALSE), BOOLEAN))

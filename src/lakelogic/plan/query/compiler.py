@@ -36,16 +36,16 @@ def compile_query(
     from lakelogic.plan.query.set_operations import set_operation
 
     statement.asked.another()
-    known = {**queries, **named_queries(tree)}
+    named_trees = {**queries, **named_queries(tree)}
     _check_unread(statement, state, tree, queries)
     if isinstance(tree, exp.Subquery):
-        compile_query(statement, state, tree.this, known, named=named)
+        compile_query(statement, state, tree.this, named_trees, named=named)
         limit_result(statement, state, tree)
     elif isinstance(tree, exp.SetOperation):
-        set_operation(statement, state, tree, known, named=named)
+        set_operation(statement, state, tree, named_trees, named=named)
         limit_result(statement, state, tree)
     elif isinstance(tree, exp.Select):
-        select(statement, state, tree, known, named=named)
+        select(statement, state, tree, named_trees, named=named)
     else:
         raise refuse(NOT_YET, f"`{tree.sql(dialect='spark')[:60]}` cannot stand here.", "write SELECT … FROM …")
 

@@ -12,35 +12,35 @@ from lakelogic.sql.expressions import TRUE, Column, Expression, Literal, call, r
 from lakelogic.sql.types import BIGINT, BOOLEAN
 
 
-def has_match(state: State, meeting: Meeting, found: Conditions) -> Expression:
+def has_match(state: State, meeting: Meeting, conditions: Conditions) -> Expression:
     """TRUE or FALSE: is there a row on the other side that meets this one."""
     nodes: list[Node] = []
-    if found.other:
-        nodes.append(Keep("keep", both(*(replace_columns(part, meeting.back) for part in found.other))))
-    if found.mixed:
-        return any_candidate(state, meeting, found, nodes)
-    if not found.on:
+    if conditions.other:
+        nodes.append(Keep("keep", both(*(replace_columns(part, meeting.back) for part in conditions.other))))
+    if conditions.mixed:
+        return any_candidate(state, meeting, conditions, nodes)
+    if not conditions.on:
         frame = state.fresh("~beside")
         state.nodes.append(Fork("fork", frame, meeting.other.frame, tuple(nodes)))
         exists = any_row(state, Relation(frame, meeting.other.columns))
-        return both(*(call("same", part, TRUE) for part in found.own), exists)
+        return both(*(call("same", part, TRUE) for part in conditions.own), exists)
     keys: dict[str, Expression] = {}
     on: list[tuple[Expression, str]] = []
-    for mine, theirs in found.on:
+    for mine, theirs in conditions.on:
         name = state.fresh("~key")
         keys[name] = replace_columns(theirs, meeting.back)
         on.append((mine, name))
     frame, matched = state.fresh("~beside"), state.fresh("~found.exists")
     state.nodes.append(Fork("fork", frame, meeting.other.frame, tuple(distinct_keys(nodes, keys))))
     state.nodes.append(Join("exists", frame, tuple(on), (), matched))
-    return both(*(call("same", part, TRUE) for part in found.own), Column(matched, BOOLEAN))
+    return both(*(call("same", part, TRUE) for part in conditions.own), Column(matched, BOOLEAN))
 
 
 def any_row(state: State, relation: Relation) -> Expression:
     """TRUE or FALSE: has the relation any row at all."""
     rows, all_rows = state.fresh("~rows"), state.fresh("~rows")
-    frame, one = state.fresh("~beside"), state.fresh("~found.all")
+    frame, has_rows = state.fresh("~beside"), state.fresh("~found.all")
     counted = Rollup("count", TRUE, (), (Aggregate(rows, "count_all", None, BIGINT),))
     state.nodes.append(Fork("fork", frame, relation.frame, (counted,)))
-    state.nodes.append(Join("exists", frame, (), ((rows, all_rows),), one))
+    state.nodes.append(Join("exists", frame, (), ((rows, all_rows),), has_rows))
     return call("gt", Column(all_rows, BIGINT), Literal(0, BIGINT))

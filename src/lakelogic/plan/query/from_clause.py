@@ -30,18 +30,18 @@ def from_clause(statement: Statement, state: State, tree: exp.Select, queries: Q
     first, joins = source.this, list(tree.args.get("joins") or ())
     if not state.beside and not statement.leads_to_rows(first, queries):
         first, joins = _swapped(statement, state, first, joins, queries)
-    known = Tables(statement, state, queries)
+    tables = Tables(statement, state, queries)
     _begin(statement, state, first, queries)
-    _name(known, first, dict(state.visible))
+    _name(tables, first, dict(state.visible))
     for written in joins:
-        _join(known, written)
+        _join(tables, written)
     for lateral in tree.args.get("laterals") or ():
-        _lateral(known, lateral)
+        _lateral(tables, lateral)
     state.scope = {
         **{name: value for name, value in state.scope.items() if name.startswith("~")},
-        **known.scope().columns,
+        **tables.scope().columns,
     }
-    return known
+    return tables
 
 
 def with_conditions_of_joins(tree: exp.Select) -> exp.Select:
@@ -74,19 +74,19 @@ def _begin(statement: Statement, state: State, item: exp.Expression, queries: Qu
         statement.query(state, queries[name], before)
 
 
-def _name(known: Tables, item: exp.Expression, columns: Mapping[str, Expression]) -> None:
+def _name(tables: Tables, item: exp.Expression, columns: Mapping[str, Expression]) -> None:
     renamed = item.args["alias"].args.get("columns") if item.args.get("alias") else None
     if renamed:
         if len(renamed) != len(columns):
             raise refuse(BAD_ARGUMENTS, f"The alias names {len(renamed)} columns; there are {len(columns)}.")
         columns = {new.name: value for new, value in zip(renamed, columns.values(), strict=True)}
     alias = item.alias_or_name.lower() if isinstance(item, exp.Table) else item.alias.lower()
-    if alias in known.by_alias:
+    if alias in tables.by_alias:
         raise refuse(NO_COLUMN, f"Two tables are called `{alias}` here.", "give one an alias: … AS other")
-    known.by_alias[alias or f"~{len(known.by_alias)}"] = columns
+    tables.by_alias[alias or f"~{len(tables.by_alias)}"] = columns
     # The current rows answer to both their names, unless an alias takes their place.
-    if isinstance(item, exp.Table) and not item.alias and known.statement.means_rows(alias):
-        known.also |= {other: alias for other in ("source", known.state.dataset.lower()) if other != alias}
+    if isinstance(item, exp.Table) and not item.alias and tables.statement.means_rows(alias):
+        tables.also |= {other: alias for other in ("source", tables.state.dataset.lower()) if other != alias}
 
 
 def _swapped(
@@ -111,48 +111,48 @@ def _swapped(
     )
 
 
-def _join(known: Tables, written: exp.Join) -> None:
+def _join(tables: Tables, written: exp.Join) -> None:
     if isinstance(written.this, exp.Lateral):
-        _lateral(known, written.this)
+        _lateral(tables, written.this)
         return
     if written.method:
         raise refuse(NOT_YET, f"{written.method} JOIN is not portable.", "write JOIN … USING (key)")
-    state, statement = known.state, known.statement
+    state, statement = tables.state, tables.statement
     alias = written.this.alias_or_name.lower() if isinstance(written.this, exp.Table) else written.this.alias.lower()
-    other = statement.relation(written.this, known.queries)
+    other = statement.relation(written.this, tables.queries)
     kind = _kind(written)
     meeting = meet(state, other, alias or "query")
-    found = Conditions()
+    parts = Conditions()
     pairs: list[tuple[Expression, str]] = []
-    left = dict(known.scope().columns)
+    left = dict(tables.scope().columns)
     if written.args.get("using"):
-        pairs = [(_column(known, key.name), _spelled(meeting.taken, key.name)) for key in written.args["using"]]
-        found.on = equal_keys(meeting, pairs)
-    _name(known, written.this, meeting.taken)
+        pairs = [(_column(tables, key.name), _spelled(meeting.taken, key.name)) for key in written.args["using"]]
+        parts.on = equal_keys(meeting, pairs)
+    _name(tables, written.this, meeting.taken)
     if written.args.get("on") is not None:
         if written.args["on"].find(exp.Query) is not None:
             raise refuse(NOT_YET, "A query inside ON is not portable.", "ask it in WHERE, or join a query instead")
-        predicate = condition(Binder(known.scope()).bind(written.args["on"]), "ON")
-        found = conditions(meeting, conjuncts(predicate))
+        predicate = condition(Binder(tables.scope()).bind(written.args["on"]), "ON")
+        parts = conditions(meeting, conjuncts(predicate))
     elif not written.args.get("using") and written.kind.upper() != "CROSS":
         raise refuse(BAD_ARGUMENTS, "The JOIN has no condition.", "add ON … or USING (…), or write CROSS JOIN")
     detail = (f"{kind} {alias}" + (f" on {written.args['on'].sql(dialect='spark')}" if written.args.get("on") else ""),)
-    join(state, meeting, kind, found, statement.step, detail)
+    join(state, meeting, kind, parts, statement.step, detail)
     if kind in ("semi", "anti"):
-        known.by_alias.pop(alias, None)
+        tables.by_alias.pop(alias, None)
         return
-    for mine, theirs in found.on:
-        _merge(known, left, meeting.taken, mine, theirs, kind)
+    for mine, theirs in parts.on:
+        _merge(tables, left, meeting.taken, mine, theirs, kind)
     for value, name in pairs:
         # One column, whatever the types of the two were.
         spelled, other_ = _spelled(left, name), meeting.taken[name]
         both, type_ = in_one_column((value, other_), f"{name}:")
         merged: dict[str, Expression] = {"full": Call("coalesce", both, type_), "right": other_}
-        known.merged[spelled] = merged.get(kind, value)
+        tables.merged[spelled] = merged.get(kind, value)
 
 
 def _merge(
-    known: Tables,
+    tables: Tables,
     left: Mapping[str, Expression],
     right: Mapping[str, Column],
     mine: Expression,
@@ -165,20 +165,20 @@ def _merge(
         if spelled is None or value != theirs or left[spelled] != mine:
             continue
         if kind == "full":
-            known.merged[spelled] = Call("coalesce", (mine, theirs), mine.type)
+            tables.merged[spelled] = Call("coalesce", (mine, theirs), mine.type)
         else:
-            known.merged[spelled] = theirs if kind == "right" else mine
+            tables.merged[spelled] = theirs if kind == "right" else mine
 
 
-def _column(known: Tables, name: str) -> Expression:
-    return Binder(known.scope()).bind(exp.column(exp.to_identifier(name, quoted=True)))
+def _column(tables: Tables, name: str) -> Expression:
+    return Binder(tables.scope()).bind(exp.column(exp.to_identifier(name, quoted=True)))
 
 
 def _spelled(columns: Mapping[str, Expression], name: str) -> str:
-    found = next((known for known in columns if known.lower() == name.lower()), None)
-    if found is None:
+    column_name = next((column for column in columns if column.lower() == name.lower()), None)
+    if column_name is None:
         raise refuse(NO_COLUMN, f"The joined table has no column `{name}`.", f"it has {listed(columns)}")
-    return found
+    return column_name
 
 
 def _kind(written: exp.Join) -> Kind:
@@ -190,7 +190,7 @@ def _kind(written: exp.Join) -> Kind:
     return {"LEFT": "left", "RIGHT": "right", "FULL": "full"}.get(side, "inner")  # type: ignore[return-value]
 
 
-def _lateral(known: Tables, lateral: exp.Expression) -> None:
+def _lateral(tables: Tables, lateral: exp.Expression) -> None:
     function = lateral.this
     name = str(function.this).lower() if isinstance(function, exp.Anonymous) else ""
     if name not in _GENERATORS or len(function.expressions) != 1:
@@ -200,30 +200,30 @@ def _lateral(known: Tables, lateral: exp.Expression) -> None:
     alias = lateral.args.get("alias")
     columns = [column.name for column in (alias.args.get("columns") or [])] if alias is not None else []
     outer = bool(lateral.args.get("outer")) or name.endswith("_outer")
-    made = _generated(known, name, function.expressions[0], columns, outer=outer)
-    called = alias.name.lower() if alias is not None and alias.name else f"~{len(known.by_alias)}"
-    if called in known.by_alias:
+    exploded = _generated(tables, name, function.expressions[0], columns, outer=outer)
+    called = alias.name.lower() if alias is not None and alias.name else f"~{len(tables.by_alias)}"
+    if called in tables.by_alias:
         raise refuse(NO_COLUMN, f"Two tables are called `{called}` here.", "give one an alias")
-    known.by_alias[called] = made
+    tables.by_alias[called] = exploded
 
 
 def _generated(
-    known: Tables, name: str, argument: exp.Expression, columns: list[str], *, outer: bool
+    tables: Tables, name: str, argument: exp.Expression, columns: list[str], *, outer: bool
 ) -> dict[str, Expression]:
-    value = bind_tree(known.state, argument, known.scope())
-    found = expand(known.state, value, known.statement.step, outer=outer)
+    value = bind_tree(tables.state, argument, tables.scope())
+    expanded = expand(tables.state, value, tables.statement.step, outer=outer)
     if name.startswith("inline"):
-        return found.fields(columns)
-    values = [found.item] if found.key is None else [found.key, found.item]
-    defaults = ["col"] if found.key is None else ["key", "value"]
+        return expanded.fields(columns)
+    values = [expanded.item] if expanded.key is None else [expanded.key, expanded.item]
+    defaults = ["col"] if expanded.key is None else ["key", "value"]
     if name.startswith("posexplode"):
-        values, defaults = [found.position, *values], ["pos", *defaults]
+        values, defaults = [expanded.position, *values], ["pos", *defaults]
     if columns and len(columns) != len(values):
         raise refuse(BAD_ARGUMENTS, f"`{name}` makes {len(values)} columns; {len(columns)} are named.")
     return dict(zip(columns or defaults, values, strict=True))
 
 
-def exploded_items(tree: exp.Select, known: Tables) -> Tables:
+def exploded_items(tree: exp.Select, tables: Tables) -> Tables:
     """`SELECT id, explode(tags) AS tag`: rows are repeated before the items are taken."""
     for index, item in enumerate(list(tree.expressions)):
         inner = item.this if isinstance(item, exp.Alias) else item
@@ -235,13 +235,13 @@ def exploded_items(tree: exp.Select, known: Tables) -> Tables:
         name = str(inner.this).lower()
         if len(inner.expressions) != 1:
             raise refuse(BAD_ARGUMENTS, f"`{name}` takes one argument, not {len(inner.expressions)}.")
-        made = _generated(known, name, inner.expressions[0], aliases, outer=name.endswith("_outer"))
+        generated = _generated(tables, name, inner.expressions[0], aliases, outer=name.endswith("_outer"))
         called = f"~items{index}"
-        known.by_alias[called] = {f"~{column}": value for column, value in made.items()}
+        tables.by_alias[called] = {f"~{column}": value for column, value in generated.items()}
         chosen = [
             exp.alias_(exp.column(exp.to_identifier(f"~{column}", quoted=True), table=called), column, quoted=True)
-            for column in made
+            for column in generated
         ]
         position = tree.expressions.index(item)
         tree.set("expressions", [*tree.expressions[:position], *chosen, *tree.expressions[position + 1 :]])
-    return known
+    return tables

@@ -23,7 +23,7 @@ Keys = list[tuple[str, Expression]]
 Sets = tuple[tuple[int, ...], ...] | None
 
 
-def grouping_sets(tree: exp.Select, known: Tables, items: list[Item]) -> tuple[Keys, Sets]:
+def grouping_sets(tree: exp.Select, tables: Tables, items: list[Item]) -> tuple[Keys, Sets]:
     """The keys of GROUP BY, each once, and the sets they are grouped in (None for one set of all)."""
     clause = tree.args.get("group")
     keys: Keys = []
@@ -34,7 +34,7 @@ def grouping_sets(tree: exp.Select, known: Tables, items: list[Item]) -> tuple[K
     parts: list[list[tuple[int, ...]]] = []
     plain = [part for part in clause.expressions if not isinstance(part, exp.Rollup | exp.Cube | exp.GroupingSets)]
     special = [part for part in clause.expressions if part not in plain]
-    places = [_key(part, keys, known, items) for part in plain]
+    places = [_key(part, keys, tables, items) for part in plain]
     for name in ("rollup", "cube"):
         for part in clause.args.get(name) or ():
             if not part.expressions:  # GROUP BY a, b WITH ROLLUP
@@ -48,11 +48,11 @@ def grouping_sets(tree: exp.Select, known: Tables, items: list[Item]) -> tuple[K
     special += listed
     _refuse_many(prod(_size(part) for part in special))
     for part in special:
-        parts.append(_sets(part, keys, known, items))
+        parts.append(_sets(part, keys, tables, items))
     if not special:
         return keys, None
-    found = [tuple(dict.fromkeys(chain(places, *chosen))) for chosen in product(*parts)]
-    return keys, tuple(found)
+    sets = [tuple(dict.fromkeys(chain(places, *chosen))) for chosen in product(*parts)]
+    return keys, tuple(sets)
 
 
 def _size(part: exp.Expression) -> int:
@@ -76,26 +76,26 @@ def _is_aggregated(value: Expression) -> bool:
     return any(name.startswith(("~aggregate", "~window")) for name in columns_of(value)) or not columns_of(value)
 
 
-def _sets(part: exp.Expression, keys: Keys, known: Tables, items: list[Item]) -> list[tuple[int, ...]]:
+def _sets(part: exp.Expression, keys: Keys, tables: Tables, items: list[Item]) -> list[tuple[int, ...]]:
     if isinstance(part, exp.Rollup | exp.Cube):
-        groups = [_places(inner, keys, known, items) for inner in part.expressions]
+        groups = [_places(inner, keys, tables, items) for inner in part.expressions]
         chosen = _prefixes(groups) if isinstance(part, exp.Rollup) else _subsets(groups)
-        return [tuple(chain.from_iterable(one)) for one in chosen]
-    found: list[tuple[int, ...]] = []
+        return [tuple(chain.from_iterable(part)) for part in chosen]
+    sets: list[tuple[int, ...]] = []
     for inner in part.expressions:
         if isinstance(inner, exp.Rollup | exp.Cube | exp.GroupingSets):
-            found += _sets(inner, keys, known, items)
+            sets += _sets(inner, keys, tables, items)
         else:
-            found.append(_places(inner, keys, known, items))
-    return found
+            sets.append(_places(inner, keys, tables, items))
+    return sets
 
 
-def _places(part: exp.Expression, keys: Keys, known: Tables, items: list[Item]) -> tuple[int, ...]:
+def _places(part: exp.Expression, keys: Keys, tables: Tables, items: list[Item]) -> tuple[int, ...]:
     if isinstance(part, exp.Tuple):
-        return tuple(_key(inner, keys, known, items) for inner in part.expressions)
+        return tuple(_key(inner, keys, tables, items) for inner in part.expressions)
     if isinstance(part, exp.Paren):
-        return (_key(part.this, keys, known, items),)
-    return (_key(part, keys, known, items),)
+        return (_key(part.this, keys, tables, items),)
+    return (_key(part, keys, tables, items),)
 
 
 def _prefixes(of: list) -> list[tuple]:  # type: ignore[type-arg]
@@ -106,9 +106,9 @@ def _subsets(of: list) -> list[tuple]:  # type: ignore[type-arg]
     return [subset for size in range(len(of), -1, -1) for subset in combinations(of, size)]
 
 
-def _key(part: exp.Expression, keys: Keys, known: Tables, items: list[Item]) -> int:
+def _key(part: exp.Expression, keys: Keys, tables: Tables, items: list[Item]) -> int:
     """The place of a key, which is added when it is new; a number or an alias means an item."""
-    name, value = _named_key(part, known, items)
+    name, value = _named_key(part, tables, items)
     for place, (_, other) in enumerate(keys):
         if other == value:
             return place
@@ -118,13 +118,13 @@ def _key(part: exp.Expression, keys: Keys, known: Tables, items: list[Item]) -> 
     return len(keys) - 1
 
 
-def _named_key(part: exp.Expression, known: Tables, items: list[Item]) -> tuple[str, Expression]:
+def _named_key(part: exp.Expression, tables: Tables, items: list[Item]) -> tuple[str, Expression]:
     if isinstance(part, exp.Literal) and not part.is_string and str(part.this).isdigit():
         place = int(str(part.this))
         if not 1 <= place <= len(items):
             raise refuse(BAD_ARGUMENTS, f"GROUP BY {place}: there are {len(items)} items.")
         return items[place - 1].name, items[place - 1].value
-    scope = known.scope()
+    scope = tables.scope()
     if isinstance(part, exp.Column) and not part.text("table") and part.name.lower() not in scope.folded:
         item = next((item for item in items if item.name.lower() == part.name.lower()), None)
         if item is not None:
@@ -136,17 +136,17 @@ def _named_key(part: exp.Expression, known: Tables, items: list[Item]) -> tuple[
     return name, value
 
 
-def grouping_functions(known: Tables) -> dict[str, SpecialFunction]:
+def grouping_functions(tables: Tables) -> dict[str, SpecialFunction]:
     """`grouping(key)` and `grouping_id()`, which have a meaning beside GROUP BY alone."""
-    return {"grouping": _grouping(known), "grouping_id": _grouping_id}
+    return {"grouping": _grouping(tables), "grouping_id": _grouping_id}
 
 
-def _grouping(known: Tables) -> SpecialFunction:
+def _grouping(tables: Tables) -> SpecialFunction:
     def bind(args: list[exp.Expression], binder: PartBinder) -> Expression:
         select = args[0].find_ancestor(exp.Select) if args else None
         if len(args) != 1 or select is None:
             raise refuse(BAD_ARGUMENTS, f"`grouping` takes one key of GROUP BY, not {len(args)} arguments.")
-        keys, sets = grouping_sets(select, known, [])
+        keys, sets = grouping_sets(select, tables, [])
         value = binder.part(args[0])
         place = next((index for index, (_, key) in enumerate(keys) if key == value), None)
         if place is None:

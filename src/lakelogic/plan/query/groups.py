@@ -55,12 +55,12 @@ def group(
     )
 
 
-def same_aggregate(one: BoundAggregate, two: BoundAggregate) -> bool:
+def same_aggregate(left: BoundAggregate, right: BoundAggregate) -> bool:
     """Whether two aggregates yield the same number."""
-    return (one.function, one.value, one.type, one.more, one.distinct) == (
-        two.function,
-        two.value,
-        two.type,
-        two.more,
-        two.distinct,
+    return (left.function, left.value, left.type, left.more, left.distinct) == (
+        right.function,
+        right.value,
+        right.type,
+        right.more,
+        right.distinct,
     )

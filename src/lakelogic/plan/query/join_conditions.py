@@ -43,28 +43,28 @@ def meet(state: State, other: Relation, alias: str) -> Meeting:
     return Meeting(other, taken, back)
 
 
-def share(state: State, meeting: Meeting, found: Conditions) -> None:
+def share(state: State, meeting: Meeting, conditions: Conditions) -> None:
     """What is equal to a masked value is masked like it: the other side's key would show it otherwise."""
-    parts = [*(call("eq", mine, theirs) for mine, theirs in found.on), *found.mixed]
+    parts = [*(call("eq", mine, theirs) for mine, theirs in conditions.on), *conditions.mixed]
     state.share(parts, meeting.back)
 
 
 def conditions(meeting: Meeting, parts: Sequence[Expression]) -> Conditions:
     """Sort the parts of a condition."""
     theirs = {column.name for column in meeting.taken.values()}
-    found = Conditions()
+    parts_by_side = Conditions()
     for part in parts:
         reads = columns_of(part)
         pair = _equality(part, theirs)
         if pair is not None:
-            found.on.append(pair)
+            parts_by_side.on.append(pair)
         elif reads and reads <= theirs:
-            found.other.append(part)
+            parts_by_side.other.append(part)
         elif not reads & theirs:
-            found.own.append(part)
+            parts_by_side.own.append(part)
         else:
-            found.mixed.append(part)
-    return found
+            parts_by_side.mixed.append(part)
+    return parts_by_side
 
 
 def _equality(part: Expression, theirs: set[str]) -> tuple[Expression, Expression] | None:

@@ -29,32 +29,32 @@ Kind = OneOf["inner", "left", "right", "full", "semi", "anti"]
 
 
 def join(
-    state: State, meeting: Meeting, kind: Kind, found: Conditions, step: str, detail: tuple[str, ...]
+    state: State, meeting: Meeting, kind: Kind, conditions: Conditions, step: str, detail: tuple[str, ...]
 ) -> Expression:
     """Compile a join; the columns of the other side stand in the frame afterwards. Tells whether a row was found."""
-    share(state, meeting, found)
+    share(state, meeting, conditions)
     if kind in ("semi", "anti"):
-        return _only_matching(state, meeting, kind, found, step, detail)
-    if kind in ("inner", "left") and not found.mixed and (found.on or _is_cross(state, kind, found)):
-        return _by_keys(state, meeting, kind, found, step, detail)
-    return _in_pairs(state, meeting, kind, found, step, detail)
+        return _only_matching(state, meeting, kind, conditions, step, detail)
+    if kind in ("inner", "left") and not conditions.mixed and (conditions.on or _is_cross(state, kind, conditions)):
+        return _by_keys(state, meeting, kind, conditions, step, detail)
+    return _in_pairs(state, meeting, kind, conditions, step, detail)
 
 
-def _is_cross(state: State, kind: Kind, found: Conditions) -> bool:
+def _is_cross(state: State, kind: Kind, conditions: Conditions) -> bool:
     """Every row meets every other: in a fork, where rows that are bad or lost are gone and nobody counts copies."""
-    return kind == "inner" and not found.own and state.beside
+    return kind == "inner" and not conditions.own and state.beside
 
 
 def _prepared(
-    state: State, meeting: Meeting, found: Conditions, *, filtered: bool = True
+    state: State, meeting: Meeting, conditions: Conditions, *, filtered: bool = True
 ) -> tuple[list[Node], list[tuple[Expression, str]]]:
     """What is done to the other side before rows meet it: its own conditions, and its keys as columns."""
     nodes: list[Node] = []
-    if filtered and found.other:
-        nodes.append(Keep("keep", both(*(replace_columns(part, meeting.back) for part in found.other))))
+    if filtered and conditions.other:
+        nodes.append(Keep("keep", both(*(replace_columns(part, meeting.back) for part in conditions.other))))
     keys: list[tuple[Expression, str]] = []
     columns: list[Assignment] = []
-    for mine, theirs in found.on:
+    for mine, theirs in conditions.on:
         name = state.fresh("~key")
         columns.append(Assignment(name, replace_columns(theirs, meeting.back)))
         keys.append((mine, name))
@@ -74,30 +74,30 @@ def _frame(state: State, meeting: Meeting, nodes: Sequence[Node]) -> str:
 def _take(state: State, meeting: Meeting, nodes: list[Node]) -> tuple[tuple[str, str], ...]:
     """The other side's columns and the names they get; what is no plain column there becomes one first."""
     pairs: list[tuple[str, str]] = []
-    made: list[Assignment] = []
+    assignments: list[Assignment] = []
     for column in meeting.taken.values():
         value = meeting.back[column.name]
         if not isinstance(value, Column):
-            made.append(Assignment(state.fresh("~value"), value))
-            value = Column(made[-1].name, value.type)
+            assignments.append(Assignment(state.fresh("~value"), value))
+            value = Column(assignments[-1].name, value.type)
         pairs.append((value.name, column.name))
-    if made:
-        nodes.append(RowWise("derive", tuple(made)))
+    if assignments:
+        nodes.append(RowWise("derive", tuple(assignments)))
     return tuple(pairs)
 
 
 def _by_keys(
-    state: State, meeting: Meeting, kind: Kind, found: Conditions, step: str, detail: tuple[str, ...]
+    state: State, meeting: Meeting, kind: Kind, conditions: Conditions, step: str, detail: tuple[str, ...]
 ) -> Expression:
-    nodes, keys = _prepared(state, meeting, found)
+    nodes, keys = _prepared(state, meeting, conditions)
     take = _take(state, meeting, nodes)
     ordinal, place = state.fresh("~ordinal"), state.fresh("~place")
     partition = tuple(Column(name, mine.type) for mine, name in keys)
     values = [ordered(value) for value in meeting.other.columns.values()]
     nodes.append(Rank("rank", partition, tuple(Order(value) for value in values), ordinal))
-    if found.own:
+    if conditions.own:
         # A row that the condition leaves out finds nothing: it has no key.
-        guard = both(*found.own)
+        guard = both(*conditions.own)
         keys = [(Call("case", (guard, mine, Literal(None, mine.type)), mine.type), name) for mine, name in keys]
     matched = state.fresh(f"~found.{step}")
     frame = _frame(state, meeting, nodes)
@@ -114,21 +114,21 @@ def _by_keys(
 
 
 def _only_matching(
-    state: State, meeting: Meeting, kind: Kind, found: Conditions, step: str, detail: tuple[str, ...]
+    state: State, meeting: Meeting, kind: Kind, conditions: Conditions, step: str, detail: tuple[str, ...]
 ) -> Expression:
-    matched = has_match(state, meeting, found)
+    matched = has_match(state, meeting, conditions)
     lost = fails(matched) if kind == "semi" else holds(matched)
     state.lose("filtered", step, lost, detail)
     return matched
 
 
 def _in_pairs(
-    state: State, meeting: Meeting, kind: Kind, found: Conditions, step: str, detail: tuple[str, ...]
+    state: State, meeting: Meeting, kind: Kind, conditions: Conditions, step: str, detail: tuple[str, ...]
 ) -> Expression:
     keeps_others = kind in ("right", "full")
-    nodes, keys = _prepared(state, meeting, found, filtered=not keeps_others)
+    nodes, keys = _prepared(state, meeting, conditions, filtered=not keeps_others)
     take = _take(state, meeting, nodes)
-    rest = [*found.mixed, *found.own, *(found.other if keeps_others else ())]
+    rest = [*conditions.mixed, *conditions.own, *(conditions.other if keeps_others else ())]
     has_left, has_right = state.fresh("~has.left"), state.fresh("~has.right")
     opening = Pairs(
         "join",

@@ -22,67 +22,67 @@ class Item:
     value: Expression
 
 
-def items_of(tree: exp.Select, known: Tables, binder: Binder, *, named: bool = True) -> list[Item]:
+def items_of(tree: exp.Select, tables: Tables, binder: Binder, *, named: bool = True) -> list[Item]:
     """The items in order. One that is written out stands in the place of one of its name that `*` brings; two that
     are written out are a mistake, unless nobody reads the names."""
-    found: dict[str, Item] = {}
+    items: dict[str, Item] = {}
     written: set[str] = set()
     problems: list[Problem] = []
     scope = binder.scope
     for index, item in enumerate(tree.expressions):
         try:
-            made = _items(item, known, binder, index, named=named)
+            new_items = _items(item, tables, binder, index, named=named)
         except SqlProblems as trouble:
             problems += trouble.problems
             continue
         is_star = item.is_star
-        for one in made:
-            if one.name.startswith("~"):
+        for new_item in new_items:
+            if new_item.name.startswith("~"):
                 problems.append(
-                    Problem(BAD_ARGUMENTS, f"The name `{one.name}` begins with `~`.", "choose another name")
+                    Problem(BAD_ARGUMENTS, f"The name `{new_item.name}` begins with `~`.", "choose another name")
                 )
-            place = one.name.lower()
+            place = new_item.name.lower()
             if is_star and place in written:
                 continue
-            if is_star and place in found:
-                shared = next((value for name, value in known.merged.items() if name.lower() == place), None)
+            if is_star and place in items:
+                shared = next((value for name, value in tables.merged.items() if name.lower() == place), None)
                 if shared is None:
-                    hint = f"name the columns of one table, or write `* EXCEPT ({one.name})` after its name"
-                    problems.append(Problem(NO_COLUMN, f"Two tables bring a column `{one.name}`.", hint))
+                    hint = f"name the columns of one table, or write `* EXCEPT ({new_item.name})` after its name"
+                    problems.append(Problem(NO_COLUMN, f"Two tables bring a column `{new_item.name}`.", hint))
                 else:
-                    found[place] = Item(found[place].name, shared)
+                    items[place] = Item(items[place].name, shared)
                 continue
             if place in written and named:
                 hint = "give one of them another name"
-                problems.append(Problem(BAD_ARGUMENTS, f"Two items are called `{one.name}`.", hint))
+                problems.append(Problem(BAD_ARGUMENTS, f"Two items are called `{new_item.name}`.", hint))
                 continue
             if place in written:
-                found[f"_c{index}"] = Item(f"_c{index}", one.value)
+                items[f"_c{index}"] = Item(f"_c{index}", new_item.value)
                 continue
             if not is_star:
                 written.add(place)
-            spelled = found[place].name if place in found else one.name
-            found[place] = Item(spelled, one.value)
+            spelled = items[place].name if place in items else new_item.name
+            items[place] = Item(spelled, new_item.value)
             if place not in scope.folded:
                 # A later item may use an earlier one by its name.
-                binder.scope = replace(binder.scope, columns={**binder.scope.columns, one.name: one.value})
+                binder.scope = replace(binder.scope, columns={**binder.scope.columns, new_item.name: new_item.value})
     problems += binder.problems
     binder.problems = []
     if problems:
         raise SqlProblems(problems)
-    return list(found.values())
+    return list(items.values())
 
 
-def _items(item: exp.Expression, known: Tables, binder: Binder, index: int, *, named: bool) -> list[Item]:
+def _items(item: exp.Expression, tables: Tables, binder: Binder, index: int, *, named: bool) -> list[Item]:
     table = item.text("table") if isinstance(item, exp.Column) else ""
     star = item.this if isinstance(item, exp.Column) and isinstance(item.this, exp.Star) else item
     if isinstance(star, exp.Star):
-        return _star(star, table, known, binder)
+        return _star(star, table, tables, binder)
     if isinstance(item, exp.Alias):
         return [Item(item.alias, binder.part(item.this))]
     if isinstance(item, exp.Column):
         value = binder.part(item)
-        return [Item(known.spelled(item.name, table), value)]
+        return [Item(tables.spelled(item.name, table), value)]
     if isinstance(item, exp.Dot):
         return [Item(item.name, binder.part(item))]
     if named:
@@ -91,8 +91,8 @@ def _items(item: exp.Expression, known: Tables, binder: Binder, index: int, *, n
     return [Item(f"_c{index}", binder.part(item))]
 
 
-def _star(star: exp.Star, table: str, known: Tables, binder: Binder) -> list[Item]:
-    columns = known.star(table)
+def _star(star: exp.Star, table: str, tables: Tables, binder: Binder) -> list[Item]:
+    columns = tables.star(table)
     left_out = {column.name.lower() for column in (star.args.get("except_") or star.args.get("except") or [])}
     folded = {name.lower() for name in columns}
     for name in sorted(left_out - folded - names.RESERVED - names.STAMPS):

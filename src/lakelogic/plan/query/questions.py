@@ -112,33 +112,33 @@ def _is_one_row(tree: exp.Expression | None, queries: Queries) -> bool:
 
     if tree is None:
         return False
-    known = {**queries, **named_queries(tree)}
+    named = {**queries, **named_queries(tree)}
     if limit := tree.args.get("limit"):
         count = limit.args.get("count") if isinstance(limit, exp.Fetch) else limit.expression
         if count is None or count.name in ("0", "1"):
             return True
     if isinstance(tree, exp.Subquery):
-        return _is_one_row(tree.this, known)
+        return _is_one_row(tree.this, named)
     if isinstance(tree, exp.Table):
         name = tree.name.lower()
-        return _is_one_row(known.get(name), {other: query_ for other, query_ in known.items() if other != name})
+        return _is_one_row(named.get(name), {other: query_ for other, query_ in named.items() if other != name})
     if isinstance(tree, exp.Intersect | exp.Except):
-        return _is_one_row(tree.this, known)
+        return _is_one_row(tree.this, named)
     if not isinstance(tree, exp.Select) or tree.args.get("group") or tree.args.get("laterals"):
         return False
     if is_aggregated(tree) or tree.args.get("having"):
         return True
     tables = [tree.args["from_"].this, *(join.this for join in tree.args.get("joins") or ())]
-    return all(_is_one_row(table, known) for table in tables)
+    return all(_is_one_row(table, named) for table in tables)
 
 
 def _accounts(state: State, value: Expression) -> tuple[Account, ...]:
-    made: list[Account] = []
+    accounts: list[Account] = []
     for account in state.closed:
         publish = Publish((Assignment(VALUE, Literal(None, value.type)),), account.fate, Literal(None, STRING))
-        made.append(Account(account.opening, account.nodes, publish))
+        accounts.append(Account(account.opening, account.nodes, publish))
     last: OpenAccount = state.account(state.fate)
     alive = call("eq", last.fate, Literal(0, INT))
     side = Call("case", (alive, text(names.GOOD_SIDE), Literal(None, STRING)), STRING)
     publish = Publish((Assignment(VALUE, value),), last.fate, side)
-    return (*made, Account(last.opening, last.nodes, publish))
+    return (*accounts, Account(last.opening, last.nodes, publish))

@@ -62,15 +62,15 @@ def select(statement: Statement, state: State, tree: exp.Select, queries: Querie
     """Compile a SELECT over the state's rows; `queries` are those that it knows by name."""
     _refuse_others(tree)
     tree = with_conditions_of_joins(tree)
-    known = from_clause(statement, state, tree, queries)
+    tables = from_clause(statement, state, tree, queries)
     where = tree.args.get("where")
     if where is not None:
-        kept = condition(bind_tree(state, where.this, known.scope()), "WHERE")
+        kept = condition(bind_tree(state, where.this, tables.scope()), "WHERE")
         state.lose("filtered", statement.step, fails(kept), (f"keep {where.this.sql(dialect='spark')}",))
-    known = exploded_items(tree, known)
-    bound = _bound(tree, known, named=named)
+    tables = exploded_items(tree, tables)
+    bound = _bound(tree, tables, named=named)
     if tree.args.get("group") is not None or bound.aggregates or bound.having is not None:
-        bound = _grouped(statement, state, tree, known, bound)
+        bound = _grouped(statement, state, tree, tables, bound)
     _windows(state, bound)
     if bound.qualify is not None:
         state.lose("filtered", statement.step, fails(bound.qualify), ("qualify",))
@@ -93,12 +93,12 @@ def _refuse_others(tree: exp.Select) -> None:
         raise SqlProblems(problems)
 
 
-def _bound(tree: exp.Select, known: Tables, *, named: bool) -> Bound:
+def _bound(tree: exp.Select, tables: Tables, *, named: bool) -> Bound:
     """Bind items, HAVING, QUALIFY and ORDER BY over the rows as they are before grouping."""
     bound = Bound()
-    scope = known.scope(grouping_functions(known) if tree.args.get("group") is not None else {})
+    scope = tables.scope(grouping_functions(tables) if tree.args.get("group") is not None else {})
     binder = Binder(scope, bound.aggregates, bound.windows)
-    bound.items = items_of(tree, known, binder, named=named)
+    bound.items = items_of(tree, tables, binder, named=named)
     aliases = {item.name: item.value for item in bound.items}
     later = binder
     later.scope = replace(scope, columns={**scope.columns, **_missing(aliases, scope)})
@@ -124,8 +124,8 @@ def _missing(aliases: Mapping[str, Expression], scope: Scope) -> dict[str, Expre
     return {name: value for name, value in aliases.items() if name.lower() not in scope.folded}
 
 
-def _grouped(statement: Statement, state: State, tree: exp.Select, known: Tables, bound: Bound) -> Bound:
-    keys, sets = grouping_sets(tree, known, bound.items)
+def _grouped(statement: Statement, state: State, tree: exp.Select, tables: Tables, bound: Bound) -> Bound:
+    keys, sets = grouping_sets(tree, tables, bound.items)
     detail = (f"by {', '.join(name for name, _ in keys) or 'nothing'}",)
     groups = group(state, statement.step, keys, bound.aggregates, detail, sets)
     over = _Regroup(groups, [value for _, value in keys])
@@ -215,9 +215,9 @@ def _project(state: State, bound: Bound, text: str) -> None:
     state.scope = {name: value for name, value in hidden.items() if not name.startswith("~group")}
     # Sort keys may read columns that are not chosen: they are kept beside the items.
     values = {item.name: item.value for item in bound.items} | order
-    made = {name: value for name, value in values.items() if not isinstance(value, Column)}
+    computed = {name: value for name, value in values.items() if not isinstance(value, Column)}
     before = dict(state.scope)
-    state.derive("select", made, (text,))
+    state.derive("select", computed, (text,))
     # A column that is only chosen stands under its new name without being made again; the order is the query's.
     state.scope = before | {name: state.scope.get(name, value) for name, value in values.items()}
     bound.order = tuple(

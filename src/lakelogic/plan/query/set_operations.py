@@ -35,33 +35,33 @@ def set_operation(
     if len(names) != len(below.visible):
         raise refuse(BAD_ARGUMENTS, f"One query has {len(names)} columns, the other {len(below.visible)}.")
     types = [
-        _common(name, one.type, two.type)
-        for name, one, two in zip(names, state.visible.values(), below.visible.values(), strict=True)
+        _common(name, left.type, right.type)
+        for name, left, right in zip(names, state.visible.values(), below.visible.values(), strict=True)
     ]
     relation = statement.fork(below)
     columns = [state.fresh(name) for name in names]
     mark = state.fresh("~side")
-    for column, one, two in zip(columns, state.visible.values(), relation.columns.values(), strict=True):
-        state.inherit(column, one)
-        state.inherit(column, two)
+    for column, left, right in zip(columns, state.visible.values(), relation.columns.values(), strict=True):
+        state.inherit(column, left)
+        state.inherit(column, right)
     own = (*_converted(list(state.visible.values()), types), Literal(0, INT))
     other = (*_converted(list(relation.columns.values()), types), Literal(1, INT))
     detail = (tree.key.upper(),)
     state.open(Stack("stack", state.alive, (*columns, mark), own, ((relation.frame, other),), detail), statement.step)
-    made = {name: Column(column, type_) for name, column, type_ in zip(names, columns, types, strict=True)}
-    state.scope = dict(made)
+    outputs = {name: Column(column, type_) for name, column, type_ in zip(names, columns, types, strict=True)}
+    state.scope = dict(outputs)
     if isinstance(tree, exp.Union):
         if is_distinct:
             keep_once(state, statement.step)
         return
-    _compared(statement, state, made, Column(mark, INT), tree)
+    _compared(statement, state, outputs, Column(mark, INT), tree)
 
 
-def _common(name: str, one: Type, two: Type) -> Type:
-    found = column_type(one, two)
-    if found is None:
-        raise refuse(BAD_TYPES, f"`{name}` is {one} in one query and {two} in the other.", "cast one of them")
-    return found
+def _common(name: str, left: Type, right: Type) -> Type:
+    type_ = column_type(left, right)
+    if type_ is None:
+        raise refuse(BAD_TYPES, f"`{name}` is {left} in one query and {right} in the other.", "cast one of them")
+    return type_
 
 
 def _converted(values: list[Expression], types: list[Type]) -> tuple[Expression, ...]:

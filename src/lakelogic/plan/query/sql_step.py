@@ -26,8 +26,8 @@ def derive_items(state: State, text: str, path: str, dialect: str) -> None:
     except SqlProblems as trouble:
         state.trouble.sql(trouble.problems, path)
         return
-    made = computed(state, windows, list(values.values()))
-    state.derive("derive", dict(zip(values, made, strict=True)), (" ".join(text.split()),))
+    computed_values = computed(state, windows, list(values.values()))
+    state.derive("derive", dict(zip(values, computed_values, strict=True)), (" ".join(text.split()),))
 
 
 def select(state: State, text: str, path: str, name: str, dialect: str) -> None:
@@ -50,7 +50,7 @@ def _items(scope: Scope, items: list[exp.Expression], windows: list[BoundWindow]
             shown = item.sql(dialect="spark")
             problems.append(Problem(BAD_ARGUMENTS, f"`{shown}` has no name.", f"write `{shown} AS column`"))
             continue
-        if name.lower() in {known.lower() for known in values}:
+        if name.lower() in {other.lower() for other in values}:
             problems.append(Problem(BAD_ARGUMENTS, f"Two items are called `{name}`.", "give one of them another name"))
         if name.startswith("~"):
             problems.append(Problem(BAD_ARGUMENTS, f"The name `{name}` begins with `~`.", "choose another name"))
@@ -73,12 +73,12 @@ def names_made(text: str, dialect: str, links: Mapping[str, Any]) -> set[str]:
         items = tree.selects if tree is not None else parse_items(text, dialect)
     except SqlProblems:
         return set()
-    made = {item.alias_or_name.lower() for item in items if item.alias_or_name and item.alias_or_name != "*"}
+    names = {item.alias_or_name.lower() for item in items if item.alias_or_name and item.alias_or_name != "*"}
     if tree is not None and tree.find(exp.Star) is not None:
         read = {table.name.lower() for table in tree.find_all(exp.Table)}
         joined = (link for name, link in links.items() if name.lower() in read)
-        made |= {column.name.lower() for link in joined for column in link.visible}
-    return made
+        names |= {column.name.lower() for link in joined for column in link.visible}
+    return names
 
 
 def names_read_again(text: str, dialect: str, dataset: str) -> set[str]:
@@ -107,8 +107,8 @@ def columns_read(part: exp.Expr, dataset: str, whole: exp.Expr | None = None) ->
     """
     tables = {table.alias_or_name.lower() for table in (whole or part).find_all(exp.Table)}
     rows = {"source", dataset.lower(), *tables}
-    found: set[str] = set()
+    columns: set[str] = set()
     for column in part.find_all(exp.Column):
         names = [piece.name.lower() for piece in column.parts]
-        found.add(names[1] if len(names) > 1 and names[0] in rows else names[0])
-    return found
+        columns.add(names[1] if len(names) > 1 and names[0] in rows else names[0])
+    return columns

@@ -122,8 +122,8 @@ class Statement:
                 child.nodes.append(Keep("keep", self.alive))
             child.scope = dict(self.rows)
         else:
-            found = self.link(item)
-            child.start, child.scope = found.frame, dict(found.columns)
+            relation = self.link(item)
+            child.start, child.scope = relation.frame, dict(relation.columns)
             if child.masked:
                 self._own_columns(child)
 
@@ -165,15 +165,15 @@ class Statement:
 
     def link(self, table: exp.Table) -> Relation:
         """All rows of a link that count, with the columns that the contract takes from it."""
-        known: dict[str, KnownLink] = self.state.known_links
+        links_by_name: dict[str, KnownLink] = self.state.known_links
         _refuse_function(table)
-        found = next((link for name, link in known.items() if name.lower() == table.name.lower()), None)
-        if found is None or table.args.get("db"):
+        link = next((link for name, link in links_by_name.items() if name.lower() == table.name.lower()), None)
+        if link is None or table.args.get("db"):
             if table.name.lower() in {name.lower() for name in self.state.unread_links}:
                 self.state.trouble.landed_is_known = False  # its columns could not be looked at; the run will
                 raise SqlProblems([])
             written = ".".join(part for part in (table.text("catalog"), table.text("db"), table.name) if part)
-            links = sorted({*known, *self.state.unread_links})
+            links = sorted({*links_by_name, *self.state.unread_links})
             near = nearest(table.name, links)
             if near is None:
                 declared = ", ".join(f"`{name}`" for name in links)
@@ -182,7 +182,7 @@ class Statement:
                 )
                 near += f"rows are called `source` or `{self.state.dataset}`"
             raise refuse(NO_LINK, f"There is no link `{written}`.", near)
-        return link_relation(self.state, found.name)
+        return link_relation(self.state, link.name)
 
 
 def link_relation(state: State, name: str) -> Relation:
@@ -227,8 +227,8 @@ def named_queries(tree: exp.Expression) -> dict[str, exp.Expression]:
 def _others(queries: Queries, name: str) -> dict[str, exp.Expression]:
     """The queries that a named one can read: those before it."""
     before: dict[str, exp.Expression] = {}
-    for known, tree in queries.items():
-        if known == name:
+    for earlier, tree in queries.items():
+        if earlier == name:
             break
-        before[known] = tree
+        before[earlier] = tree
     return before

@@ -81,8 +81,8 @@ def _one_of(state: State, statement: Statement, tree: exp.In, binder: PartBinder
     totals = state.fresh("~beside")
     state.nodes.append(Fork("fork", totals, relation.frame, (keyed, Rollup("count", TRUE, (), counts))))
     all_rows, all_present = state.fresh("~rows"), state.fresh("~present")
-    one = state.fresh("~found.all")
-    state.nodes.append(Join("in", totals, (), ((rows, all_rows), (present, all_present)), one))
+    has_rows = state.fresh("~found.all")
+    state.nodes.append(Join("in", totals, (), ((rows, all_rows), (present, all_present)), has_rows))
     n, m = Column(all_rows, BIGINT), Column(all_present, BIGINT)
     unknown = call("or", call("is_null", mine), call("lt", m, n))
     return Call(
@@ -109,9 +109,9 @@ def _exists(
     """EXISTS: does the query find a row for this one."""
     if not isinstance(tree, exp.Select) or not _is_plain(tree):
         return any_row(state, _alone(statement, tree, binder.scope, queries))
-    meeting, found = _correlated(state, statement, tree, binder, {**queries, **named_queries(tree)})
+    meeting, conditions = _correlated(state, statement, tree, binder, {**queries, **named_queries(tree)})
     # An aggregate without GROUP BY has one row, even over nothing.
-    return TRUE if is_aggregated(tree) else has_match(state, meeting, found)
+    return TRUE if is_aggregated(tree) else has_match(state, meeting, conditions)
 
 
 def _is_plain(tree: exp.Select) -> bool:
@@ -129,9 +129,9 @@ def is_aggregated(tree: exp.Select) -> bool:
     """Whether an item of a SELECT is made of aggregates."""
     calls = (call_ for item in tree.expressions for call_ in item.find_all(exp.Anonymous, exp.Any))
     return any(
-        (isinstance(one, exp.Any) or str(one.this).lower() in AGGREGATES)
-        and one.find_ancestor(exp.Select, exp.Window) is tree
-        for one in calls
+        (isinstance(call, exp.Any) or str(call.this).lower() in AGGREGATES)
+        and call.find_ancestor(exp.Select, exp.Window) is tree
+        for call in calls
     )
 
 
@@ -146,8 +146,8 @@ def _alone(statement: Statement, tree: exp.Expression, outer: Scope, queries: Qu
             return _uncorrelated(statement, tree, queries)
     except SqlProblems as trouble:
         missing = {problem.message for problem in trouble.problems if problem.code == NO_COLUMN}
-        known = [column for column in columns if column.name.lower() in outer.folded and not column.text("table")]
-        named = [column for column in known if f"There is no column `{column.name}`." in missing]
+        outside = [column for column in columns if column.name.lower() in outer.folded and not column.text("table")]
+        named = [column for column in outside if f"There is no column `{column.name}`." in missing]
         if not named:
             raise
     shown = named[0].sql(dialect="spark")
@@ -168,11 +168,11 @@ def _correlated(
     if where is None:
         return meeting, Conditions()
     predicate = Binder(_inner_scope(binder.scope, meeting, alias)).bind(where.this)
-    found = conditions(meeting, conjuncts(condition(predicate, "WHERE")))
-    for part in (*(mine for mine, _ in found.on), *found.own, *found.mixed):
+    parts_by_side = conditions(meeting, conjuncts(condition(predicate, "WHERE")))
+    for part in (*(mine for mine, _ in parts_by_side.on), *parts_by_side.own, *parts_by_side.mixed):
         _refuse_unmade(part)
-    share(state, meeting, found)
-    return meeting, found
+    share(state, meeting, parts_by_side)
+    return meeting, parts_by_side
 
 
 def _inner_scope(outer: Scope, meeting: Meeting, alias: str) -> Scope:
@@ -194,9 +194,9 @@ def _single(
             "A query as a value must be one aggregate over one table.",
             "join the table, or compute the value in a step before",
         )
-    known = {**queries, **named_queries(tree)}
-    meeting, found = _correlated(state, statement, tree, binder, known)
-    if found.mixed or found.own:
+    named_before = {**queries, **named_queries(tree)}
+    meeting, parts_by_side = _correlated(state, statement, tree, binder, named_before)
+    if parts_by_side.mixed or parts_by_side.own:
         raise refuse(NOT_YET, "A query as a value can only be tied to its row by equality.", "join the table instead")
     alias = tree.args["from_"].this.alias_or_name.lower()
     aggregates: list[BoundAggregate] = []
@@ -206,11 +206,11 @@ def _single(
     if not aggregates or columns_of(value) - {aggregate.name for aggregate in aggregates}:
         raise refuse(NOT_YET, "A query as a value must be an aggregate.", "write max(x), min(x), count(*), …")
     nodes: list[Node] = []
-    if found.other:
-        nodes.append(Keep("keep", both(*(replace_columns(part, meeting.back) for part in found.other))))
-    keys = {state.fresh("~key"): replace_columns(theirs, meeting.back) for _, theirs in found.on}
+    if parts_by_side.other:
+        nodes.append(Keep("keep", both(*(replace_columns(part, meeting.back) for part in parts_by_side.other))))
+    keys = {state.fresh("~key"): replace_columns(theirs, meeting.back) for _, theirs in parts_by_side.on}
     named = {aggregate.name: state.fresh(f"~value.{aggregate.function}") for aggregate in aggregates}
-    made = tuple(
+    rolled_up = tuple(
         Aggregate(
             named[a.name],
             a.function,
@@ -222,9 +222,9 @@ def _single(
         for a in aggregates
     )
     frame, matched = state.fresh("~beside"), state.fresh("~found.value")
-    rolled = Rollup("rollup", TRUE, tuple(Assignment(n, v) for n, v in keys.items()), made)
+    rolled = Rollup("rollup", TRUE, tuple(Assignment(n, v) for n, v in keys.items()), rolled_up)
     state.nodes.append(Fork("fork", frame, meeting.other.frame, (*nodes, rolled)))
-    on = tuple((mine, name) for (mine, _), name in zip(found.on, keys, strict=True))
+    on = tuple((mine, name) for (mine, _), name in zip(parts_by_side.on, keys, strict=True))
     taken = {name: state.fresh(name) for name in named.values()}
     state.nodes.append(Join("value", frame, on, tuple(taken.items()), matched))
     columns: dict[str, Expression] = {}

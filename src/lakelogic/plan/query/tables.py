@@ -46,10 +46,10 @@ class Tables:
         for table in self.by_alias.values():
             for name, value in table.items():
                 seen[name.lower()] = seen.get(name.lower(), 0) + 1
-                if not any(known.lower() == name.lower() for known in columns):
+                if not any(column.lower() == name.lower() for column in columns):
                     columns[name] = value
         for name, value in self.merged.items():
-            spelled = next((known for known in columns if known.lower() == name.lower()), name)
+            spelled = next((column for column in columns if column.lower() == name.lower()), name)
             columns[spelled] = value
         shared = {name.lower() for name in self.merged}
         ambiguous = frozenset(name for name, count in seen.items() if count > 1 and name not in shared)
@@ -64,16 +64,16 @@ class Tables:
     def star(self, table: str) -> dict[str, Expression]:
         """The columns that `*` or `table.*` means."""
         if table:
-            found = self.relations.get(table.lower())
-            if found is None:
+            relation = self.relations.get(table.lower())
+            if relation is None:
                 raise refuse(NO_COLUMN, f"There is no table `{table}` here.", f"there are {listed(self.by_alias)}")
-            return _without_stamps(found)
+            return _without_stamps(relation)
         columns: dict[str, Expression] = {}
         shared = {name.lower(): value for name, value in self.merged.items()}
         for alias, own in self.by_alias.items():
             for name, value in _without_stamps(own).items():
-                known = next((other for other in columns if other.lower() == name.lower()), None)
-                if known is None:
+                same = next((other for other in columns if other.lower() == name.lower()), None)
+                if same is None:
                     columns[name] = shared.get(name.lower(), value)
                 elif name.lower() not in shared:
                     raise refuse(
@@ -88,7 +88,7 @@ class Tables:
     def spelled(self, name: str, table: str) -> str:
         """A column's name as it is spelled where it stands."""
         tables = [self.relations.get(table.lower(), {})] if table else self.by_alias.values()
-        return next((known for own in tables for known in own if known.lower() == name.lower()), name)
+        return next((column for own in tables for column in own if column.lower() == name.lower()), name)
 
 
 def listed(tables: Mapping[str, object]) -> str:

@@ -63,9 +63,9 @@ class Days:
         return {"first": self.first.isoformat(), "last": self.last.isoformat()}
 
 
-def days_of(told: Mapping[str, Any]) -> Days:
+def days_of(document: Mapping[str, Any]) -> Days:
     """The days that `as_dict` told."""
-    return Days(date.fromisoformat(told["first"]), date.fromisoformat(told["last"]))
+    return Days(date.fromisoformat(document["first"]), date.fromisoformat(document["last"]))
 
 
 def day_of(value: Expression) -> Expression:

@@ -28,7 +28,7 @@ class Deleted:
 
     def condition(self, columns: Sequence[Landed]) -> Expression | None:
         """TRUE for deleted rows; None where the column did not land."""
-        landed = next((one for one in columns if one.name == self.column), None)
+        landed = next((column for column in columns if column.name == self.column), None)
         if landed is None:
             return None
         return call(

@@ -48,7 +48,7 @@ def known_links(
 
     `deleted` tells of links whose deleted rows do not count how these are marked.
     """
-    known: dict[str, KnownLink] = {}
+    links_by_name: dict[str, KnownLink] = {}
     for index, link in enumerate(links):
         name: str = link.name  # type: ignore[attr-defined]
         if name not in landed:
@@ -67,12 +67,12 @@ def known_links(
         if only:
             missing = only - {column.name.lower() for column in columns}
             for column in sorted(missing):
-                hint = nearest_or_all(column, [found.name for found in columns], "it has")
+                hint = nearest_or_all(column, [column.name for column in columns], "it has")
                 state.trouble.add(
                     NO_COLUMN, f"The link `{name}` has no column `{column}`.", f"links[{index}].columns", hint
                 )
-        known[name] = KnownLink(name, format_, columns, kept, f"links[{index}]", options, frozenset(only))
-    return known
+        links_by_name[name] = KnownLink(name, format_, columns, kept, f"links[{index}]", options, frozenset(only))
+    return links_by_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +98,13 @@ def match(
 
     `distinct` is for those who `take` nothing and ask only whether the key is there.
     """
-    known: dict[str, KnownLink] = state.known_links
-    link = known.get(reference)
+    links_by_name: dict[str, KnownLink] = state.known_links
+    link = links_by_name.get(reference)
     if link is None:
         if reference in state.unread_links:
             state.trouble.landed_is_known = False
             return None
-        hint = nearest(reference, list(known)) or "declare it under links:"
+        hint = nearest(reference, list(links_by_name)) or "declare it under links:"
         state.trouble.add(NO_LINK, f"There is no link `{reference}`.", path, hint)
         return None
     spelled: dict[str, Landed] = {column.name.lower(): column for column in link.columns}
@@ -136,7 +136,7 @@ def match(
     kept = link.filter
     if distinct:
         # One row per key, so that a row never finds two; nothing else of the link is asked for.
-        asked = tuple(Assignment(one.name, Column(one.name, one.value.type)) for one in converted)
+        asked = tuple(Assignment(key.name, Column(key.name, key.value.type)) for key in converted)
         nodes.append(Rollup("distinct", TRUE if kept is None else holds(kept), asked, ()))
         kept = None
     state.links[link_name] = Link(
@@ -153,11 +153,11 @@ def match(
         physical = taken.get(spelled[key_name.lower()].name)
         if physical is not None:
             state.inherit(physical, value, copied=False)
-    found = state.fresh(f"~found.{reference}")
-    state.nodes.append(Join(label, link_name, tuple(keys), tuple(taken.items()), found, detail))
+    is_found = state.fresh(f"~found.{reference}")
+    state.nodes.append(Join(label, link_name, tuple(keys), tuple(taken.items()), is_found, detail))
     return Match(
         {column: Column(physical, spelled[column.lower()].type) for column, physical in taken.items()},
-        Column(found, BOOLEAN),
+        Column(is_found, BOOLEAN),
     )
 
 

@@ -82,8 +82,8 @@ def _dates(contract: Contract) -> Found:
     if source.bounded_by != "date_range":
         return
     for name in ("from_date", "to_date"):
-        if (told := getattr(source, name)) and day_written(told) is None:
-            yield codes.BAD_FORMAT, f"`{told}` is no date.", f"source.{name}", "Write it as 2026-01-31."
+        if (day := getattr(source, name)) and day_written(day) is None:
+            yield codes.BAD_FORMAT, f"`{day}` is no date.", f"source.{name}", "Write it as 2026-01-31."
 
 
 def _field(contract: Contract, writes: Strategy, types: Mapping[str, Type]) -> Found:
@@ -91,11 +91,11 @@ def _field(contract: Contract, writes: Strategy, types: Mapping[str, Type]) -> F
     strategy, field = source.bounded_by, source.watermark_field
     if strategy is None or not field:
         return
-    name = next((known for known in types if known.lower() == field.lower()), None)
+    name = next((column for column in types if column.lower() == field.lower()), None)
     if name is None:
         yield from _not_in_model(contract, writes, types, field)
         return
-    declared = next(one for one in contract.model.fields if one.name == name)
+    declared = next(field for field in contract.model.fields if field.name == name)
     type_ = types[name]
     if declared.masking:
         message = f"`{name}` is masked, so the table does not tell when its rows were."

@@ -40,10 +40,10 @@ def range_of(source: Source) -> Days | None:
     return None if first is None or last is None else Days(first, last)
 
 
-def day_written(told: str | None) -> date | None:
+def day_written(written: str | None) -> date | None:
     """A day as contracts write it, 2026-01-31; None for any other text."""
     try:
-        return date.fromisoformat(told) if told and _DAY.fullmatch(told) else None
+        return date.fromisoformat(written) if written and _DAY.fullmatch(written) else None
     except ValueError:
         return None
 
@@ -86,30 +86,30 @@ class Bound:
 
     def takes(self, value: Any) -> bool:
         """Whether a row with this plain value is read; what cannot be compared is not known to be."""
-        found = as_value(value, self.type)
-        if found is None:
+        typed = as_value(value, self.type)
+        if typed is None:
             return False
         if self.is_open:
             return True
         if self.strategy == "lookback":
-            return self.least is None or bool(found >= self.least)
-        return bool(found > self.greatest)
+            return self.least is None or bool(typed >= self.least)
+        return bool(typed > self.greatest)
 
     def as_dict(self) -> dict[str, Any]:
         """As plain data, for the intent and the commit."""
-        told = {"strategy": self.strategy, "field": self.field, "type": str(self.type)}
+        document = {"strategy": self.strategy, "field": self.field, "type": str(self.type)}
         least = {"from": _text(self.least)} if self.strategy == "lookback" else {}
-        return {**told, "after": _text(self.greatest), **least}
+        return {**document, "after": _text(self.greatest), **least}
 
 
-def bound_told(told: Mapping[str, Any]) -> Bound | None:
+def bound_told(document: Mapping[str, Any]) -> Bound | None:
     """The bound of a batch, from what its commit tells of its input."""
-    found = told.get(INPUT)
-    if not found:
+    entry = document.get(INPUT)
+    if not entry:
         return None
-    type_ = parse_type(found["type"])
-    greatest, least = as_value(found.get("after"), type_), as_value(found.get("from"), type_)
-    return Bound(found["strategy"], found["field"], type_, greatest, least)
+    type_ = parse_type(entry["type"])
+    greatest, least = as_value(entry.get("after"), type_), as_value(entry.get("from"), type_)
+    return Bound(entry["strategy"], entry["field"], type_, greatest, least)
 
 
 def plain(value: Any) -> str:
@@ -133,8 +133,8 @@ def as_value(value: Any, type_: Type) -> Any:
         if type_.kind == "date":
             return _instant(value).date()
         if type_.kind == "timestamp":
-            found = _instant(value)
-            return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+            instant = _instant(value)
+            return instant.astimezone(UTC) if instant.tzinfo else instant.replace(tzinfo=UTC)
         if type_.kind == "timestamp_ntz":
             return _instant(value).replace(tzinfo=None)
         return Decimal(str(value)) if type_.kind == "decimal" else int(str(value))
@@ -228,10 +228,10 @@ class Untouched:
 
     def check(self, now: Mapping[str, Expression]) -> None:
         """A diagnostic where a step has changed it since."""
-        found = _bare(now.get(self.name))
-        if found == self.value and isinstance(found, Column):
+        column = _bare(now.get(self.name))
+        if column == self.value and isinstance(column, Column):
             return
         message = f"A step changes or removes `{self.name}`, so that the table does not tell what was read."
         hint = "Name a field that goes from the source to the table as it is, or give the new value another name."
-        if not any(told.message == message for told in self.state.trouble.found):
+        if not any(diagnostic.message == message for diagnostic in self.state.trouble.found):
             self.state.trouble.add(BAD_STEP, message, "source.watermark_field", hint)

@@ -35,40 +35,40 @@ def settled_keys(strategy: Strategy) -> tuple[str, ...]:
 def flags(state: State, contract: Contract) -> list[Flag]:
     """What can be wrong with a row that no field and no rule tells."""
     strategy = state.strategy
-    found: list[Flag] = []
+    flags: list[Flag] = []
     if strategy.keeps_history and strategy.order and (name := state.spelled(strategy.order)):
         value = state.scope[name]
         if value.type.is_text:
             failed = both(present(value), call("is_null", convert(value, TIMESTAMP)))
-            told = f"Type mismatch: {name} cannot be cast to timestamp"
-            found.append(Flag(failed, told, "schema", f"{name}_type"))
-    return [*found, *_milestones(state, strategy), *_partitions(state, contract)]
+            message = f"Type mismatch: {name} cannot be cast to timestamp"
+            flags.append(Flag(failed, message, "schema", f"{name}_type"))
+    return [*flags, *_milestones(state, strategy), *_partitions(state, contract)]
 
 
 def _partitions(state: State, contract: Contract) -> list[Flag]:
     """An empty text names no partition: logs and folders of tables have no word for it but the one for NULL."""
-    found: list[Flag] = []
+    flags: list[Flag] = []
     for written in contract.materialization.partition_by:
         name = state.spelled(written)
         if name is None or name.lower() in state.masked or not state.scope[name].type.is_text:
             continue
-        told = f"Rule failed: {name}_partition (an empty text cannot name a partition: readers take it for NULL)"
+        message = f"Rule failed: {name}_partition (an empty text cannot name a partition: readers take it for NULL)"
         failed = holds(call("eq", state.scope[name], text("")))
-        found.append(Flag(failed, told, "validity", f"{name}_partition"))
-    return found
+        flags.append(Flag(failed, message, "validity", f"{name}_partition"))
+    return flags
 
 
 def _milestones(state: State, strategy: Strategy) -> list[Flag]:
     """Milestones that were reached came one after the other."""
-    found: list[Flag] = []
-    known = [name for written in strategy.milestones if (name := state.spelled(written)) is not None]
-    for at, earlier in enumerate(known):
-        for later in known[at + 1 :]:
+    flags: list[Flag] = []
+    names = [name for written in strategy.milestones if (name := state.spelled(written)) is not None]
+    for at, earlier in enumerate(names):
+        for later in names[at + 1 :]:
             # Times of different types are compared as instants.
-            one, two = (convert(state.scope[name], TIMESTAMP) for name in (earlier, later))
-            told = f"Rule failed: milestone_order ({earlier} <= {later})"
-            found.append(Flag(holds(call("gt", one, two)), told, "consistency", "milestone_order"))
-    return found
+            first, second = (convert(state.scope[name], TIMESTAMP) for name in (earlier, later))
+            message = f"Rule failed: milestone_order ({earlier} <= {later})"
+            flags.append(Flag(holds(call("gt", first, second)), message, "consistency", "milestone_order"))
+    return flags
 
 
 def is_deletion(state: State) -> Expression | None:
@@ -81,18 +81,18 @@ def is_deletion(state: State) -> Expression | None:
     return holds(Call("in", (operation, *(text(value) for value in strategy.delete_values)), BOOLEAN))
 
 
-def spare_deletions(state: State, found: Sequence[Flag]) -> list[Flag]:
+def spare_deletions(state: State, flags: Sequence[Flag]) -> list[Flag]:
     """A deletion is judged by its key and its time: the rest of such a row is often empty, and is never published."""
     deletion = is_deletion(state)
     if deletion is None:
-        return list(found)
+        return list(flags)
     needed = {name.lower() for name in demanded(state.strategy)}
     kept = {f"{name}_{kind}" for name in needed for kind in ("required", "type")}
     return [
         flag if flag.rule.lower() in kept or flag.rule == "unreadable" else replace(
             flag, failed=both(call("not", deletion), flag.failed)
         )
-        for flag in found
+        for flag in flags
     ]  # fmt: skip
 
 

@@ -49,7 +49,7 @@ def check_columns(state: State, contract: Contract, good: Mapping[str, Expressio
     strategy = state.strategy
     if strategy.keeps_history:
         for name in own_columns(strategy, {}):
-            if any(name.lower() == known.lower() for known in good):
+            if any(name.lower() == column.lower() for column in good):
                 message = f"`{name}` is a column of the rows and one that the history adds."
                 state.trouble.add(BAD_STEP, message, "materialization.scd2", "give one of them another name")
         time = state.column(strategy.order, order_path(contract, strategy)) if strategy.order else None
@@ -76,13 +76,13 @@ def check_columns(state: State, contract: Contract, good: Mapping[str, Expressio
 def check_layout(contract: Contract, strategy: Strategy, published: Mapping[str, Type], trouble: Trouble) -> None:
     """Partitions and clusters need columns that the table will have."""
     own = own_columns(strategy, published)
-    known = [name for name in (*published, *own) if not name.startswith(INTERNAL)]
+    columns = [name for name in (*published, *own) if not name.startswith(INTERNAL)]
     for key in ("partition_by", "cluster_by"):
         for index, name in enumerate(getattr(contract.materialization, key)):
-            if not any(name.lower() == column.lower() for column in known):
+            if not any(name.lower() == column.lower() for column in columns):
                 message = f"There is no column `{name}` in the published rows."
                 path, unsure = f"materialization.{key}[{index}]", not trouble.landed_is_known
-                trouble.add(NO_COLUMN, message, path, nearest_or_all(name, known), warning=unsure)
+                trouble.add(NO_COLUMN, message, path, nearest_or_all(name, columns), warning=unsure)
 
 
 def _key(contract: Contract, strategy: Strategy) -> Found:

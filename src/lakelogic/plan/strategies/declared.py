@@ -29,8 +29,8 @@ def made_fields(strategy: Strategy) -> dict[str, Type]:
 
 def landing_fields(contract: Contract, strategy: Strategy | None = None) -> tuple[Field, ...]:
     """The fields of the model that rows bring: all but those that the history makes."""
-    made = made_fields(strategy or strategy_of(contract))
-    return tuple(field for field in contract.model.fields if field.name.lower() not in made)
+    own_fields = made_fields(strategy or strategy_of(contract))
+    return tuple(field for field in contract.model.fields if field.name.lower() not in own_fields)
 
 
 def without_made(contract: Contract, strategy: Strategy) -> Contract:
@@ -43,9 +43,9 @@ def without_made(contract: Contract, strategy: Strategy) -> Contract:
 
 def check_made(contract: Contract, strategy: Strategy, trouble: Trouble) -> None:
     """What is declared of a column that the history makes must be what it makes."""
-    made = made_fields(strategy)
+    own_fields = made_fields(strategy)
     for index, field in enumerate(contract.model.fields):
-        wanted, path = made.get(field.name.lower()), f"model.fields[{index}]"
+        wanted, path = own_fields.get(field.name.lower()), f"model.fields[{index}]"
         if wanted is None:
             continue
         try:
@@ -64,13 +64,13 @@ def check_made(contract: Contract, strategy: Strategy, trouble: Trouble) -> None
 
 def as_written(contract: Contract, strategy: Strategy, where: Callable[[str], Where]) -> Callable[[str], Where]:
     """Finds the line of a field by its place among those that land."""
-    made = made_fields(strategy)
-    kept = [index for index, field in enumerate(contract.model.fields) if field.name.lower() not in made]
+    own_fields = made_fields(strategy)
+    kept = [index for index, field in enumerate(contract.model.fields) if field.name.lower() not in own_fields]
 
     def find(path: str) -> Where:
-        found = _FIELD.match(path)
-        if found is None or int(found[1]) >= len(kept):
+        match = _FIELD.match(path)
+        if match is None or int(match[1]) >= len(kept):
             return where(path)
-        return where(f"model.fields[{kept[int(found[1])]}]{path[found.end() :]}")
+        return where(f"model.fields[{kept[int(match[1])]}]{path[match.end() :]}")
 
     return find

@@ -79,7 +79,7 @@ def place_returned(
     keys = [bench[key] for key in meeting.keys]
     until = choose(new, nothing(TIMESTAMP), bench[history.effective_to_field])
     is_current = both(negated(new), holds(bench[history.current_flag_field]))
-    said = convert(bench[order], TIMESTAMP)
+    said_at = convert(bench[order], TIMESTAMP)
     bench.window(
         keys,
         (),
@@ -89,7 +89,7 @@ def place_returned(
                 "~newest", "max", (choose(both(new, negated(gone)), time, nothing(TIMESTAMP)),), TIMESTAMP, _ALL
             ),
             WindowFunction("~now~time", "max", (choose(is_current, time, nothing(TIMESTAMP)),), TIMESTAMP, _ALL),
-            WindowFunction("~now~said", "max", (choose(is_current, said, nothing(TIMESTAMP)),), TIMESTAMP, _ALL),
+            WindowFunction("~now~said", "max", (choose(is_current, said_at, nothing(TIMESTAMP)),), TIMESTAMP, _ALL),
         ],
     )
     ended, standing, spoken = bench["~ever~until"], bench["~now~time"], bench["~now~said"]

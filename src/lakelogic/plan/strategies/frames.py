@@ -68,7 +68,7 @@ class Meeting:
 
     def spelled(self, name: str) -> str | None:
         """A column of the batch, matched without case."""
-        return next((known for known in self.incoming if known.lower() == name.lower()), None)
+        return next((column for column in self.incoming if column.lower() == name.lower()), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +98,8 @@ class Settlement:
 
     def counting(self) -> Account:
         """How many rows there are of each file, effect and change."""
-        told = {names.FILE: STRING, EFFECT: STRING, CHANGE: STRING}
-        kinds = {**told, **dict.fromkeys((WRITTEN, BROKEN, COMPARED), BOOLEAN)}
+        effect_kinds = {names.FILE: STRING, EFFECT: STRING, CHANGE: STRING}
+        kinds = {**effect_kinds, **dict.fromkeys((WRITTEN, BROKEN, COMPARED), BOOLEAN)}
         keys = tuple(Assignment(name, Column(name, type_)) for name, type_ in kinds.items())
         rollup = Rollup("count", TRUE, keys, (Aggregate(COUNT, "count_all", None, BIGINT),))
         shown = (*keys, Assignment(COUNT, Column(COUNT, BIGINT)))
@@ -165,10 +165,10 @@ class Bench:
         self, partition: Iterable[Expression], order: Iterable[Expression], functions: Iterable[WindowFunction]
     ) -> None:
         """New columns that look at the other rows of the partition."""
-        made = tuple(functions)
-        if made:
-            self.nodes.append(Window("window", tuple(partition), tuple(Order(value) for value in order), made))
-            self.columns |= {function.name: function.type for function in made}
+        calls = tuple(functions)
+        if calls:
+            self.nodes.append(Window("window", tuple(partition), tuple(Order(value) for value in order), calls))
+            self.columns |= {function.name: function.type for function in calls}
 
 
 def choose(*parts: Expression) -> Expression:
@@ -187,11 +187,11 @@ def negated(part: Expression) -> Expression:
     return call("not", part)
 
 
-def differs(one: Expression, other: Expression) -> Expression:
+def differs(left: Expression, other: Expression) -> Expression:
     """Whether two values are different; NULL is like NULL. What cannot be compared is, by its JSON text."""
-    if not one.type.is_comparable:
-        one, other = convert(one, STRING), convert(other, STRING)
-    return negated(call("same", one, other))
+    if not left.type.is_comparable:
+        left, other = convert(left, STRING), convert(other, STRING)
+    return negated(call("same", left, other))
 
 
 def nothing(type_: Type) -> Literal:
@@ -201,5 +201,5 @@ def nothing(type_: Type) -> Literal:
 
 def any_of(parts: Iterable[Expression]) -> Expression:
     """OR over parts, FALSE over none."""
-    found = list(parts)
-    return either(found) if found else Literal(False, BOOLEAN)
+    conditions = list(parts)
+    return either(conditions) if conditions else Literal(False, BOOLEAN)

@@ -85,8 +85,8 @@ def meet(
 def absent_columns(plan: Plan, incoming: Mapping[str, Type]) -> tuple[str, ...]:
     """The columns of which staged rows say whether they landed."""
     marks = [column.name for column in plan.columns if column.name.startswith(names.ABSENT)]
-    told = {mark.removeprefix(names.ABSENT).lower() for mark in marks}
-    return tuple(name for name in incoming if name.lower() in told)
+    absent = {mark.removeprefix(names.ABSENT).lower() for mark in marks}
+    return tuple(name for name in incoming if name.lower() in absent)
 
 
 def _stored(columns: Mapping[str, Type], wanted: str) -> str | None:

@@ -43,17 +43,17 @@ OLDER = "~older"  # both have, and the table's is the newer one
 
 def own_columns(strategy: Strategy, incoming: Mapping[str, Type]) -> dict[str, Type]:
     """The columns that the table has beside those of the good rows."""
-    known = {name.lower() for name in incoming}
-    found: dict[str, Type] = {}
+    names = {name.lower() for name in incoming}
+    types: dict[str, Type] = {}
     if strategy.surrogate is not None:
-        found[strategy.surrogate.column] = STRING
+        types[strategy.surrogate.column] = STRING
     if strategy.may_delete and strategy.deletes.column is not None:
-        found[strategy.deletes.column] = mark_type(strategy.deletes.value)
+        types[strategy.deletes.column] = mark_type(strategy.deletes.value)
         if strategy.deletes.time_column:
-            found[strategy.deletes.time_column] = TIMESTAMP
+            types[strategy.deletes.time_column] = TIMESTAMP
         if strategy.deletes.reason_column:
-            found[strategy.deletes.reason_column] = STRING
-    return {name: type_ for name, type_ in found.items() if name.lower() not in known}
+            types[strategy.deletes.reason_column] = STRING
+    return {name: type_ for name, type_ in types.items() if name.lower() not in names}
 
 
 def mark_type(value: Any) -> Type:
@@ -193,24 +193,24 @@ class _Merging:
             return FALSE
         columns, keys = self.meeting.stored, self.meeting.keys
         surrogate = self.strategy.surrogate
-        told = (
+        unknown_member = (
             self.strategy
             if surrogate and surrogate.column in columns
             else dataclasses.replace(self.strategy, surrogate=None)
         )
-        return is_there(told, keys, member(told, keys, columns, {}), columns)
+        return is_there(unknown_member, keys, member(unknown_member, keys, columns, {}), columns)
 
     def _belongs_to_part(self) -> Expression:
         """The table's row belongs to the part that the batch takes the place of."""
         assert self.strategy.part is not None
         name, part = self.strategy.part
-        return part.hold(self.bench[next(known for known in self.bench.columns if known.lower() == name.lower())])
+        return part.hold(self.bench[next(column for column in self.bench.columns if column.lower() == name.lower())])
 
     def _is_older(self) -> Expression:
         """The row of the batch is older than the table's; a row that does not tell is older than one that does."""
         if self.order is None:
-            told = [self._came_in_a_newer_run()] if self._is_late else []
-            return either([*told, self._came_from_a_later_file()] if self.came_from is not None else told)
+            conditions = [self._came_in_a_newer_run()] if self._is_late else []
+            return either([*conditions, self._came_from_a_later_file()] if self.came_from is not None else conditions)
         new, old = self.bench[NEW + self.order], self.bench[self.order]
         return either([holds(call("lt", new, old)), both(call("is_null", new), present(old))])
 
@@ -309,12 +309,14 @@ class _Merging:
         deleted: Expression = call("same", bench[CHANGE], text("deleted")) if strategy.may_delete else FALSE
         inserted: Expression = call("same", now, text("inserted"))
         if self.keeps_tombs:
-            written, deleted, inserted = (either([one, bench[TOMB]]) for one in (written, deleted, inserted))
+            written, deleted, inserted = (
+                either([condition, bench[TOMB]]) for condition in (written, deleted, inserted)
+            )
         if self._is_mark(name):
             return self._marking(name, written, deleted)
         if strategy.surrogate is not None and name == strategy.surrogate.column and name.lower() in self.own:
-            made = made_of(strategy.surrogate, [bench[NEW + key] for key in self.meeting.keys])
-            return choose(written, Call("coalesce", (old, made), STRING), old)
+            new_key = made_of(strategy.surrogate, [bench[NEW + key] for key in self.meeting.keys])
+            return choose(written, Call("coalesce", (old, new_key), STRING), old)
         if name not in self.meeting.incoming:
             return old
         if name.lower() in self.meeting.created:
@@ -346,10 +348,10 @@ class _Merging:
         elif deletes.time_column and name.lower() == deletes.time_column.lower():
             mark = convert(self._when(), old.type)
         else:
-            told = text("snapshot_reconcile") if self.strategy.reconcile is not None else text("cdc")
+            reason = text("snapshot_reconcile") if self.strategy.reconcile is not None else text("cdc")
             if self.strategy.reconcile is not None and self.meeting.has_deletes:
-                told = choose(bench[COME], text("cdc"), told)  # type: ignore[assignment]
-            mark = convert(told, old.type)
+                reason = choose(bench[COME], text("cdc"), reason)  # type: ignore[assignment]
+            mark = convert(reason, old.type)
         return choose(deleted, mark, written, live, old)
 
     def _when(self) -> Expression:

@@ -62,10 +62,10 @@ def settle(strategy: Strategy, meeting: Meeting) -> Settlement:
     assert strategy.part is not None
     name, part = strategy.part
     values, opening, bench = stacked(meeting, "part")
-    column = next(known for known in values if known.lower() == name.lower())
+    column = next(column for column in values if column.lower() == name.lower())
     bench.add("inside", {"~inside": part.hold(bench[column])})
     replacing(bench, bench["~inside"])
-    kinds = {known: bench.columns[known] for known in values}
+    kinds = {column: bench.columns[column] for column in values}
     return Settlement(
         kinds, opening, tuple(bench.nodes), values, meeting.incoming, (), identity=(column,), in_groups=True
     )

@@ -38,23 +38,23 @@ class Sources:
 
     def as_dict(self) -> dict[str, Any]:
         """As plain data."""
-        told: dict[str, Any] = {"sources": list(self.paths)}
+        document: dict[str, Any] = {"sources": list(self.paths)}
         if self.whole:
-            told["whole"] = True
-        return told if self.at_most is None else {**told, "at_most": self.at_most}
+            document["whole"] = True
+        return document if self.at_most is None else {**document, "at_most": self.at_most}
 
-    def too_many(self, gone: int, known: int) -> str | None:
+    def too_many(self, gone: int, total: int) -> str | None:
         """Why so many of the `known` rows must not go at once. A bound that is met exactly holds.
 
         A few rows may always go, because a share of a small table says little; all of them never.
         """
         if self.at_most is None or not gone:
             return None
-        share = gone / known
-        if share <= self.at_most or (gone <= FEW and gone < known):
+        share = gone / total
+        if share <= self.at_most or (gone <= FEW and gone < total):
             return None
         return (
-            f"{gone} of {known} rows that {self} gave before are not there any more ({share:.1%}), at most "
+            f"{gone} of {total} rows that {self} gave before are not there any more ({share:.1%}), at most "
             f"{self.at_most:.1%} may go at once (materialization.deletion: {{strategy: follow_source, "
             "max_delete_ratio: …}, or {strategy: keep})"
         )
@@ -87,12 +87,12 @@ FEW = 5  # rows that may go whatever share of a table they are
 INSTEAD = "instead"  # in what a commit tells of its input: the sources whose earlier rows it takes the place of
 
 
-def replaced_by(told: Mapping[str, Any]) -> Replaced | None:
+def replaced_by(document: Mapping[str, Any]) -> Replaced | None:
     """The part of the table that a batch replaces, from what its commit tells of its input."""
-    days = told.get("days") or {}
+    days = document.get("days") or {}
     if days.get("column"):
         return days["column"], days_of(days)
-    instead = told.get(INSTEAD)
+    instead = document.get(INSTEAD)
     if not instead:
         return None
     if instead.get("everything"):
@@ -108,4 +108,4 @@ def as_batch(identity: Mapping[str, Any]) -> dict[str, Any]:
     """
     instead = identity.get(INSTEAD)
     is_implied = instead is not None and instead.get("whole") and "after" not in instead
-    return {name: told for name, told in identity.items() if not (is_implied and name == INSTEAD)}
+    return {name: value for name, value in identity.items() if not (is_implied and name == INSTEAD)}

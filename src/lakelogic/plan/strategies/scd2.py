@@ -54,7 +54,7 @@ def own_columns(strategy: Strategy) -> dict[str, Type]:
     """The columns that a history has beside those of the good rows."""
     history = strategy.history
     assert history is not None
-    found = {
+    columns = {
         history.surrogate_key: STRING,
         history.effective_from_field: TIMESTAMP,
         history.effective_to_field: TIMESTAMP,
@@ -62,19 +62,19 @@ def own_columns(strategy: Strategy) -> dict[str, Type]:
         history.version_column: INT,
     }
     if history.change_reason_column:
-        found[history.change_reason_column] = STRING
+        columns[history.change_reason_column] = STRING
     if history.last_seen_field:
-        found[history.last_seen_field] = TIMESTAMP
-    return found
+        columns[history.last_seen_field] = TIMESTAMP
+    return columns
 
 
 def instant(written: str) -> datetime | None:
     """An instant as a contract writes it, in UTC; None where it is none."""
     try:
-        found = datetime.fromisoformat(written.strip())
+        moment = datetime.fromisoformat(written.strip())
     except ValueError:
         return None
-    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def tracked_columns(history: Scd2, meeting: Meeting, order: str | None) -> tuple[str, ...]:
@@ -170,24 +170,31 @@ def _lined_up(
         *(convert(Column(n, landed[n]), t) if n in landed else nothing(t) for n, t in columns.items()),
         nothing(STRING), TRUE, gone, new_time, Literal(1, INT),
     ]  # fmt: skip
-    made = [*(RAW + name if name in meeting.absent else name for name in columns), names.FILE, NEW, GONE, time, PLACE]
+    outputs = [
+        *(RAW + name if name in meeting.absent else name for name in columns),
+        names.FILE,
+        NEW,
+        GONE,
+        time,
+        PLACE,
+    ]
     for name in meeting.absent:
-        made.append(names.ABSENT + name)
+        outputs.append(names.ABSENT + name)
         stored.append(FALSE)
         come.append(holds(Column(names.ABSENT + name, BOOLEAN)))
     below = [(INCOMING, tuple(come))]
     if history.last_seen_field:
         echoes = [*as_rows(columns, history, order), *(FALSE for _ in meeting.absent), TRUE]
-        made.append(ECHO)
+        outputs.append(ECHO)
         stored.append(FALSE)
         below = [(CONFIRMED, tuple(echoes)), (INCOMING, (*come, FALSE))]
-    return Stack("line up", Column(MET, BOOLEAN), tuple(made), tuple(stored), tuple(below))
+    return Stack("line up", Column(MET, BOOLEAN), tuple(outputs), tuple(stored), tuple(below))
 
 
 def _lacking(columns: Mapping[str, Type], meeting: Meeting) -> dict[str, Type]:
     """Beside columns that some rows of the batch lack: what these rows brought, and whether they lack it."""
-    found = {RAW + name: columns[name] for name in meeting.absent}
-    return found | {names.ABSENT + name: BOOLEAN for name in meeting.absent}
+    lacking = {RAW + name: columns[name] for name in meeting.absent}
+    return lacking | {names.ABSENT + name: BOOLEAN for name in meeting.absent}
 
 
 def _joined_by_bystanders(
@@ -197,15 +204,15 @@ def _joined_by_bystanders(
     yield RowWise("after", tuple(Assignment(AFTER + name, value) for name, value in values.items()))
     before = {**columns, names.FILE: STRING}
     after = {AFTER + name: value.type for name, value in values.items()}
-    told: dict[str, Expression] = {
+    line_values: dict[str, Expression] = {
         EFFECT: nothing(STRING), CHANGE: nothing(STRING), WRITTEN: TRUE, BROKEN: FALSE, COMPARED: FALSE,
     }  # fmt: skip
-    told |= {name: value for name, value in ending.items() if name in told}
-    kinds = {**before, **after, **{name: value.type for name, value in told.items()}}
+    line_values |= {name: value for name, value in ending.items() if name in line_values}
+    kinds = {**before, **after, **{name: value.type for name, value in line_values.items()}}
     stayed = [
         *(Column(name, type_) for name, type_ in before.items()),
         *(convert(ending.get(name, Column(name, columns[name])), value.type) for name, value in values.items()),
-        *told.values(),
+        *line_values.values(),
     ]
     own = tuple(Column(name, type_) for name, type_ in kinds.items())
     yield Stack("all versions", TRUE, tuple(kinds), own, ((BYSTANDERS, tuple(stayed)),))
@@ -253,12 +260,12 @@ class _Versions:
         # A list of one value is there, even where the value is NULL.
         lists = {name: Type("array", element=bench.columns[RAW + name]) for name in self.meeting.absent}
         unsaid = {name: either([bench[names.ABSENT + name], bench[GONE]]) for name in lists}
-        said = {
+        present_values = {
             name: choose(unsaid[name], nothing(type_), Call("array", (bench[RAW + name],), type_))
             for name, type_ in lists.items()
         }
         self._window(
-            WindowFunction(_KEPT + name, "last_value_present", (said[name],), type_, _SO_FAR)
+            WindowFunction(_KEPT + name, "last_value_present", (present_values[name],), type_, _SO_FAR)
             for name, type_ in lists.items()
         )
         if lists:
@@ -274,10 +281,10 @@ class _Versions:
         """What held before each row, and whether a row of the batch opens a version or ends one."""
         bench = self.bench
         until = choose(bench[NEW], nothing(TIMESTAMP), bench[self.history.effective_to_field])
-        one = choose(bench[NEW], Literal(1, INT), nothing(INT))
+        mark = choose(bench[NEW], Literal(1, INT), nothing(INT))
         self._window(
             [
-                WindowFunction("~come", "count", (one,), BIGINT, _ALL),
+                WindowFunction("~come", "count", (mark,), BIGINT, _ALL),
                 WindowFunction("~before", "lag", (bench[TIME],), TIMESTAMP),
                 WindowFunction("~before~new", "lag", (self.speaks,), BOOLEAN),
                 WindowFunction("~before~gone", "lag", (bench[GONE],), BOOLEAN),
@@ -351,8 +358,8 @@ class _Versions:
         unbroken = negated(either([call("is_null", before), holds(bench["~before~gone"]), gap]))
         continues = both(stays, unbroken, negated(other), holds(bench["~spoke~before"]))
         bench.add("continues", {"~continues": continues})
-        told = choose(speaks, bench["~continues"], nothing(BOOLEAN))
-        self._window([WindowFunction("~next~continues", "lead_present", (told,), BOOLEAN)])
+        is_last = choose(speaks, bench["~continues"], nothing(BOOLEAN))
+        self._window([WindowFunction("~next~continues", "lead_present", (is_last,), BOOLEAN)])
         bench.add(
             "begins",
             {
@@ -379,12 +386,12 @@ class _Versions:
         bench = self.bench
         # From where a version begins, which may be before the row that carries it.
         begins = either([bench["~absorbed"], both(bench["~version"], negated(bench["~continues"]))])
-        one = choose(begins, Literal(1, INT), nothing(INT))
+        mark = choose(begins, Literal(1, INT), nothing(INT))
         rest = choose(bench["~version"], bench["~rest"], nothing(STRING))
         self._window(
             [
                 WindowFunction("~next", "lead_present", (bench["~event"],), TIMESTAMP),
-                WindowFunction("~number", "count", (one,), BIGINT, _SO_FAR),
+                WindowFunction("~number", "count", (mark,), BIGINT, _SO_FAR),
                 WindowFunction("~held~rest", "last_value_present", (rest,), STRING, _SO_FAR),
             ]
         )
@@ -418,9 +425,9 @@ class _Versions:
         bench, surrogate = self.bench, self.strategy.surrogate
         assert surrogate is not None
         parts: list[Expression] = [*(bench[key] for key in self.meeting.keys), bench[TIME]]
-        known = bench[self.history.surrogate_key]
-        self._window([WindowFunction("~key~before", "lag", (known,), STRING)])
-        own = choose(negated(self.speaks), known, self._corrects(), bench["~key~before"], nothing(STRING))
+        key = bench[self.history.surrogate_key]
+        self._window([WindowFunction("~key~before", "lag", (key,), STRING)])
+        own = choose(negated(self.speaks), key, self._corrects(), bench["~key~before"], nothing(STRING))
         bench.add("keys", {"~own~key": own, "~first~key": Call("coalesce", (own, made_of(surrogate, parts)), STRING)})
         held = choose(call("is_null", bench["~own~key"]), nothing(TIMESTAMP), bench[TIME])
         bench.window(
@@ -449,28 +456,28 @@ class _Versions:
     def _value(self, name: str) -> Expression:
         """A column of the table afterwards; keys that the batch does not have stay as they are."""
         bench, history, old = self.bench, self.history, self.bench[name]
-        made: Expression | None = None
+        value: Expression | None = None
         if name == history.surrogate_key:
             assert self.strategy.surrogate is not None
             # A key that facts point to stays, whatever comes in before its version, or corrects it.
-            made = Call("coalesce", (bench["~own~key"], bench["~new~key"]), STRING)
+            value = Call("coalesce", (bench["~own~key"], bench["~new~key"]), STRING)
         elif name == history.effective_from_field:
-            made = bench["~from"]
+            value = bench["~from"]
         elif name == history.effective_to_field:
-            made = bench["~to"]
+            value = bench["~to"]
         elif name == history.current_flag_field:
-            made = bench["~open"]
+            value = bench["~open"]
         elif name == history.version_column:
-            made = convert(bench["~number"], old.type)
+            value = convert(bench["~number"], old.type)
         elif name == history.change_reason_column:
-            made = self._reason()
+            value = self._reason()
         elif name == history.last_seen_field:
-            made = bench["~seen"]
+            value = bench["~seen"]
         elif name == self.order:
             return choose(bench["~continues"], bench["~opener~order"], old)
         elif name in self.others:
             return choose(bench["~renewed"], bench[_LAST + name], old)
-        return old if made is None else choose(bench["~touched"], made, old)
+        return old if value is None else choose(bench["~touched"], value, old)
 
     def _reason(self) -> Expression:
         bench = self.bench
@@ -484,9 +491,9 @@ class _Versions:
             ]
         )
         is_first = call("same", bench["~number"], Literal(1, BIGINT))
-        known = bench[self.history.change_reason_column or ""]
-        stays = both(bench["~continues"], negated(call("is_null", known)))
-        return choose(is_first, text("initial"), stays, known, after_gap, text("reinserted"), text("changed"))
+        reason = bench[self.history.change_reason_column or ""]
+        stays = both(bench["~continues"], negated(call("is_null", reason)))
+        return choose(is_first, text("initial"), stays, reason, after_gap, text("reinserted"), text("changed"))
 
     def _tell(self, values: Mapping[str, Expression]) -> None:
         """The effect of every row of the batch, the change of every version, and whether they fit together."""

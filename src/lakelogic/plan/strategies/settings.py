@@ -215,10 +215,14 @@ def implied_by_fact(contract: Contract) -> Kind | None:
 def _watermark(contract: Contract, kind: Kind) -> str | None:
     """The field by which rows are read also tells the newer of two rows; a history is ordered by times only."""
     field = (contract.source.watermark_field or "").lower()
-    found = next((one for one in contract.model.fields if one.name.lower() == field), None)
-    if not contract.source.follows_target or found is None:
+    watermark_field = next((declared for declared in contract.model.fields if declared.name.lower() == field), None)
+    if not contract.source.follows_target or watermark_field is None:
         return None
-    return found.name if kind == "merge" or found.type.lower().startswith(("date", "timestamp")) else None
+    return (
+        watermark_field.name
+        if kind == "merge" or watermark_field.type.lower().startswith(("date", "timestamp"))
+        else None
+    )
 
 
 def _deletes(contract: Contract) -> Deletes:
@@ -248,10 +252,10 @@ def _unknown(contract: Contract, history: Scd2 | None) -> Mapping[str, Any] | No
     """What is said of the unknown member; an empty mapping is one of defaults only."""
     settings = contract.materialization
     own = history.unknown_member if history is not None else (settings.scd1.unknown_member if settings.scd1 else None)
-    found = own if own is not None else settings.unknown_member
-    if found is None or found is False:
+    value = own if own is not None else settings.unknown_member
+    if value is None or value is False:
         return None
-    return dict(found) if isinstance(found, Mapping) else {}
+    return dict(value) if isinstance(value, Mapping) else {}
 
 
 def _milestones(contract: Contract) -> tuple[str, ...]:

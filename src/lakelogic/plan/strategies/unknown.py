@@ -67,9 +67,9 @@ def as_type(value: Any, type_: Type) -> Any:
         if type_.kind == "date":
             return value if type(value) is date else date.fromisoformat(str(value))
         if type_.kind == "timestamp":
-            found = instant(value.isoformat() if isinstance(value, date | datetime) else str(value))
-            if found is not None:
-                return found
+            moment = instant(value.isoformat() if isinstance(value, date | datetime) else str(value))
+            if moment is not None:
+                return moment
     except (ValueError, InvalidOperation) as error:
         raise ValueError(f"{value!r} is no {type_}") from error
     raise ValueError(f"{value!r} is no {type_}")

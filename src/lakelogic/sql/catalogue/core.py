@@ -79,8 +79,8 @@ def _decode(a: Args) -> Expression:
         return convert(value, STRING)
     subject, pairs = a[0], a[1:]
     branches = []
-    for found, value in zip(pairs[::2], pairs[1::2], strict=False):
-        (left, right), _ = unify((subject, found), "decode:")
+    for option, value in zip(pairs[::2], pairs[1::2], strict=False):
+        (left, right), _ = unify((subject, option), "decode:")
         branches.append((call("same", left, right), value))
     return case(branches, pairs[-1] if len(pairs) % 2 else None)
 

@@ -46,12 +46,12 @@ def _path(value: Expression) -> Literal:
     steps: list[str | int] = []
     at = 1
     while written.startswith("$") and at < len(written):
-        found = _STEP.match(written, at)
-        if found is None:
+        match = _STEP.match(written, at)
+        if match is None:
             break
-        named = next((part for part in found.groups()[:3] if part is not None), None)
-        steps.append(int(found[4]) if named is None else named)
-        at = found.end()
+        named = next((part for part in match.groups()[:3] if part is not None), None)
+        steps.append(int(match[4]) if named is None else named)
+        at = match.end()
     if not written.startswith("$") or at < len(written):
         raise refuse(
             BAD_ARGUMENTS,

@@ -187,8 +187,8 @@ def _str_to_map(a: Args) -> Expression:
         return struct_of([("key", item(parts, Literal(0, INT))), ("value", item(parts, Literal(1, INT)))])
 
     pairs = split([text(a[0]), patterns[0]])
-    found = lambda_of([STRING], entry, ("p",))
-    return map_from_entries(Call("transform", (pairs, found), array(found.type)))
+    to_entry = lambda_of([STRING], entry, ("p",))
+    return map_from_entries(Call("transform", (pairs, to_entry), array(to_entry.type)))
 
 
 # Functions of other subjects that also take arrays: SQL name → builder, None where the arguments are no arrays.

@@ -116,10 +116,10 @@ def _pmod(a: Args) -> Expression:
 
 def whole_number(value: Expression, what: str) -> Expression:
     """A whole number as bigint."""
-    found = number(value, what)
-    if not found.type.is_integer and not (value.type.is_text or value.type.kind == "null"):
+    converted = number(value, what)
+    if not converted.type.is_integer and not (value.type.is_text or value.type.kind == "null"):
         raise refuse(BAD_TYPES, f"{what} needs whole numbers, not {value.type}.", "cast it: CAST(x AS BIGINT)")
-    return convert(found, BIGINT)
+    return convert(converted, BIGINT)
 
 
 def int_divide(left: Expression, right: Expression) -> Expression:

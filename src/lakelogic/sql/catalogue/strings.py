@@ -76,8 +76,8 @@ FUNCTIONS = (
 
 def count(value: Expression, what: str) -> Expression:
     """A number of characters, or a place among them, as int."""
-    found = number(value, what)
-    return convert(found, INT)
+    converted = number(value, what)
+    return convert(converted, INT)
 
 
 def _trimmed(name: str, subject: Expression, characters: Expression | None) -> Expression:
@@ -98,8 +98,8 @@ def overlay(a: Args) -> Expression:
     """Part of a text replaced by another text."""
     subject, new, start = text(a[0]), text(a[1]), count(a[2], "overlay")
     size = count(a[3], "overlay") if len(a) > 3 else Call("length", (new,), INT)
-    one, wide = Literal(1, BIGINT), convert(start, BIGINT)
-    before = Call("left", (subject, convert(Call("subtract", (wide, one), BIGINT), INT)), STRING)
+    single, wide = Literal(1, BIGINT), convert(start, BIGINT)
+    before = Call("left", (subject, convert(Call("subtract", (wide, single), BIGINT), INT)), STRING)
     after = convert(Call("add", (wide, convert(size, BIGINT)), BIGINT), INT)
     return Call("concat", (before, new, Call("substring", (subject, after), STRING)), STRING)
 

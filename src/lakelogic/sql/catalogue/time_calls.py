@@ -86,17 +86,17 @@ def field(word: str, value: Expression) -> Expression:
     """EXTRACT and date_part: a part by its name."""
     build = FIELDS.get(word.lower())
     if build is None:
-        known = "year, quarter, month, week, day, dow, dow_iso, doy, yearofweek, hour, minute, second"
-        raise refuse(BAD_ARGUMENTS, f"`{word}` is no part of a date or time.", f"the parts are {known}")
+        parts = "year, quarter, month, week, day, dow, dow_iso, doy, yearofweek, hour, minute, second"
+        raise refuse(BAD_ARGUMENTS, f"`{word}` is no part of a date or time.", f"the parts are {parts}")
     return build([value])
 
 
 def unit_of(word: str, what: str, units: Sequence[str] = UNITS) -> str:
     """A unit by any of its names."""
-    found = unit(word)
-    if found is None or found not in units:
+    unit_name = unit(word)
+    if unit_name is None or unit_name not in units:
         raise refuse(BAD_ARGUMENTS, f"{what} has no unit `{word}`.", f"the units are {', '.join(units)}")
-    return found
+    return unit_name
 
 
 # moving
@@ -122,12 +122,12 @@ def add_months(a: Args) -> Expression:
 
 def add_units(word: str, count: Expression, value: Expression, what: str) -> Expression:
     """timestampadd and dateadd: a timestamp so many units later."""
-    found, moved = unit_of(word, what), moment(value, what)
+    unit_name, moved = unit_of(word, what), moment(value, what)
     size = convert(number(count, what), BIGINT)
-    if found in MONTHS:
-        months = Call("multiply", (size, Literal(MONTHS[found], BIGINT)), BIGINT)
+    if unit_name in MONTHS:
+        months = Call("multiply", (size, Literal(MONTHS[unit_name], BIGINT)), BIGINT)
         return Call("add_months", (moved, convert(months, INT)), moved.type)
-    micros = Call("multiply", (size, Literal(LENGTHS[found], BIGINT)), BIGINT)
+    micros = Call("multiply", (size, Literal(LENGTHS[unit_name], BIGINT)), BIGINT)
     return Call("add_micros", (moved, micros), moved.type)
 
 
@@ -173,13 +173,13 @@ def trunc(a: Args) -> Expression:
 
 def units_between(word: str, start: Expression, end: Expression, what: str) -> Expression:
     """Whole units from start to end, toward zero."""
-    found = unit_of(word, what)
+    unit_name = unit_of(word, what)
     first, last = _timely(start, what), _timely(end, what)
     if first.type != last.type:
         kinds = {first.type.kind, last.type.kind}
         shared = TIMESTAMP if "timestamp" in kinds else TIMESTAMP_NTZ
         first, last = convert(first, shared), convert(last, shared)
-    return Call("units_between", (text_literal(found), first, last), BIGINT)
+    return Call("units_between", (text_literal(unit_name), first, last), BIGINT)
 
 
 def months_between(a: Args) -> Expression:
@@ -195,14 +195,14 @@ def months_between(a: Args) -> Expression:
 
 def date_sequence(start: Expression, end: Expression, n: int, word: str) -> Expression:
     """Dates or timestamps from start to end, both included, every n units; NULL when an end is, or start > end."""
-    found = unit_of(word, "date_sequence", ("second", "minute", "hour", "day", "week", "month", "year"))
+    unit_name = unit_of(word, "date_sequence", ("second", "minute", "hour", "day", "week", "month", "year"))
     if n < 1:
         raise refuse(BAD_ARGUMENTS, "date_sequence's step must be a whole number from 1 up.")
     if start.type != end.type or start.type.kind not in TIMES:
         raise refuse(BAD_TYPES, f"date_sequence needs two dates or two timestamps, not {start.type} and {end.type}.")
-    if start.type.kind == "date" and found in ("second", "minute", "hour"):
-        raise refuse(BAD_ARGUMENTS, f"Dates cannot be counted in {found}s.", "cast them to timestamp")
-    return Call("date_sequence", (start, end, Literal(n, INT), text_literal(found)), array(start.type))
+    if start.type.kind == "date" and unit_name in ("second", "minute", "hour"):
+        raise refuse(BAD_ARGUMENTS, f"Dates cannot be counted in {unit_name}s.", "cast them to timestamp")
+    return Call("date_sequence", (start, end, Literal(n, INT), text_literal(unit_name)), array(start.type))
 
 
 # making
@@ -325,7 +325,7 @@ def from_unixtime(a: Args) -> Expression:
 def zone_of(value: Expression) -> Literal:
     """A constant time zone that is known."""
     written = constant(value, "the time zone")
-    if not isinstance(written, str) or not time_zones.known(written):
+    if not isinstance(written, str) or not time_zones.is_zone(written):
         hint = nearest(str(written), time_zones.nearest_zones()) or "write a name such as Europe/Paris, or +02:00"
         raise refuse(BAD_ARGUMENTS, f"There is no time zone `{written}`.", hint)
     return text_literal(written)

@@ -41,17 +41,17 @@ def _count(name: str, arguments: Sequence[object], least: int, most: int | None 
         raise refuse(BAD_ARGUMENTS, f"`{name}` takes {takes} arguments, not {len(arguments)}.")
 
 
-def _condition(found: Lambda, name: str) -> Lambda:
-    if found.type.kind == "null":
-        return Lambda(found.parameters, Literal(None, BOOLEAN))
-    if found.type.kind != "boolean":
-        raise refuse(BAD_TYPES, f"The function in `{name}` must be a condition, not {found.type}.")
-    return found
+def _condition(condition: Lambda, name: str) -> Lambda:
+    if condition.type.kind == "null":
+        return Lambda(condition.parameters, Literal(None, BOOLEAN))
+    if condition.type.kind != "boolean":
+        raise refuse(BAD_TYPES, f"The function in `{name}` must be a condition, not {condition.type}.")
+    return condition
 
 
-def transformed(value: Expression, found: Lambda) -> Expression:
+def transformed(value: Expression, function: Lambda) -> Expression:
     """Every element through a function."""
-    return Call("transform", (value, found), array(found.type))
+    return Call("transform", (value, function), array(function.type))
 
 
 def _transform(binder: PartBinder, arguments: list[exp.Expression]) -> Expression:
@@ -72,8 +72,8 @@ def _quantified(name: str, function: str, *, negated: bool = False) -> Handler:
     def build(binder: PartBinder, arguments: list[exp.Expression]) -> Expression:
         _count(name, arguments, 2)
         value, element = array_argument(binder.part(arguments[0]), name)
-        found = call(function, value, _condition(_bound(binder, arguments[1], (element,), 1, name), name))
-        return call("not", found) if negated else found
+        result = call(function, value, _condition(_bound(binder, arguments[1], (element,), 1, name), name))
+        return call("not", result) if negated else result
 
     return build
 
@@ -114,16 +114,16 @@ def _zip_with(binder: PartBinder, arguments: list[exp.Expression]) -> Expression
     both = zipped(("x", "y"), [binder.part(argument) for argument in arguments[:2]])
     assert both.type.element is not None
     types = [type_ for _, type_ in both.type.element.fields]
-    found = _bound(binder, arguments[2], types, 2, "zip_with")
-    return transformed(both, _over_fields(found, both.type.element, ("x", "y")))
+    function = _bound(binder, arguments[2], types, 2, "zip_with")
+    return transformed(both, _over_fields(function, both.type.element, ("x", "y")))
 
 
-def _over_fields(found: Lambda, element: Type, names: Sequence[str]) -> Lambda:
+def _over_fields(function: Lambda, element: Type, names: Sequence[str]) -> Lambda:
     """A function of several values as one of a struct that holds them."""
 
     def body(whole: Column) -> Expression:
-        by = {parameter.name: field(whole, name) for parameter, name in zip(found.parameters, names, strict=False)}
-        return replace_columns(found.body, by)
+        by = {parameter.name: field(whole, name) for parameter, name in zip(function.parameters, names, strict=False)}
+        return replace_columns(function.body, by)
 
     return lambda_of([element], body, ("e",))
 
@@ -132,25 +132,25 @@ def _map_lambda(name: str, make: Callable[[Expression, Lambda, Type], Expression
     def build(binder: PartBinder, arguments: list[exp.Expression]) -> Expression:
         _count(name, arguments, 2)
         value, key, element = map_argument(binder.part(arguments[0]), name)
-        found = _bound(binder, arguments[1], (key, element), 2, name)
-        return make(map_entries(value), found, struct(("key", key), ("value", element)))
+        function = _bound(binder, arguments[1], (key, element), 2, name)
+        return make(map_entries(value), function, struct(("key", key), ("value", element)))
 
     return build
 
 
-def _map_filter(entries: Expression, found: Lambda, entry: Type) -> Expression:
-    kept = _over_fields(_condition(found, "map_filter"), entry, ("key", "value"))
+def _map_filter(entries: Expression, function: Lambda, entry: Type) -> Expression:
+    kept = _over_fields(_condition(function, "map_filter"), entry, ("key", "value"))
     return map_from_entries(Call("filter", (entries, kept), entries.type))
 
 
 def _remade(part: str) -> Callable[[Expression, Lambda, Type], Expression]:
     """Entries in which the key or the value is what the function makes of both."""
 
-    def make(entries: Expression, found: Lambda, entry: Type) -> Expression:
+    def make(entries: Expression, function: Lambda, entry: Type) -> Expression:
         def body(whole: Column) -> Expression:
-            by = {p.name: field(whole, name) for p, name in zip(found.parameters, ("key", "value"), strict=True)}
-            made = replace_columns(found.body, by)
-            kept = {"key": field(whole, "key"), "value": field(whole, "value"), part: made}
+            by = {p.name: field(whole, name) for p, name in zip(function.parameters, ("key", "value"), strict=True)}
+            replaced = replace_columns(function.body, by)
+            kept = {"key": field(whole, "key"), "value": field(whole, "value"), part: replaced}
             return struct_of(list(kept.items()))
 
         return map_from_entries(transformed(entries, lambda_of([entry], body, ("e",))))

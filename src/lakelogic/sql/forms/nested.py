@@ -19,14 +19,14 @@ from lakelogic.sql.types import Type
 def access(value: Expression, name: str) -> Expression:
     """`value.name`: a field of a struct, of every struct of an array, or the value of a map under a key."""
     if value.type.kind == "struct":
-        found = value.type.field(name)
-        if found is None:
-            known = [field_ for field_, _ in value.type.fields]
-            listed = ", ".join(f"`{field_}`" for field_ in known[:12])
+        match = value.type.field(name)
+        if match is None:
+            fields = [field_ for field_, _ in value.type.fields]
+            listed = ", ".join(f"`{field_}`" for field_ in fields[:12])
             raise refuse(
-                NO_COLUMN, f"The struct has no field `{name}`.", nearest(name, known) or f"its fields are {listed}"
+                NO_COLUMN, f"The struct has no field `{name}`.", nearest(name, fields) or f"its fields are {listed}"
             )
-        return field(value, found[0])
+        return field(value, match[0])
     if value.type.kind == "array":
         assert value.type.element is not None
         element = value.type.element
@@ -105,8 +105,8 @@ def _bracket(binder: PartBinder, tree: exp.Expression) -> Expression:
 
 
 def _identifier(binder: PartBinder, tree: exp.Expression) -> Expression:
-    found = binder.parameter(tree.name.lower())
-    return found if found is not None else binder.part(exp.Column(this=tree.copy()))
+    parameter = binder.parameter(tree.name.lower())
+    return parameter if parameter is not None else binder.part(exp.Column(this=tree.copy()))
 
 
 def _struct(binder: PartBinder, arguments: list[exp.Expression]) -> Expression:

@@ -31,16 +31,16 @@ def _options(tree: exp.Expression) -> list[exp.Expression]:
 
 
 def _matched(
-    binder: PartBinder, tree: exp.Expression, one: Callable[[Expression, exp.Expression], Expression]
+    binder: PartBinder, tree: exp.Expression, compare: Callable[[Expression, exp.Expression], Expression]
 ) -> Expression:
     """One pattern, or ANY or ALL of several."""
     subject, against = binder.part(tree.this), tree.expression
     if not isinstance(against, exp.Any | exp.All):
-        return _negated(tree, one(subject, against))
+        return _negated(tree, compare(subject, against))
     # `x NOT LIKE ALL (a, b)` says that x is like neither: NOT belongs to each pattern, not to all of them together.
-    found = [_negated(tree, one(subject, option)) for option in _options(against)]
+    tests = [_negated(tree, compare(subject, option)) for option in _options(against)]
     connect = "or" if isinstance(against, exp.Any) else "and"
-    return reduce(lambda left, right: call(connect, left, right), found)
+    return reduce(lambda left, right: call(connect, left, right), tests)
 
 
 def _like(binder: PartBinder, tree: exp.Expression, escape: str | None = None) -> Expression:
@@ -63,8 +63,8 @@ def _trim(binder: PartBinder, tree: exp.Expression) -> Expression:
 
 
 def _parts(binder: PartBinder, tree: exp.Expression, *names: str) -> list[Expression]:
-    found = [tree.args.get(name) for name in names]
-    return [binder.part(part) for part in found if part is not None]
+    parts = [tree.args.get(name) for name in names]
+    return [binder.part(part) for part in parts if part is not None]
 
 
 def _position(binder: PartBinder, tree: exp.Expression) -> Expression:

@@ -70,10 +70,10 @@ def interval(tree: exp.Expression) -> Interval | None:
 
 
 def _multiple(tree: exp.Expression) -> Interval | None:
-    for one, two in ((tree.this, tree.expression), (tree.expression, tree.this)):
-        inner = interval(one)
+    for first, second in ((tree.this, tree.expression), (tree.expression, tree.this)):
+        inner = interval(first)
         if inner is not None:
-            number = _number(two)
+            number = _number(second)
             if number is None or number != int(number):
                 raise refuse(BAD_ARGUMENTS, "An interval can only be multiplied by a whole constant.", _COLUMN_HINT)
             return inner.times(int(number))
@@ -215,10 +215,10 @@ def _make_interval(_binder: PartBinder, name: str, arguments: list[exp.Expressio
 
 def _interval_days(binder: PartBinder, name: str, arguments: list[exp.Expression]) -> Expression | None:
     """`date_add(d, INTERVAL 1 DAY)` is `d + INTERVAL 1 DAY`."""
-    found = interval(arguments[1])
-    if found is None:
+    span = interval(arguments[1])
+    if span is None:
         return None
-    moved = found.times(-1) if name == "date_sub" else found
+    moved = span.times(-1) if name == "date_sub" else span
     value = binder.part(arguments[0])
     return calls.add_interval(value if value.type.kind in calls.TIMES else day(value, name), moved, name)
 

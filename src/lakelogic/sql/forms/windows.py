@@ -39,9 +39,9 @@ def over_window(binder: PartBinder, tree: exp.Expression) -> Expression:
     order = _order(binder, tree.args.get("order"))
     bounds = _bounds(tree.args.get("spec"), ordered=bool(order))
     bound = _function(binder, tree.this, partition, order, bounds)
-    for known in binder.windows:
-        if _same(known, bound):
-            return Column(known.name, known.type)
+    for window in binder.windows:
+        if _same(window, bound):
+            return Column(window.name, window.type)
     named = BoundWindow(
         f"~window{len(binder.windows)}",
         bound.function, bound.args, bound.type, bound.partition, bound.order, bound.bounds, bound.distinct,
@@ -50,9 +50,9 @@ def over_window(binder: PartBinder, tree: exp.Expression) -> Expression:
     return Column(named.name, named.type)
 
 
-def _same(one: BoundWindow, two: BoundWindow) -> bool:
+def _same(first: BoundWindow, second: BoundWindow) -> bool:
     return all(
-        getattr(one, part) == getattr(two, part)
+        getattr(first, part) == getattr(second, part)
         for part in ("function", "args", "type", "partition", "order", "bounds", "distinct")
     )
 
@@ -141,12 +141,12 @@ def _function(
         return BoundWindow("", function, *_settled(function, args), partition, order, bounds)
     if name not in AGGREGATES:
         raise refuse(NO_FUNCTION, f"`{name}` cannot stand before OVER.", nearest(name, [*WINDOWS, *AGGREGATES]))
-    found = _aggregate(binder, call, where)
-    args_ = tuple(part for part in (found.value, *found.more) if part is not None)
-    if found.function == "count_distinct" and any(_holds_map(part.type) for part in args_):
+    aggregate = _aggregate(binder, call, where)
+    args_ = tuple(part for part in (aggregate.value, *aggregate.more) if part is not None)
+    if aggregate.function == "count_distinct" and any(_holds_map(part.type) for part in args_):
         hint = f"count the text of it: {name}(DISTINCT to_json(…))"
         raise refuse(BAD_ARGUMENTS, "Maps cannot be told apart in a window.", hint)
-    return BoundWindow("", found.function, args_, found.type, partition, order, bounds, found.distinct)
+    return BoundWindow("", aggregate.function, args_, aggregate.type, partition, order, bounds, aggregate.distinct)
 
 
 def _aggregate(binder: PartBinder, call: exp.Expression, where: exp.Expression | None) -> BoundAggregate:
@@ -164,17 +164,17 @@ def _aggregate(binder: PartBinder, call: exp.Expression, where: exp.Expression |
     if where is not None:
         tree = exp.Filter(this=written, expression=exp.Where(this=where.copy()))
     outer, scope, windows = binder.aggregates, binder.scope, binder.windows
-    found: list[BoundAggregate] = []
+    aggregates: list[BoundAggregate] = []
     try:
-        binder.aggregates, binder.windows = found, None
+        binder.aggregates, binder.windows = aggregates, None
         if inner:
             binder.scope = replace(scope, relations={**scope.relations, "~inner": inner})
         binder.part(tree)
     finally:
         binder.aggregates, binder.scope, binder.windows = outer, scope, windows
-    if not found:
+    if not aggregates:
         raise refuse(BAD_ARGUMENTS, f"`{call.sql(dialect='spark')}` cannot be read before OVER.")
-    return found[0]
+    return aggregates[0]
 
 
 def _settled(function: str, args: list[Expression]) -> tuple[tuple[Expression, ...], Type]:

@@ -113,7 +113,7 @@ class Pattern:
     @property
     def spans(self) -> tuple[tuple[int, int], ...] | None:
         """Where each field stands (from 0, and its length) when every part has one length only; otherwise None."""
-        place, found = 0, []
+        place, spans = 0, []
         for part in self.parts:
             if part.field == "text":
                 place += len(part.written)
@@ -121,9 +121,9 @@ class Pattern:
             size = _length(part)
             if size is None:
                 return None
-            found.append((place, size))
+            spans.append((place, size))
             place += size
-        return tuple(found)
+        return tuple(spans)
 
     @property
     def java(self) -> str:
@@ -203,11 +203,11 @@ def _java_parts(written: str) -> list[Part]:
 
 
 def _java_part(letters: str, written: str) -> Part:
-    found = _JAVA.get(letters)
-    if found is None:
+    java = _JAVA.get(letters)
+    if java is None:
         hint = _JAVA_HINTS.get(letters[0]) or _JAVA_HINTS.get(letters) or "put plain text in quotes: 'T'"
         raise PatternError(f"`{letters}` in the pattern `{written}` is not portable.", hint)
-    return Part(found[0], letters, found[1], found[2])
+    return Part(java[0], letters, java[1], java[2])
 
 
 def _quoted(written: str, place: int) -> tuple[str, int]:
@@ -243,25 +243,25 @@ def _strftime(written: str) -> list[Part]:
             field, size, strict = _STRFTIME[name]
             parts.append(Part(field, f"%{name}", size, strict))
         else:
-            known = " ".join(f"%{letter}" for letter in _STRFTIME if "-" not in letter)
-            raise PatternError(f"`%{name}` in the pattern `{written}` is not portable.", f"portable are {known}")
+            portable = " ".join(f"%{letter}" for letter in _STRFTIME if "-" not in letter)
+            raise PatternError(f"`%{name}` in the pattern `{written}` is not portable.", f"portable are {portable}")
     return parts
 
 
 def _joined(parts: list[Part]) -> list[Part]:
     """Neighbouring plain texts as one."""
-    found: list[Part] = []
+    joined: list[Part] = []
     for part in parts:
-        if part.field == "text" and found and found[-1].field == "text":
-            found[-1] = Part("text", found[-1].written + part.written)
+        if part.field == "text" and joined and joined[-1].field == "text":
+            joined[-1] = Part("text", joined[-1].written + part.written)
         elif part.field != "text" or part.written:
-            found.append(part)
-    return found
+            joined.append(part)
+    return joined
 
 
 def _touching(parts: list[Part]) -> list[Part]:
     """Numbers that touch one another have all their digits: otherwise nobody could tell where one ends."""
-    found = list(parts)
+    result = list(parts)
     for index, part in enumerate(parts):
         digits_before = index > 0 and _meets(parts[index - 1], last=True)
         digits_after = index + 1 < len(parts) and _meets(parts[index + 1], last=False)
@@ -274,8 +274,8 @@ def _touching(parts: list[Part]) -> list[Part]:
                 f"`{part.written}` stands next to another number, so its digits cannot be told apart.",
                 "write it with all digits (MM, dd, HH) or with a separator",
             )
-        found[index] = Part(part.field, part.written, part.size)
-    return found
+        result[index] = Part(part.field, part.written, part.size)
+    return result
 
 
 def _meets(part: Part, *, last: bool) -> bool:

@@ -31,17 +31,17 @@ def read_date(text: str) -> date | None:
 
 def read_wall_clock(text: str) -> datetime | None:
     """A naive moment; text with an offset is none."""
-    found = _moment(text)
-    return found[0] if found is not None and found[1] is None else None
+    moment = _moment(text)
+    return moment[0] if moment is not None and moment[1] is None else None
 
 
 def read_instant(text: str) -> datetime | None:
     """An instant in UTC; text without an offset is read as UTC."""
-    found = _moment(text)
-    if found is None:
+    moment = _moment(text)
+    if moment is None:
         return None
     try:
-        return (found[0] - (found[1] or timedelta())).replace(tzinfo=UTC)
+        return (moment[0] - (moment[1] or timedelta())).replace(tzinfo=UTC)
     except OverflowError:
         return None
 

@@ -62,17 +62,17 @@ class Interval:
 
 def of(number: str, word: str) -> Interval:
     """`3` and `DAYS`; raises ValueError with what is wrong."""
-    found = unit(word)
-    if found is None:
+    unit_name = unit(word)
+    if unit_name is None:
         raise ValueError(f"`{word}` is no unit of time")
     if not re.fullmatch(_NUMBER, number.strip()):
-        raise ValueError(f"`{number}` is not a number of {found}s")
+        raise ValueError(f"`{number}` is not a number of {unit_name}s")
     size = Decimal(number.strip())
-    if size != size.to_integral_value() and found != "second":
-        raise ValueError(f"`{number}` is not a whole number of {found}s")
-    if found in MONTHS:
-        return Interval(months=int(size) * MONTHS[found])
-    return Interval(micros=int(size * LENGTHS[found]), timed=LENGTHS[found] < DAY)
+    if size != size.to_integral_value() and unit_name != "second":
+        raise ValueError(f"`{number}` is not a whole number of {unit_name}s")
+    if unit_name in MONTHS:
+        return Interval(months=int(size) * MONTHS[unit_name])
+    return Interval(micros=int(size * LENGTHS[unit_name]), timed=LENGTHS[unit_name] < DAY)
 
 
 def read_interval(text: str) -> Interval:
@@ -91,17 +91,21 @@ def read_interval(text: str) -> Interval:
 
 def read_span(text: str, first: str, last: str) -> Interval:
     """`'1-2' YEAR TO MONTH`, `'1 02:03:04.5' DAY TO SECOND`; raises ValueError with what is wrong."""
-    one, two = unit(first), unit(last)
+    from_unit, to_unit = unit(first), unit(last)
     written = text.strip()
-    if (one, two) == ("year", "month"):
+    if (from_unit, to_unit) == ("year", "month"):
         match = _YEARS_MONTHS.fullmatch(written)
         if match is None or int(match[3]) > 11:
             raise ValueError(f"`{text}` is not years-months, such as 1-2")
         months = int(match[2]) * 12 + int(match[3])
         return Interval(months=-months if match[1] == "-" else months)
-    if one not in _CLOCK_PARTS or two not in _CLOCK_PARTS or _CLOCK_PARTS.index(one) >= _CLOCK_PARTS.index(two):
+    if (
+        from_unit not in _CLOCK_PARTS
+        or to_unit not in _CLOCK_PARTS
+        or _CLOCK_PARTS.index(from_unit) >= _CLOCK_PARTS.index(to_unit)
+    ):
         raise ValueError(f"`{first} TO {last}` is no span of units")
-    names = _CLOCK_PARTS[_CLOCK_PARTS.index(one) : _CLOCK_PARTS.index(two) + 1]
+    names = _CLOCK_PARTS[_CLOCK_PARTS.index(from_unit) : _CLOCK_PARTS.index(to_unit) + 1]
     sign = -1 if written.startswith("-") else 1
     pieces = re.split(r"[ :]", written.lstrip("+-"))
     if len(pieces) != len(names) or not all(re.fullmatch(r"[0-9]{1,9}(?:\.[0-9]{1,6})?", piece) for piece in pieces):

@@ -41,7 +41,7 @@ class Steps:
     years: tuple[int, ...] = ()
 
 
-def known(zone: str) -> bool:
+def is_zone(zone: str) -> bool:
     """Whether a name is a zone: an IANA name, `UTC`, `Z`, or an offset such as `+02:00`."""
     return _fixed(zone) is not None or zone in _names()
 
@@ -120,20 +120,20 @@ def _table(zone: str) -> tuple[tuple[int, ...], tuple[int, ...], int | None, tup
         at = later
     settled = int((until - _EPOCH).total_seconds())
     still = not changes or changes[-1] < int((datetime(first_year, 1, 1, tzinfo=UTC) - _EPOCH).total_seconds())
-    found = tuple(change * SECOND for change in changes), tuple(offset * SECOND for offset in offsets)
-    return (*found, None, ()) if still else (*found, settled * SECOND, _kinds(first_year, end_year))
+    table = tuple(change * SECOND for change in changes), tuple(offset * SECOND for offset in offsets)
+    return (*table, None, ()) if still else (*table, settled * SECOND, _kinds(first_year, end_year))
 
 
 def _kinds(first_year: int, end_year: int) -> tuple[int, ...]:
     """For each kind of year (leap or not, weekday of its first day), the first day of one from `first_year` on."""
-    found = [0] * 14
+    starts = [0] * 14
     for year in range(end_year - 1, first_year - 1, -1):
         start = (date(year, 1, 1) - date(1970, 1, 1)).days
         leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-        found[7 * leap + start % 7] = start
-    if not all(found):
+        starts[7 * leap + start % 7] = start
+    if not all(starts):
         raise ValueError(f"The years from {first_year} on do not cover every kind of year.")
-    return tuple(found)
+    return tuple(starts)
 
 
 def _offset(zone: ZoneInfo, at: datetime) -> int:
@@ -144,15 +144,15 @@ def _offset(zone: ZoneInfo, at: datetime) -> int:
 
 def _between(zone: ZoneInfo, low: datetime, high: datetime) -> int:
     """The second, from 1970, at which the offset of `high` begins."""
-    one, two = int((low - _EPOCH).total_seconds()), int((high - _EPOCH).total_seconds())
+    early, late = int((low - _EPOCH).total_seconds()), int((high - _EPOCH).total_seconds())
     before = _offset(zone, low)
-    while two - one > 1:
-        middle = (one + two) // 2
+    while late - early > 1:
+        middle = (early + late) // 2
         if _offset(zone, _EPOCH + timedelta(seconds=middle)) == before:
-            one = middle
+            early = middle
         else:
-            two = middle
-    return two
+            late = middle
+    return late
 
 
 def _recorded(zone: str) -> tuple[list[int], list[int]]:
@@ -196,4 +196,4 @@ def _file(zone: str) -> bytes:
     raise LookupError(f"There is no time zone `{zone}` on this machine.")
 
 
-__all__ = ["DAY", "Steps", "by_clock", "by_instant", "known", "nearest_zones", "zone_info"]
+__all__ = ["DAY", "Steps", "by_clock", "by_instant", "is_zone", "nearest_zones", "zone_info"]

@@ -47,13 +47,13 @@ class Call(AggregateCall):
         kept = [*([self.where] if self.where else []), *conditions]
         return f" FILTER (WHERE {' AND '.join(kept)})" if kept else ""
 
-    def one(self, sql: str) -> Summary:
+    def single(self, sql: str) -> Summary:
         """A single aggregate call, as it is."""
         return Summary({self.name: sql}, identifier(self.name))
 
     def listed(self, value: str) -> str:
         """All values that are not NULL, as a list in no order; of several arguments only rows that have all."""
-        return f"list({value}){self.filter(*(f'{one} IS NOT NULL' for one in self.values))}"
+        return f"list({value}){self.filter(*(f'{argument} IS NOT NULL' for argument in self.values))}"
 
 
 Builder: TypeAlias = Callable[[Call], Summary]
@@ -77,7 +77,7 @@ def summary(
     """An aggregate called `name` over values, of the rows where `where` is TRUE."""
     call = Call(name, tuple(values), tuple(args), type_, distinct, where)
     if function == "count_all":
-        return call.one(f"count(*){call.filter()}")
+        return call.single(f"count(*){call.filter()}")
     builder = _BUILDERS.get(function)
     if builder is None:
         raise UnsupportedError(f"DuckDB has no aggregate `{function}`.")
@@ -85,14 +85,14 @@ def summary(
 
 
 def _plain(template: str) -> Builder:
-    return lambda call: call.one(template.format(call.value) + call.filter())
+    return lambda call: call.single(template.format(call.value) + call.filter())
 
 
 def _count_distinct(call: Call) -> Summary:
     if len(call.values) == 1:
-        return call.one(f"count(DISTINCT {call.value}){call.filter()}")
-    together = ", ".join(plain(value, one.type) for value, one in zip(call.values, call.args, strict=True))
-    return call.one(f"count(DISTINCT row({together})){call.filter(*(f'{v} IS NOT NULL' for v in call.values))}")
+        return call.single(f"count(DISTINCT {call.value}){call.filter()}")
+    together = ", ".join(plain(value, argument.type) for value, argument in zip(call.values, call.args, strict=True))
+    return call.single(f"count(DISTINCT row({together})){call.filter(*(f'{v} IS NOT NULL' for v in call.values))}")
 
 
 def _sum(call: Call) -> Summary:
@@ -107,8 +107,8 @@ def _sum(call: Call) -> Summary:
             return Summary({name: f"sum({once}{value}){call.filter()}"}, cast(identifier(name), to))
         if call.distinct:
             pieces = _split("ll_v").values()
-            found = f"list_distinct({identifier(name)})"
-            sums = [f"list_sum(list_transform({found}, lambda ll_v: {piece}))" for piece in pieces]
+            distinct_values = f"list_distinct({identifier(name)})"
+            sums = [f"list_sum(list_transform({distinct_values}, lambda ll_v: {piece}))" for piece in pieces]
             return Summary({name: call.listed(value)}, _joined_total(sums, to))
         parts = {f"{name}~{part}": f"sum({sql}){call.filter()}" for part, sql in _split(value).items()}
         return Summary(parts, _joined_total([identifier(part) for part in parts], to))
@@ -147,9 +147,9 @@ def _double(call: Call, index: int = 0) -> str:
 
 def _over_set(call: Call) -> Summary:
     """A total of different values: they are few, so they are held."""
-    found = f"list_sort(list_distinct({identifier(call.name)}))"
+    distinct_values = f"list_sort(list_distinct({identifier(call.name)}))"
     start = cast("0", call.type)
-    total = f"list_reduce({found}, lambda ll_a, ll_v: TRY(ll_a + ll_v), {start})"
+    total = f"list_reduce({distinct_values}, lambda ll_a, ll_v: TRY(ll_a + ll_v), {start})"
     values = {call.name: call.listed(cast(call.value, call.type))}
     return Summary(values, f"CASE WHEN {identifier(call.name)} IS NOT NULL THEN {total} END")
 
@@ -159,20 +159,20 @@ def _avg(call: Call) -> Summary:
     wide = decimal(38, source.scale) if source.kind == "decimal" else DOUBLE
     total = _sum(Call(f"{name}~sum", call.values, call.args, wide, call.distinct, call.where))
     count, once = f"{name}~number", "DISTINCT " if call.distinct else ""
-    found = total.outer
+    numerator = total.outer
     if source.is_integer:  # before it is fitted into a bigint: an average exists where its total does not
-        found = to_type(cast(identifier(f"{name}~sum"), decimal(38, 0)), decimal(38, 0), DOUBLE)
+        numerator = to_type(cast(identifier(f"{name}~sum"), decimal(38, 0)), decimal(38, 0), DOUBLE)
     elif source.kind == "decimal":
-        found = to_type(total.outer, wide, DOUBLE)
+        numerator = to_type(total.outer, wide, DOUBLE)
     counted = f"count({once}{call.value}){call.filter()}"
-    return Summary({**total.inner, count: counted}, f"({found} / NULLIF({cast(identifier(count), DOUBLE)}, 0))")
+    return Summary({**total.inner, count: counted}, f"({numerator} / NULLIF({cast(identifier(count), DOUBLE)}, 0))")
 
 
 def _by(function: str) -> Builder:
     """`min_by` and `max_by`: of equal orders the smallest or largest value that is not NULL."""
 
     def build(call: Call) -> Summary:
-        value, by = (plain(sql, one.type) for sql, one in zip(call.values, call.args, strict=True))
+        value, by = (plain(sql, argument.type) for sql, argument in zip(call.values, call.args, strict=True))
         absent = f"{value} IS {'NULL' if function == 'min' else 'NOT NULL'}"
         packed = f"{{'by': {by}, 'rest': {absent}, 'value': {value}}}"
         kept = call.filter(f"{call.values[1]} IS NOT NULL")
@@ -184,8 +184,8 @@ def _by(function: str) -> Builder:
 def _collect(function: str) -> Builder:
     def build(call: Call) -> Summary:
         kept = identifier(call.name) if function == "collect_list" else f"list_distinct({identifier(call.name)})"
-        found = f"coalesce(list_sort({kept}), CAST([] AS {type_name(call.source)}[]))"
-        return Summary({call.name: call.listed(call.value)}, found)
+        collected = f"coalesce(list_sort({kept}), CAST([] AS {type_name(call.source)}[]))"
+        return Summary({call.name: call.listed(call.value)}, collected)
 
     return build
 
@@ -234,9 +234,9 @@ def _percentile(build: Callable[[str, str], str]) -> Builder:
 
 
 _BUILDERS: dict[str, Builder] = {
-    "count": lambda call: call.one(f"count({call.values[0]}){call.filter()}"),
+    "count": lambda call: call.single(f"count({call.values[0]}){call.filter()}"),
     "count_distinct": _count_distinct,
-    "count_if": lambda call: call.one(f"count(*){call.filter(call.values[0])}"),
+    "count_if": lambda call: call.single(f"count(*){call.filter(call.values[0])}"),
     "sum": _sum,
     "avg": _avg,
     "min": _plain("min({})"),

@@ -26,13 +26,13 @@ def _at_path(text: str | None, path: str) -> str | None:
 
 
 def _keys(text: str | None) -> str | None:
-    found = object_keys(text)
-    return None if found is None else compact(found)
+    keys = object_keys(text)
+    return None if keys is None else compact(keys)
 
 
 def _length(text: str | None) -> str | None:
-    found = array_length(text)
-    return None if found is None else str(found)
+    length = array_length(text)
+    return None if length is None else str(length)
 
 
 # Functions that a session registers: name, what it does, and the types of its arguments. All give text.

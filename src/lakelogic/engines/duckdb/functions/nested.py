@@ -20,18 +20,18 @@ def lambda_sql(
 ) -> str:
     """A lambda as an argument of a call. DuckDB counts positions from 1; ours begin at 0."""
     body = small.body
-    known = {**names, **{parameter.name: parameter.name for parameter in small.parameters}}
+    columns = {**names, **{parameter.name: parameter.name for parameter in small.parameters}}
     if call.function == "aggregate":
-        return _merging(small, known, lower)
+        return _merging(small, columns, lower)
     if len(small.parameters) > 1:
         index = Column(small.parameters[1].name, BIGINT)
         from_zero = Call("subtract", (index, Literal(1, BIGINT)), BIGINT)
         body = replace_columns(body, {index.name: convert(from_zero, INT)})
     listed = ", ".join(identifier(parameter.name) for parameter in small.parameters)
-    return f"lambda {listed}: {lower(body, known)}"
+    return f"lambda {listed}: {lower(body, columns)}"
 
 
-def _merging(small: Lambda, known: Mapping[str, str], lower: Callable[[Expression, Mapping[str, str]], str]) -> str:
+def _merging(small: Lambda, columns: Mapping[str, str], lower: Callable[[Expression, Mapping[str, str]], str]) -> str:
     """`list_reduce` wants totals and elements of one type: structs that hold both."""
     total, element = small.parameters
     pair = Type("struct", fields=(("t", total.type), ("x", element.type)))
@@ -41,7 +41,7 @@ def _merging(small: Lambda, known: Mapping[str, str], lower: Callable[[Expressio
         total.name: Call("field", (left, Literal("t", STRING)), total.type),
         element.name: Call("field", (right, Literal("x", STRING)), element.type),
     }
-    both = {**known, left.name: left.name, right.name: right.name}
+    both = {**columns, left.name: left.name, right.name: right.name}
     body = lower(replace_columns(small.body, parts), both)
     kept = f"struct_extract({identifier(right.name)}, 'x')"
     return f"lambda {identifier(left.name)}, {identifier(right.name)}: struct_pack(t := {body}, x := {kept})"
@@ -71,10 +71,10 @@ def _has_null(values: str) -> str:
 
 def _quantified(decisive: str, otherwise: str) -> Builder:
     def build(_call: Call, args: Sequence[str]) -> str:
-        found = f"list_transform({args[0]}, {args[1]})"
+        answers = f"list_transform({args[0]}, {args[1]})"
         return (
-            f"CASE WHEN {args[0]} IS NULL THEN NULL WHEN list_contains({found}, {decisive}) THEN {decisive} "
-            f"WHEN {_has_null(found)} THEN NULL ELSE {otherwise} END"
+            f"CASE WHEN {args[0]} IS NULL THEN NULL WHEN list_contains({answers}, {decisive}) THEN {decisive} "
+            f"WHEN {_has_null(answers)} THEN NULL ELSE {otherwise} END"
         )
 
     return build
@@ -92,8 +92,8 @@ def _struct(call: Call, args: Sequence[str]) -> str:
 def _item(call: Call, args: Sequence[str]) -> str:
     values, position = args
     if isinstance(call.args[1], Literal) and isinstance(call.constant(1), int):
-        found = int(str(call.constant(1)))
-        return cast("NULL", call.type) if found < 0 else f"list_extract({values}, {found + 1})"
+        index = int(str(call.constant(1)))
+        return cast("NULL", call.type) if index < 0 else f"list_extract({values}, {index + 1})"
     inside = f"{position} >= 0 AND {position} < len({values})"
     return f"CASE WHEN {inside} THEN list_extract({values}, {position} + 1) END"
 

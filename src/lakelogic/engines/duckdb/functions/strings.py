@@ -114,10 +114,10 @@ def _position(call: Call, args: Sequence[str]) -> str:
     if isinstance(call.args[2], Literal) and call.args[2].value == 1:
         return _as(f"strpos({value}, {part})", call)
     later = f"strpos(substring({value}, {start}), {part})"
-    found = f"CASE WHEN {later} = 0 THEN 0 ELSE {later} + {_wide(start)} - 1 END"
+    position = f"CASE WHEN {later} = 0 THEN 0 ELSE {later} + {_wide(start)} - 1 END"
     return _as(
         f"CASE WHEN {value} IS NULL OR {part} IS NULL OR {start} IS NULL THEN NULL WHEN {start} < 1 THEN 0 "
-        f"WHEN {part} = '' THEN 1 ELSE {found} END",
+        f"WHEN {part} = '' THEN 1 ELSE {position} END",
         call,
     )
 
@@ -152,17 +152,18 @@ def _chr(_call: Call, args: Sequence[str]) -> str:
 
 def _levenshtein(call: Call, args: Sequence[str]) -> str:
     # The native distance counts bytes.
-    one, two = args
-    ascii_only = f"strlen({one}) = length({one}) AND strlen({two}) = length({two})"
-    slow = cast(exact("levenshtein", one, two), call.type)
-    return f"CASE WHEN {ascii_only} THEN {_as(f'levenshtein({one}, {two})', call)} ELSE {slow} END"
+    first, second = args
+    ascii_only = f"strlen({first}) = length({first}) AND strlen({second}) = length({second})"
+    slow = cast(exact("levenshtein", first, second), call.type)
+    return f"CASE WHEN {ascii_only} THEN {_as(f'levenshtein({first}, {second})', call)} ELSE {slow} END"
 
 
 def _find_in_set(call: Call, args: Sequence[str]) -> str:
-    one, among = args
-    place = f"coalesce(list_position(string_split({among}, ','), {one}), 0)"
+    part, among = args
+    place = f"coalesce(list_position(string_split({among}, ','), {part}), 0)"
     return _as(
-        f"CASE WHEN {one} IS NULL OR {among} IS NULL THEN NULL WHEN contains({one}, ',') THEN 0 ELSE {place} END", call
+        f"CASE WHEN {part} IS NULL OR {among} IS NULL THEN NULL WHEN contains({part}, ',') THEN 0 ELSE {place} END",
+        call,
     )
 
 
@@ -187,9 +188,9 @@ def _regexp_extract_all(call: Call, args: Sequence[str]) -> str:
     pattern, group = str(call.constant(1)), str(call.constant(2))
     if parse(pattern).can_be_empty:
         return exact("regexp_extract_all", args[0], text(pattern), f"'{group}'")
-    found = f"regexp_extract_all({args[0]}, {_re2(call)}, {group})"
+    matches = f"regexp_extract_all({args[0]}, {_re2(call)}, {group})"
     # A group that took no part is an empty text.
-    return found if group == "0" else f"list_transform({found}, lambda ll_x: coalesce(ll_x, ''))"
+    return matches if group == "0" else f"list_transform({matches}, lambda ll_x: coalesce(ll_x, ''))"
 
 
 def _regexp_extract(call: Call, args: Sequence[str]) -> str:
@@ -206,9 +207,9 @@ def _regexp_count(call: Call, args: Sequence[str]) -> str:
 
 def _regexp_instr(call: Call, args: Sequence[str]) -> str:
     before = text(rf"(?s)\A(.*?)(?:{re2_regex(str(call.constant(1)))})")
-    found = f"length(regexp_extract({args[0]}, {before}, 1)) + 1"
+    position = f"length(regexp_extract({args[0]}, {before}, 1)) + 1"
     matched = f"regexp_matches({args[0]}, {_re2(call)})"
-    return _as(f"CASE WHEN {args[0]} IS NULL THEN NULL WHEN {matched} THEN {found} ELSE 0 END", call)
+    return _as(f"CASE WHEN {args[0]} IS NULL THEN NULL WHEN {matched} THEN {position} ELSE 0 END", call)
 
 
 def _regexp_substr(call: Call, args: Sequence[str]) -> str:

@@ -156,8 +156,8 @@ def _make_date(_call: Call, args: Sequence[str]) -> str:
 
 
 def _made_date(year: str, month: str, day: str) -> str:
-    made = f"TRY(make_date({cast(year, 'BIGINT')}, {cast(month, 'BIGINT')}, {cast(day, 'BIGINT')}))"
-    return f"CASE WHEN {year} BETWEEN 1 AND 9999 THEN {made} END"
+    date_sql = f"TRY(make_date({cast(year, 'BIGINT')}, {cast(month, 'BIGINT')}, {cast(day, 'BIGINT')}))"
+    return f"CASE WHEN {year} BETWEEN 1 AND 9999 THEN {date_sql} END"
 
 
 def _make_timestamp(call: Call, args: Sequence[str]) -> str:
@@ -198,8 +198,8 @@ def _parsed(value: str, pattern: Pattern, to: Type) -> str:
     names = ", ".join(f"'f{index}'" for index in range(len(fields)))
     groups = f"regexp_extract({value}, {text(f'^(?:{regex})$')}, [{names}])"
     pieces = {part.field: (part, f"ll_p.f{index}") for index, part in enumerate(fields)}
-    found = f"CASE WHEN ll_p.f0 <> '' THEN {_TIMES.moment(pattern, pieces, to)} END"
-    return f"list_transform([{groups}], lambda ll_p: {found})[1]"
+    parsed = f"CASE WHEN ll_p.f0 <> '' THEN {_TIMES.moment(pattern, pieces, to)} END"
+    return f"list_transform([{groups}], lambda ll_p: {parsed})[1]"
 
 
 def _format(call: Call, args: Sequence[str]) -> str:

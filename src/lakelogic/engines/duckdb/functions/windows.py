@@ -26,9 +26,9 @@ def window(frame: Query, node: Window, _links: Mapping[str, Query]) -> Query:
     for index, function in enumerate(node.functions):
         own = {f"~value{index}.{i}": expression_sql(value, frame.columns) for i, value in enumerate(function.args)}
         computed |= own
-        found, made = _function(function, f"~made{index}", [identifier(name) for name in own], partition, order)
-        inner |= found
-        outer[identifiers[function.name]] = try_cast(made, function.type)
+        calls, result = _function(function, f"~made{index}", [identifier(name) for name in own], partition, order)
+        inner |= calls
+        outer[identifiers[function.name]] = try_cast(result, function.type)
     values = select(computed, identifier(frame.name))
     functions = select(inner, f"(\n{indented(values)}\n)")
     items = [
@@ -49,8 +49,8 @@ def _function(
     args = function.args
     if values:
         values = [plain(value, arg.type) for value, arg in zip(values, args, strict=True)]
-    found = summary(function.function, name, values, args, function.type, distinct=function.distinct)
-    return {part: sql + window_sql for part, sql in found.inner.items()}, found.outer
+    call_parts = summary(function.function, name, values, args, function.type, distinct=function.distinct)
+    return {part: sql + window_sql for part, sql in call_parts.inner.items()}, call_parts.outer
 
 
 NAMES = FUNCTIONS

@@ -50,9 +50,9 @@ class Call:
 
     def constant(self, index: int) -> Literal:
         """An argument that is a constant."""
-        found = self.args[index]
-        assert isinstance(found, Literal)
-        return found
+        argument = self.args[index]
+        assert isinstance(argument, Literal)
+        return argument
 
 
 Builder: TypeAlias = Callable[[Call], Summary]
@@ -94,9 +94,9 @@ def _plain(act: Callable[[pl.Expr], pl.Expr]) -> Builder:
     return lambda call: _one(call.name, act(call.value))
 
 
-def _present(value: pl.Expr, found: pl.Expr) -> pl.Expr:
+def _present(value: pl.Expr, result: pl.Expr) -> pl.Expr:
     """NULL over nothing."""
-    return pl.when(value.count() > 0).then(found)
+    return pl.when(value.count() > 0).then(result)
 
 
 def _once(call: Call) -> pl.Expr:
@@ -138,15 +138,15 @@ def _exact(name: str, value: pl.Expr) -> Summary:
 def _avg(call: Call) -> Summary:
     name, source = call.name, call.source
     total = _sum(Call(f"{name}~sum", call.values, call.args, call.type, call.distinct))
-    found = total.outer
+    numerator = total.outer
     if source.is_integer:  # before it is fitted into a bigint: an average exists where its total does not
-        found = pl.col(f"{name}~sum").cast(pl.Float64)
+        numerator = pl.col(f"{name}~sum").cast(pl.Float64)
     elif source.kind == "decimal":
-        found = to_type(total.outer, decimal(38, source.scale), DOUBLE)
+        numerator = to_type(total.outer, decimal(38, source.scale), DOUBLE)
     number = f"{name}~number"
     counted = _once(call).count().cast(pl.Float64)
-    made = pl.when(pl.col(number) > 0).then(found / pl.col(number))
-    return Summary({**total.inner, number: counted}, made, total.before)
+    average = pl.when(pl.col(number) > 0).then(numerator / pl.col(number))
+    return Summary({**total.inner, number: counted}, average, total.before)
 
 
 def _highest(value: pl.Expr, source: Type) -> pl.Expr:
@@ -167,7 +167,7 @@ def _count_distinct(call: Call) -> Summary:
 
 def _by(call: Call, function: str) -> Summary:
     """`min_by` and `max_by`: of equal orders the smallest or largest value that is not NULL."""
-    value, by = (plain(one, arg.type) for one, arg in zip(call.values, call.args, strict=True))
+    value, by = (plain(argument, arg.type) for argument, arg in zip(call.values, call.args, strict=True))
     order = call.args[1].type
     best = by.min() if function == "min_by" else _highest(by, order)
     chosen = value.filter(by == best)
@@ -231,8 +231,8 @@ def _variance(less: int, root: bool = False) -> Builder:
     def build(call: Call) -> Summary:
         value, name = _doubles(call), call.name
         inner = {name: statistics.moment(value, 2), f"{name}~n": value.count().cast(pl.Float64)}
-        found = pl.when(pl.col(f"{name}~n") > less).then(pl.col(name) / (pl.col(f"{name}~n") - less))
-        return Summary(inner, found.sqrt() if root else found, {})
+        variance = pl.when(pl.col(f"{name}~n") > less).then(pl.col(name) / (pl.col(f"{name}~n") - less))
+        return Summary(inner, variance.sqrt() if root else variance, {})
 
     return build
 
@@ -249,10 +249,10 @@ def _shape(power: int) -> Builder:
         }
         second, high, number = (pl.col(column) for column in inner)
         if power == 3:
-            found = number.sqrt() * high / (second * second.sqrt())
+            figure = number.sqrt() * high / (second * second.sqrt())
         else:
-            found = number * high / (second * second) - 3.0
-        return Summary(inner, pl.when(second != 0).then(found), {})
+            figure = number * high / (second * second) - 3.0
+        return Summary(inner, pl.when(second != 0).then(figure), {})
 
     return build
 
@@ -261,8 +261,8 @@ def _pairs(build: Callable[[pl.Expr, pl.Expr, pl.Expr, pl.Expr], pl.Expr]) -> Bu
     def make(call: Call) -> Summary:
         left, right, name = _doubles(call, 0), _doubles(call, 1), call.name
         both = (left.is_not_null() & right.is_not_null()).sum().cast(pl.Float64)
-        found = (*statistics.products(left, right), both)
-        inner = {f"{name}~{part}": value for part, value in zip(("xy", "xx", "yy", "n"), found, strict=True)}
+        figures = (*statistics.products(left, right), both)
+        inner = {f"{name}~{part}": value for part, value in zip(("xy", "xx", "yy", "n"), figures, strict=True)}
         return Summary(inner, build(*(pl.col(column) for column in inner)), {})
 
     return make

@@ -27,8 +27,8 @@ def regrouped(values: pl.Series, sizes: pl.Series, missing: pl.Series, to: Any =
     counted = sizes.fill_null(0).cast(pl.Int64)
     offsets = pl.concat([pl.Series([0], dtype=pl.Int64), counted.cum_sum()])
     lists = pa.LargeListArray.from_arrays(offsets.to_arrow(), values.to_arrow(), mask=missing.to_arrow())
-    found = pl.Series(sizes.name, lists)
-    return found if to is None or found.dtype == to else found.cast(to)
+    regrouped_lists = pl.Series(sizes.name, lists)
+    return regrouped_lists if to is None or regrouped_lists.dtype == to else regrouped_lists.cast(to)
 
 
 def _like(values: pl.Series, items: pl.Series) -> pl.Series:
@@ -62,8 +62,8 @@ def transform(names: Sequence[str], body: pl.Expr) -> Callable[[pl.Series], pl.S
     """Every element through the body."""
 
     def apply(series: pl.Series) -> pl.Series:
-        items, found = _evaluated(series, names, body)
-        return _like(found, items)
+        items, results = _evaluated(series, names, body)
+        return _like(results, items)
 
     return apply
 
@@ -72,8 +72,8 @@ def keep(names: Sequence[str], body: pl.Expr) -> Callable[[pl.Series], pl.Series
     """The elements for which the body is TRUE."""
 
     def apply(series: pl.Series) -> pl.Series:
-        items, found = _evaluated(series, names, body)
-        chosen = found.fill_null(False)
+        items, results = _evaluated(series, names, body)
+        chosen = results.fill_null(False)
         sizes = _like(chosen, items).list.sum()
         return regrouped(flat(items).filter(chosen), sizes, items.is_null(), items.dtype)
 
@@ -84,15 +84,15 @@ def quantified(names: Sequence[str], body: pl.Expr, *, decisive: bool) -> Callab
     """`exists` and `forall`: one decisive element decides; otherwise a NULL leaves it open."""
 
     def apply(series: pl.Series) -> pl.Series:
-        items, found = _evaluated(series, names, body)
-        return _decided(found, items, decisive)
+        items, results = _evaluated(series, names, body)
+        return _decided(results, items, decisive)
 
     return apply
 
 
-def _decided(found: pl.Series, items: pl.Series, decisive: bool) -> pl.Series:
-    decided = _like((found == decisive).fill_null(False), items).list.any()
-    is_open = _like(found.is_null(), items).list.any()
+def _decided(results: pl.Series, items: pl.Series, decisive: bool) -> pl.Series:
+    decided = _like((results == decisive).fill_null(False), items).list.any()
+    is_open = _like(results.is_null(), items).list.any()
     frame = pl.DataFrame({"d": decided, "o": is_open})
     nothing = pl.lit(None, dtype=pl.Boolean)
     chosen = pl.when(pl.col("d")).then(pl.lit(decisive)).when(pl.col("o") | pl.col("d").is_null()).then(nothing)
@@ -104,8 +104,8 @@ def contains(series: pl.Series) -> pl.Series:
     frame = series.struct.unnest()
     items, wanted = frame.to_series(0), frame.to_series(1)
     pairs = pl.DataFrame({"x": flat(items), "y": wanted.gather(_rows(items))})
-    found = pairs.select(pl.col("x") == pl.col("y")).to_series()
-    decided = _decided(found, items, decisive=True)
+    equal = pairs.select(pl.col("x") == pl.col("y")).to_series()
+    decided = _decided(equal, items, decisive=True)
     return pl.select(pl.when(wanted.is_not_null()).then(decided)).to_series()
 
 
@@ -156,7 +156,7 @@ def flatten(items: pl.Series) -> pl.Series:
 def sequence(to: Any) -> Callable[[pl.Series], pl.Series]:
     """Whole numbers from the first field to the second in steps of the third."""
 
-    def one(row: dict[str, int | None]) -> list[int] | None:
+    def sequence_of(row: dict[str, int | None]) -> list[int] | None:
         start, stop, step = row.values()
         if start is None or stop is None or step is None:
             return None
@@ -166,7 +166,7 @@ def sequence(to: Any) -> Callable[[pl.Series], pl.Series]:
             return None
         return list(range(start, stop + (1 if step > 0 else -1), step))
 
-    return lambda rows: pl.Series(rows.name, [one(row) for row in rows.to_list()], dtype=to)
+    return lambda rows: pl.Series(rows.name, [sequence_of(row) for row in rows.to_list()], dtype=to)
 
 
 def zipped(to: Any) -> Callable[[pl.Series], pl.Series]:

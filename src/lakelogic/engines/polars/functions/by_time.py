@@ -21,11 +21,11 @@ _OFFSET = "(?:Z|[+-](?:(?:0[0-9]|1[0-7])(?::?[0-5][0-9])?|18(?::?00)?))?"
 
 def days(texts: pl.Series) -> pl.Series:
     """Days from 1970 for real calendar days of the years 1 to 9999, NULL for anything else. No blanks around."""
-    found = _dashed(_only(texts, texts.str.contains(rf"\A{_DATE}\z")))
+    dates = _dashed(_only(texts, texts.str.contains(rf"\A{_DATE}\z")))
     compact = texts.str.contains(_COMPACT)
     if not compact.any():
-        return found
-    return _first(found, _dashed_from(_only(texts, compact), "%Y%m%d"))
+        return dates
+    return _first(dates, _dashed_from(_only(texts, compact), "%Y%m%d"))
 
 
 def moments(with_offset: bool) -> Callable[[pl.Series], pl.Series]:
@@ -107,8 +107,8 @@ def _dashed(texts: pl.Series) -> pl.Series:
 
 
 def _dashed_from(texts: pl.Series, form: str) -> pl.Series:
-    found = texts.str.to_date(form, strict=False).cast(pl.Int32)
-    return _only(found, found.is_between(FIRST_DAY, LAST_DAY))
+    dates = texts.str.to_date(form, strict=False).cast(pl.Int32)
+    return _only(dates, dates.is_between(FIRST_DAY, LAST_DAY))
 
 
 def _only(values: pl.Series, condition: pl.Series) -> pl.Series:

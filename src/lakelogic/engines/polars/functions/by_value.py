@@ -24,8 +24,8 @@ def each(function: Callable[[Any], Any], to: Any) -> Callable[[pl.Series], pl.Se
     """A function of one value, applied to every value that is not NULL."""
 
     def apply(values: pl.Series) -> pl.Series:
-        found = [None if value is None else function(value) for value in values.to_list()]
-        return pl.Series(values.name, found, dtype=to)
+        results = [None if value is None else function(value) for value in values.to_list()]
+        return pl.Series(values.name, results, dtype=to)
 
     return apply
 
@@ -52,8 +52,8 @@ def each_of(args: Sequence[pl.Expr], function: Callable[..., Any], to: Any) -> p
 
     def apply(rows: pl.Series) -> pl.Series:
         columns = [column.to_list() for column in rows.struct.unnest().get_columns()]
-        found = [None if None in row else function(*row) for row in zip(*columns, strict=True)]
-        return pl.Series(rows.name, found, dtype=to)
+        results = [None if None in row else function(*row) for row in zip(*columns, strict=True)]
+        return pl.Series(rows.name, results, dtype=to)
 
     fields = [value.alias(f"a{index}") for index, value in enumerate(args)]
     return pl.struct(fields).map_batches(apply, return_dtype=to, is_elementwise=True)
@@ -98,19 +98,19 @@ def canonical_real(text: str) -> str:
 def real_decimal(precision: int, scale: int) -> Callable[[pl.Series], pl.Series]:
     """Floating point numbers as decimals, by their shortest text; NULL where that has too many digits."""
 
-    def one(text: str) -> Decimal | None:
+    def decimal_of(text: str) -> Decimal | None:
         return None if text.endswith(("NaN", "y")) else fitting(Decimal(text), precision, scale)
 
-    return lambda values: each(one, pl.Decimal(precision, scale))(real_text(values))
+    return lambda values: each(decimal_of, pl.Decimal(precision, scale))(real_text(values))
 
 
 def fitting(value: Decimal, precision: int, scale: int) -> Decimal | None:
     """A decimal in so many digits, NULL when it does not fit exactly."""
     try:
-        found = value.quantize(Decimal(1).scaleb(-scale), context=_EXACT)
+        fitted = value.quantize(Decimal(1).scaleb(-scale), context=_EXACT)
     except (InvalidOperation, Overflow):
         return None
-    return found if found == value and found.copy_abs() < Decimal(10) ** (precision - scale) else None
+    return fitted if fitted == value and fitted.copy_abs() < Decimal(10) ** (precision - scale) else None
 
 
 def _remainder(pair: dict[str, float | None]) -> float | None:
@@ -130,9 +130,9 @@ def rounded_real(digits: int) -> Callable[[pl.Series], pl.Series]:
 
     def apply(values: pl.Series) -> pl.Series:
         exact = values.cast(pl.String).cast(pl.Decimal(38, 18), strict=False)
-        found = exact.round(digits, mode="half_away_from_zero").cast(pl.String).cast(values.dtype)
+        rounded = exact.round(digits, mode="half_away_from_zero").cast(pl.String).cast(values.dtype)
         small = (values.abs() < 1e15).fill_null(False)
-        return pl.select(pl.when(small).then(found).otherwise(values)).to_series().alias(values.name)
+        return pl.select(pl.when(small).then(rounded).otherwise(values)).to_series().alias(values.name)
 
     return apply
 
@@ -154,11 +154,11 @@ def decimal_arithmetic(function: str, precision: int, scale: int) -> Callable[[p
                 return _native(function, wide_left, wide_right).cast(wide).cast(to, strict=False)
             except pl.exceptions.PolarsError:
                 pass  # an overflow somewhere in the batch: the exact way below finds where
-        found = [
-            None if one is None or two is None else fitting(_exact(function, one, two), precision, scale)
-            for one, two in zip(left.to_list(), right.to_list(), strict=True)
+        results = [
+            None if first is None or second is None else fitting(_exact(function, first, second), precision, scale)
+            for first, second in zip(left.to_list(), right.to_list(), strict=True)
         ]
-        return pl.Series(pairs.name, found, dtype=to)
+        return pl.Series(pairs.name, results, dtype=to)
 
     return apply
 
@@ -170,22 +170,22 @@ def _native(function: str, left: pl.Series, right: pl.Series) -> pl.Series:
 
 
 def _exact(function: str, left: Any, right: Any) -> Decimal:
-    one, two = Decimal(left), Decimal(right)
+    first, second = Decimal(left), Decimal(right)
     if function == "add":
-        return _EXACT.add(one, two)
-    return _EXACT.subtract(one, two) if function == "subtract" else _EXACT.multiply(one, two)
+        return _EXACT.add(first, second)
+    return _EXACT.subtract(first, second) if function == "subtract" else _EXACT.multiply(first, second)
 
 
 def decimal_total(scale: int, split: int) -> Callable[[pl.Series], pl.Series]:
     """The total of a sum that was split into high and low parts; NULL beyond 38 digits."""
 
-    def one(parts: dict[str, int | None]) -> Decimal | None:
+    def total_of(parts: dict[str, int | None]) -> Decimal | None:
         high, low = parts.values()
         if high is None or low is None:
             return None
         return fitting(Decimal(high * split + low).scaleb(-scale, _EXACT), 38, scale)
 
-    return each(one, pl.Decimal(38, scale))
+    return each(total_of, pl.Decimal(38, scale))
 
 
 def reversed_text(values: pl.Series) -> pl.Series:
@@ -196,13 +196,13 @@ def reversed_text(values: pl.Series) -> pl.Series:
 def decoded(values: pl.Series) -> pl.Series:
     """Bytes as UTF-8 text; NULL where they are not."""
 
-    def one(value: bytes) -> str | None:
+    def decoded_text(value: bytes) -> str | None:
         try:
             return value.decode("utf-8")
         except UnicodeDecodeError:
             return None
 
-    return each(one, pl.String)(values)
+    return each(decoded_text, pl.String)(values)
 
 
 def _json_or_null(value: str) -> str | None:
@@ -232,10 +232,10 @@ def entries_where(flags: int) -> Callable[[pl.Series], pl.Series]:
 
     def build(rows: pl.DataFrame) -> pl.Series:
         names = rows.columns
-        found = []
+        entries = []
         for row in rows.iter_rows():
             value = dict(zip(names, row, strict=True))
-            found.append(
+            entries.append(
                 [
                     {"key": value[f"t{index}"], "value": value[f"v{index}"]}
                     for index in range(flags)
@@ -243,7 +243,7 @@ def entries_where(flags: int) -> Callable[[pl.Series], pl.Series]:
                 ]
             )
         pair = pl.Struct({"key": pl.String, "value": pl.String})
-        return pl.Series("entries", found, dtype=pl.List(pair)).cast(to)
+        return pl.Series("entries", entries, dtype=pl.List(pair)).cast(to)
 
     return _where_any(flags, build, to)
 

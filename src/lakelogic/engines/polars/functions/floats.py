@@ -68,23 +68,23 @@ class _Columns:
 
     def exponent(self, value: pl.Series) -> pl.Series:
         """The power of 2 in a number: nearly right by its logarithm, then corrected."""
-        one, two = self.constant(1.0), self.constant(2.0)
+        unit, double = self.constant(1.0), self.constant(2.0)
         guess = (value.log() * self.constant(1.4426950408889634)).floor()
         rest = value * self.two_to(-guess)
         return self.choose(
-            self.less(rest, one),
-            lambda: guess - one,
-            lambda: self.choose(self.less(rest, two), lambda: guess, lambda: guess + one),
+            self.less(rest, unit),
+            lambda: guess - unit,
+            lambda: self.choose(self.less(rest, double), lambda: guess, lambda: guess + unit),
         )
 
     def repeated(self, value: pl.Series, times: pl.Series) -> pl.Series:
         """A whole power, by squaring."""
-        found, counts = self.constant(1.0), times.cast(pl.Int64, strict=False)
+        power, counts = self.constant(1.0), times.cast(pl.Int64, strict=False)
         for bit in range(11):
             odd = ((counts & (1 << bit)) != 0).fill_null(False)
-            found = (found * value).zip_with(odd, found)
+            power = (power * value).zip_with(odd, power)
             value = value * value
-        return found
+        return power
 
 
 def _build(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
@@ -92,10 +92,10 @@ def _build(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
 
     def apply(rows: pl.Series) -> pl.Series:
         columns = rows.struct.unnest().get_columns()
-        found: pl.Series = function(_Columns(len(rows)), *columns)
+        results: pl.Series = function(_Columns(len(rows)), *columns)
         absent = pl.select(pl.any_horizontal(column.is_null() for column in columns)).to_series()
         # Polars leaves out the addition of 0.0, which would take the sign from a zero.
-        unsigned = pl.when(found == 0).then(pl.lit(0.0)).otherwise(found)
+        unsigned = pl.when(results == 0).then(pl.lit(0.0)).otherwise(results)
         return pl.select(pl.when(~absent).then(unsigned)).to_series().alias(rows.name)
 
     return by_batch(pl.struct(value.alias(f"a{index}") for index, value in enumerate(args)), apply, pl.Float64)

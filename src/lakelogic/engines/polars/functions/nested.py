@@ -71,8 +71,8 @@ def _item(_call: Call, args: Args) -> pl.Expr:
 
 
 def _size(call: Call, args: Args) -> pl.Expr:
-    found = args[0].map.len() if call.args[0].type.kind == "map" else args[0].list.len()
-    return found.cast(pl.Int32)
+    length = args[0].map.len() if call.args[0].type.kind == "map" else args[0].list.len()
+    return length.cast(pl.Int32)
 
 
 def _pair(call: Call, args: Args, function: Callable[[pl.Series], pl.Series]) -> pl.Expr:

@@ -38,8 +38,8 @@ def _round(call: Call, args: Args) -> pl.Expr:
 
         return by_batch(args[0], each(decimal, dtype(to)), dtype(to))
     if function != "round" or not 0 <= digits <= 17:
-        one = each(lambda value: exact_text.rounded_real(value, digits, function), pl.Float64)
-        return by_batch(args[0], one, pl.Float64)
+        rounded_column = each(lambda value: exact_text.rounded_real(value, digits, function), pl.Float64)
+        return by_batch(args[0], rounded_column, pl.Float64)
     if digits == 0:
         rounded = args[0].round(0, mode="half_away_from_zero")
         return pl.when(rounded == 0).then(pl.lit(0.0)).otherwise(rounded)  # a zero without its sign

@@ -16,8 +16,8 @@ def centred(values: pl.Expr) -> pl.Expr:
 
     The smallest is taken away first: equal values then differ from their mean by nothing at all.
     """
-    found = values.drop_nulls().sort()
-    shifted = found - found.first()
+    ordered = values.drop_nulls().sort()
+    shifted = ordered - ordered.first()
     return shifted - _over(added(shifted), shifted.len())
 
 
@@ -33,9 +33,9 @@ def moment(values: pl.Expr, power: int) -> pl.Expr:
 def products(left: pl.Expr, right: pl.Expr) -> tuple[pl.Expr, pl.Expr, pl.Expr]:
     """Of pairs: the sums of x·y, x·x and y·y, all less their means."""
     both = left.is_not_null() & right.is_not_null()
-    one, two = left.filter(both), right.filter(both)
-    order = [one, two]
-    x, y = one.sort_by(order), two.sort_by(order)
+    first, second = left.filter(both), right.filter(both)
+    order = [first, second]
+    x, y = first.sort_by(order), second.sort_by(order)
     x, y = x - x.first(), y - y.first()
     x, y = x - _over(added(x), x.len()), y - _over(added(y), y.len())
     return added(x * y), added(x * x), added(y * y)

@@ -97,7 +97,7 @@ def _replace(call: Call, args: Args) -> pl.Expr:
         if columns_of(call.args[0]) or not columns_of(call.args[2]):
             new = args[2].fill_null("")
             return pl.when(args[2].is_not_null()).then(args[0].str.replace_all(old.value, new, literal=True))
-    return each_of(args, lambda text, one, two: text.replace(one, two) if one else text, pl.String)
+    return each_of(args, lambda text, part, replacement: text.replace(part, replacement) if part else text, pl.String)
 
 
 def _translate(call: Call, args: Args) -> pl.Expr:
@@ -137,8 +137,8 @@ def _regexp_replace(call: Call, args: Args) -> pl.Expr:
 def _regexp_extract(call: Call, args: Args) -> pl.Expr:
     group = call.constant(2)
     assert isinstance(group, int)
-    found = args[0].str.extract(_rust(call), group).fill_null("")
-    return pl.when(args[0].is_not_null()).then(found)
+    extracted = args[0].str.extract(_rust(call), group).fill_null("")
+    return pl.when(args[0].is_not_null()).then(extracted)
 
 
 def _regexp_extract_all(call: Call, args: Args) -> pl.Expr:
@@ -158,8 +158,8 @@ def _regexp_count(call: Call, args: Args) -> pl.Expr:
 
 def _regexp_instr(call: Call, args: Args) -> pl.Expr:
     before = args[0].str.extract(rf"(?s)\A(.*?)(?:{_rust(call)})", 1)
-    found = (before.str.len_chars().cast(pl.Int32) + 1).fill_null(0)
-    return pl.when(args[0].is_not_null()).then(found).cast(dtype(call.type))
+    position = (before.str.len_chars().cast(pl.Int32) + 1).fill_null(0)
+    return pl.when(args[0].is_not_null()).then(position).cast(dtype(call.type))
 
 
 def _split(call: Call, args: Args) -> pl.Expr:
@@ -189,8 +189,8 @@ def _digest(name: str) -> Builder:
             return args[0].map_batches(digested(name), return_dtype=pl.String, is_elementwise=True)
         weak = name in ("md5", "sha1")
         room = plugin.NonCryptographicHashingNameSpace if weak else plugin.CryptographicHashingNameSpace
-        made: pl.Expr = getattr(room(args[0].cast(pl.Binary)), name if weak else name.replace("sha", "sha2_"))()
-        return made
+        digest: pl.Expr = getattr(room(args[0].cast(pl.Binary)), name if weak else name.replace("sha", "sha2_"))()
+        return digest
 
     return build
 
@@ -201,8 +201,8 @@ def digested(name: str) -> Callable[[pl.Series], pl.Series]:
 
     def apply(values: pl.Series) -> pl.Series:
         octets = values.cast(pl.Binary).to_list()
-        found = [None if value is None else new(value, usedforsecurity=False).hexdigest() for value in octets]
-        return pl.Series(values.name, found, dtype=pl.String)
+        digests = [None if value is None else new(value, usedforsecurity=False).hexdigest() for value in octets]
+        return pl.Series(values.name, digests, dtype=pl.String)
 
     return apply
 

@@ -26,9 +26,9 @@ def digits(name: str, value: pl.Expr) -> dict[str, pl.Expr]:
     ordinary = (value.abs() < 2.0**63) & (last.truncate() == last)
     kept = pl.when(ordinary).then(value)
     cut = [(kept * shift).truncate() for shift in SHIFTS]
-    found = [cut[0], *(cut[i] - cut[i - 1] * float(_BASE) for i in range(1, len(cut)))]
+    digits = [cut[0], *(cut[i] - cut[i - 1] * float(_BASE) for i in range(1, len(cut)))]
     return {
-        **{f"{name}~{index}": digit.cast(pl.Int64) for index, digit in enumerate(found)},
+        **{f"{name}~{index}": digit.cast(pl.Int64) for index, digit in enumerate(digits)},
         f"{name}~odd": pl.when(~ordinary).then(value),
     }
 
@@ -44,7 +44,7 @@ def together(name: str) -> pl.Expr:
         carry = (whole + _BASE // 2) // _BASE
         carried.append(whole - carry * _BASE)
     carried.append(sums[0] + carry)
-    found = carried[0].cast(pl.Float64) * (1 / SHIFTS[-1])
+    total = carried[0].cast(pl.Float64) * (1 / SHIFTS[-1])
     for digit, shift in zip(carried[1:], reversed(SHIFTS[:-1]), strict=True):
-        found = found + digit.cast(pl.Float64) * (1 / shift)
-    return pl.col(f"{name}~odd").fill_null(0.0) + found
+        total = total + digit.cast(pl.Float64) * (1 / shift)
+    return pl.col(f"{name}~odd").fill_null(0.0) + total

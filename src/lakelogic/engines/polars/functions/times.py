@@ -81,8 +81,8 @@ def _truncated(value: pl.Expr, unit: str, source: Type) -> pl.Expr:
         micros = value.cast(pl.Int64)
         return moment(micros - micros % LENGTHS[unit], source)
     plain = value if source.kind == "date" else value.cast(pl.Int64).cast(pl.Datetime("us"))
-    found = plain.dt.truncate({"week": "1w", "month": "1mo", "quarter": "1q", "year": "1y"}[unit])
-    return found if source.kind == "date" else found.cast(pl.Int64).cast(dtype(source))
+    truncated = plain.dt.truncate({"week": "1w", "month": "1mo", "quarter": "1q", "year": "1y"}[unit])
+    return truncated if source.kind == "date" else truncated.cast(pl.Int64).cast(dtype(source))
 
 
 # differences
@@ -105,20 +105,20 @@ def _units_between(call: Call, args: Args) -> pl.Expr:
     # A month is whole when its day and its time of day are reached: the end is where the whole days lead to.
     first = start // DAY
     last = first + toward_zero(end - start, DAY)
-    one, two = (_packed(days.cast(pl.Int32).cast(pl.Date)) for days in (first, last))
-    return toward_zero(toward_zero(two - one, 32), MONTHS[unit])
+    first_day, last_day = (_packed(days.cast(pl.Int32).cast(pl.Date)) for days in (first, last))
+    return toward_zero(toward_zero(last_day - first_day, 32), MONTHS[unit])
 
 
 def _months_between(_call: Call, args: Args) -> pl.Expr:
     end, start = pl.col("end"), pl.col("start")
 
     def parts(value: pl.Expr, name: str) -> dict[str, pl.Expr]:
-        found = calendar(value)
+        fields = calendar(value)
         return {
-            f"{name}_months": found["year"] * 12 + found["month"],
-            f"{name}_day": found["day"],
+            f"{name}_months": fields["year"] * 12 + fields["month"],
+            f"{name}_day": fields["day"],
             f"{name}_last": number(value.dt.month_end().dt.day()),
-            f"{name}_seconds": found["day"] * 86400 + value.cast(pl.Int64) % DAY // SECOND,
+            f"{name}_seconds": fields["day"] * 86400 + value.cast(pl.Int64) % DAY // SECOND,
         }
 
     c = pl.col
@@ -154,19 +154,19 @@ def _date_sequence(call: Call, args: Args) -> pl.Expr:
 
 
 def _months_listed(months: int, to: Any) -> Callable[[pl.Series], pl.Series]:
-    def one(row: dict[str, Any]) -> list[date | datetime] | None:
+    def months_of(row: dict[str, Any]) -> list[date | datetime] | None:
         start, end = row["start"], row["end"]
         if start is None or end is None or start > end:
             return None
-        found, index = [], start.year * 12 + start.month - 1
+        moments, index = [], start.year * 12 + start.month - 1
         for count in range(index, end.year * 12 + end.month, months):
             year, month = divmod(count, 12)
             moved = start.replace(year=year, month=month + 1, day=min(start.day, by_time.month_length(year, month + 1)))
             if moved <= end:
-                found.append(moved)
-        return found
+                moments.append(moved)
+        return moments
 
-    return lambda rows: pl.Series(rows.name, [one(row) for row in rows.to_list()], dtype=pl.List(to))
+    return lambda rows: pl.Series(rows.name, [months_of(row) for row in rows.to_list()], dtype=pl.List(to))
 
 
 # making
@@ -183,8 +183,8 @@ def _make_timestamp(call: Call, args: Args) -> pl.Expr:
     hour, minute, micros = pl.col("hour"), pl.col("minute"), pl.col("micros")
     fits = hour.is_between(0, 23) & minute.is_between(0, 59) & micros.is_between(0, 60 * SECOND - 1)
     clock = (hour * 60 + minute) * (60 * SECOND) + micros
-    found = pl.when(fits).then(moment(pl.col("days") * DAY + clock, call.type))
-    return staged(inputs, (*TO_DAYS, {"found": found}), dtype(call.type))
+    made_moment = pl.when(fits).then(moment(pl.col("days") * DAY + clock, call.type))
+    return staged(inputs, (*TO_DAYS, {"found": made_moment}), dtype(call.type))
 
 
 # zones

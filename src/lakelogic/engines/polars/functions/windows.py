@@ -33,11 +33,11 @@ def window(frame: pl.LazyFrame, node: Window, _links: Links) -> pl.LazyFrame:
         for i, value in enumerate(function.args)
     ]
     before = frame.collect_schema()
-    made = {function.name: dtype(function.type) for function in node.functions}
+    added = {function.name: dtype(function.type) for function in node.functions}
     ready = frame.with_columns(*parts, *orders, *values).with_row_index(_ROW)
     return ready.map_batches(
         lambda rows: _windowed(rows, node, list(before)),
-        schema={**before, **made},
+        schema={**before, **added},
         predicate_pushdown=False,
         projection_pushdown=False,
         slice_pushdown=False,
@@ -150,9 +150,9 @@ def _ntile(function: WindowFunction, _value: str) -> pl.Expr:
     return pl.when(in_longer).then(at // (small + 1)).otherwise(rest) + 1
 
 
-def _taken(value: str, place: pl.Expr, found: pl.Expr) -> pl.Expr:
+def _taken(value: str, place: pl.Expr, is_there: pl.Expr) -> pl.Expr:
     """The value at a place, where that exists."""
-    return pl.col(value).gather(pl.when(found).then(place))
+    return pl.col(value).gather(pl.when(is_there).then(place))
 
 
 def _neighbour(sign: int) -> Callable[[WindowFunction, str], pl.Expr]:
@@ -164,10 +164,10 @@ def _neighbour(sign: int) -> Callable[[WindowFunction, str], pl.Expr]:
     return build
 
 
-def _or_default(function: WindowFunction, value: str, found: pl.Expr, inside: pl.Expr) -> pl.Expr:
+def _or_default(function: WindowFunction, value: str, is_there: pl.Expr, inside: pl.Expr) -> pl.Expr:
     if len(function.args) < 3:
-        return found
-    return pl.when(inside).then(found).otherwise(pl.col(value.removesuffix("0") + "2"))
+        return is_there
+    return pl.when(inside).then(is_there).otherwise(pl.col(value.removesuffix("0") + "2"))
 
 
 def _counted(value: str) -> pl.Expr:
@@ -175,9 +175,9 @@ def _counted(value: str) -> pl.Expr:
     return pl.col(value).is_not_null().cum_sum().cast(pl.Int64)
 
 
-def _present_at(value: str, number: pl.Expr, found: pl.Expr) -> pl.Expr:
+def _present_at(value: str, number: pl.Expr, is_there: pl.Expr) -> pl.Expr:
     """The value that is the so-manyth (from 1, over all partitions) that is not NULL."""
-    return pl.col(value).drop_nulls().gather(pl.when(found).then(number - 1))
+    return pl.col(value).drop_nulls().gather(pl.when(is_there).then(number - 1))
 
 
 def _before(value: str, place: pl.Expr) -> pl.Expr:
@@ -248,26 +248,26 @@ def _aggregated(placed: pl.DataFrame, function: WindowFunction, index: int) -> p
     bounds = function.bounds or PEERS
     name = f"~made{index}"
     values = [pl.col(f"~value{index}.{i}") for i in range(len(function.args))]
-    found = summary(function.function, name, values, function.args, function.type, distinct=function.distinct)
-    ready = placed.with_columns(part.alias(column) for column, part in found.before.items())
+    calls = summary(function.function, name, values, function.args, function.type, distinct=function.distinct)
+    ready = placed.with_columns(part.alias(column) for column, part in calls.before.items())
     terms = None if function.distinct else _terms(function, name, values)
     if bounds.start is None and bounds.end is None:
-        inner = _per_partition(ready, found)
-    elif terms is not None and _all_ordinary(ready, found):
-        inner = _by_running(ready, found, terms, bounds)
+        inner = _per_partition(ready, calls)
+    elif terms is not None and _all_ordinary(ready, calls):
+        inner = _by_running(ready, calls, terms, bounds)
     elif function.function in ("min", "max") and bounds.start is None and _is_simple(ready, function, index):
         inner = _by_extreme(ready, function, index, bounds)
     else:
-        inner = _by_rolling(ready, found, bounds)
-    return inner.select(found.outer.alias(name)).to_series()
+        inner = _by_rolling(ready, calls, bounds)
+    return inner.select(calls.outer.alias(name)).to_series()
 
 
-def _listed(found: Summary) -> list[pl.Expr]:
-    return [part.alias(column) for column, part in found.inner.items()]
+def _listed(calls: Summary) -> list[pl.Expr]:
+    return [part.alias(column) for column, part in calls.inner.items()]
 
 
-def _per_partition(ready: pl.DataFrame, found: Summary) -> pl.DataFrame:
-    grouped = ready.group_by(_PART).agg(_listed(found))
+def _per_partition(ready: pl.DataFrame, calls: Summary) -> pl.DataFrame:
+    grouped = ready.group_by(_PART).agg(_listed(calls))
     return ready.select(_PART).join(grouped, on=_PART, how="left", maintain_order="left")
 
 
@@ -301,20 +301,20 @@ def _sum_terms(name: str, value: pl.Expr, source: Type, there: pl.Expr) -> dict[
     return {**digits, f"{name}~count": there}
 
 
-def _all_ordinary(ready: pl.DataFrame, found: Summary) -> bool:
+def _all_ordinary(ready: pl.DataFrame, calls: Summary) -> bool:
     """No value stands apart from the sums of whole numbers."""
-    return all(ready[column].null_count() == ready.height for column in found.before if column.endswith("~odd"))
+    return all(ready[column].null_count() == ready.height for column in calls.before if column.endswith("~odd"))
 
 
-def _by_running(ready: pl.DataFrame, found: Summary, terms: dict[str, pl.Expr], bounds: Bounds) -> pl.DataFrame:
+def _by_running(ready: pl.DataFrame, calls: Summary, terms: dict[str, pl.Expr], bounds: Bounds) -> pl.DataFrame:
     """Differences of running totals: exact, because all totals are of whole numbers."""
     stretch = _stretch(bounds)
     totals = {column: _difference(term, stretch) for column, term in terms.items()}
     columns = [total.alias(column) for column, total in totals.items()]
-    columns += [pl.lit(None, dtype=pl.Float64).alias(column) for column in found.before if column.endswith("~odd")]
-    made = ready.select(columns)
+    columns += [pl.lit(None, dtype=pl.Float64).alias(column) for column in calls.before if column.endswith("~odd")]
+    running = ready.select(columns)
     empty = [column for column in terms if column.endswith("~there")]
-    return made.with_columns(
+    return running.with_columns(
         pl.when(pl.col(there) > 0).then(pl.col(there.removesuffix("~there"))).alias(there.removesuffix("~there"))
         for there in empty
     )
@@ -339,15 +339,15 @@ def _by_extreme(ready: pl.DataFrame, function: WindowFunction, index: int, bound
     value = plain(pl.col(f"~value{index}.0"), function.args[0].type)
     running = (value.cum_min() if function.function == "min" else value.cum_max()).forward_fill().over(_PART)
     stretch = _stretch(bounds)
-    found = pl.col("~running").gather(pl.when(stretch.is_there).then(stretch.end))
-    return ready.with_columns(running.alias("~running")).select(found.alias(f"~made{index}"))
+    extremes = pl.col("~running").gather(pl.when(stretch.is_there).then(stretch.end))
+    return ready.with_columns(running.alias("~running")).select(extremes.alias(f"~made{index}"))
 
 
-def _by_rolling(ready: pl.DataFrame, found: Summary, bounds: Bounds) -> pl.DataFrame:
+def _by_rolling(ready: pl.DataFrame, calls: Summary, bounds: Bounds) -> pl.DataFrame:
     """Every row with its own stretch of rows: any aggregate, at the price of reading each stretch."""
     index = _AT if bounds.rows else _PEER
     start = -_FAR if bounds.start is None or not bounds.rows else bounds.start
     end = 0 if not bounds.rows else _FAR if bounds.end is None else bounds.end
     rolled = ready.rolling(index, period=f"{end - start + 1}i", offset=f"{start - 1}i", closed="right", group_by=_PART)
-    made = rolled.agg(_listed(found)).unique([_PART, index], keep="any")
-    return ready.select(_PART, index).join(made, on=[_PART, index], how="left", maintain_order="left")
+    rolled_values = rolled.agg(_listed(calls)).unique([_PART, index], keep="any")
+    return ready.select(_PART, index).join(rolled_values, on=[_PART, index], how="left", maintain_order="left")

@@ -46,7 +46,7 @@ class Call(AggregateCall):
         """The first argument; −0 is 0."""
         return plain(self.values[0], self.source)
 
-    def one(self, text: str) -> Summary:
+    def single(self, text: str) -> Summary:
         """A single aggregate call, as it is."""
         return Summary({self.name: text}, identifier(self.name))
 
@@ -54,8 +54,8 @@ class Call(AggregateCall):
         """Something made of all values that are not NULL, or of each once."""
         if not self.distinct:
             return Summary({self.name: f"collect_list({text})"}, build(identifier(self.name)))
-        inner, found = different(self.name, text, self.source)
-        return Summary({self.name: inner}, build(found))
+        inner, collected = different(self.name, text, self.source)
+        return Summary({self.name: inner}, build(collected))
 
 
 Builder: TypeAlias = Callable[[Call], Summary]
@@ -86,7 +86,7 @@ def summary(
     """An aggregate called `name_` over values."""
     call = Call(name_, tuple(values), tuple(args), type_, distinct, is_window)
     if function == "count_all":
-        return call.one("count(1)")
+        return call.single("count(1)")
     builder = _BUILDERS.get(function)
     if builder is None:
         raise UnsupportedError(f"The aggregate `{function}` is not available on Spark.")
@@ -94,7 +94,7 @@ def summary(
 
 
 def _plain(function: str) -> Builder:
-    return lambda call: call.one(f"{function}({call.value})")
+    return lambda call: call.single(f"{function}({call.value})")
 
 
 def _together(call: Call) -> str:
@@ -109,23 +109,23 @@ def _together(call: Call) -> str:
 def _count_distinct(call: Call) -> Summary:
     value = call.value if len(call.values) == 1 else _together(call)
     if call.is_window:
-        inner, found = different(call.name, value, call.source if len(call.values) == 1 else STRING)
-        return Summary({call.name: inner}, f"CAST(size({found}) AS BIGINT)")
-    return call.one(f"count(DISTINCT {value})")
+        inner, distinct_values = different(call.name, value, call.source if len(call.values) == 1 else STRING)
+        return Summary({call.name: inner}, f"CAST(size({distinct_values}) AS BIGINT)")
+    return call.single(f"count(DISTINCT {value})")
 
 
 def _sum(call: Call) -> Summary:
     source = call.source
     if source.kind in ("float", "double"):
         if call.distinct:
-            total = lambda found: f"CASE WHEN size({found}) > 0 THEN {added(f'sort_array({found})')} END"  # noqa: E731
+            total = lambda array_sql: f"CASE WHEN size({array_sql}) > 0 THEN {added(f'sort_array({array_sql})')} END"  # noqa: E731
             return call.listed(_double(call), total)
         cuts, digits, inner, outer = exact_sum(call.name, _double(call, exact=True))
         return Summary(inner, outer, (cuts, digits))
     to = "BIGINT" if source.is_integer else type_name(decimal(38, source.scale))
     if call.distinct and call.is_window:
         return _over_set(call, to)
-    return call.one(f"try_sum({'DISTINCT ' if call.distinct else ''}CAST({call.values[0]} AS {to}))")
+    return call.single(f"try_sum({'DISTINCT ' if call.distinct else ''}CAST({call.values[0]} AS {to}))")
 
 
 def whole_numbers(function: str, value: Expression | None) -> Expression | None:
@@ -149,9 +149,9 @@ def sum_of_whole_numbers(name_: str, value: str) -> Summary:
 
 
 def _over_set(call: Call, to: str) -> Summary:
-    def total(found: str) -> str:
+    def total(array_sql: str) -> str:
         step = f"(a, v) -> try_cast(try_add(a, v) AS {to})"
-        return f"CASE WHEN size({found}) > 0 THEN aggregate(sort_array({found}), CAST(0 AS {to}), {step}) END"
+        return f"CASE WHEN size({array_sql}) > 0 THEN aggregate(sort_array({array_sql}), CAST(0 AS {to}), {step}) END"
 
     return call.listed(f"CAST({call.values[0]} AS {to})", total)
 
@@ -173,13 +173,13 @@ def _avg(call: Call) -> Summary:
         total = (
             _over_set(inner, to)
             if call.distinct and call.is_window
-            else inner.one(f"try_sum({once}CAST({call.values[0]} AS {to}))")
+            else inner.single(f"try_sum({once}CAST({call.values[0]} AS {to}))")
         )
     counted = _count_distinct(Call(number, call.values[:1], call.args[:1], call.type, True, call.is_window))
     if not call.distinct:
         counted = Summary({number: f"count({call.values[0]})"}, identifier(number))
-    made = f"try_divide(CAST({total.outer} AS DOUBLE), CAST({counted.outer} AS DOUBLE))"
-    return Summary({**total.inner, **counted.inner}, made, total.before)
+    quotient = f"try_divide(CAST({total.outer} AS DOUBLE), CAST({counted.outer} AS DOUBLE))"
+    return Summary({**total.inner, **counted.inner}, quotient, total.before)
 
 
 def _by(function: str) -> Builder:
@@ -189,18 +189,18 @@ def _by(function: str) -> Builder:
         value, by = (plain(text, arg.type) for text, arg in zip(call.values, call.args, strict=True))
         absent = f"{value} IS {'NULL' if function == 'min' else 'NOT NULL'}"
         packed = f"named_struct('by', {by}, 'rest', {absent}, 'value', {value})"
-        found = f"{function}(CASE WHEN {call.values[1]} IS NOT NULL THEN {packed} END)"
-        return Summary({call.name: found}, f"{identifier(call.name)}.value")
+        pair = f"{function}(CASE WHEN {call.values[1]} IS NOT NULL THEN {packed} END)"
+        return Summary({call.name: pair}, f"{identifier(call.name)}.value")
 
     return build
 
 
 def _collect(distinct: bool) -> Builder:
     def build(call: Call) -> Summary:
-        inner, found = f"collect_list({call.value})", identifier(call.name)
+        inner, collected = f"collect_list({call.value})", identifier(call.name)
         if distinct:
-            inner, found = different(call.name, call.value, call.source)
-        return Summary({call.name: inner}, ascending(found, call.source))
+            inner, collected = different(call.name, call.value, call.source)
+        return Summary({call.name: inner}, ascending(collected, call.source))
 
     return build
 
@@ -214,10 +214,10 @@ def ascending(array: str, element: Type) -> str:
 
 def _compared(left: str, right: str, type_: Type, otherwise: str = "0") -> str:
     if type_.kind == "struct":
-        found = otherwise
+        comparison = otherwise
         for field, kind in reversed(type_.fields):
-            found = _compared(f"{left}.{identifier(field)}", f"{right}.{identifier(field)}", kind, found)
-        return found
+            comparison = _compared(f"{left}.{identifier(field)}", f"{right}.{identifier(field)}", kind, comparison)
+        return comparison
     return (
         f"CASE WHEN {left} < {right} THEN -1 WHEN {left} > {right} THEN 1 "
         f"WHEN {left} IS NULL AND {right} IS NOT NULL THEN 1 WHEN {left} IS NOT NULL AND {right} IS NULL THEN -1 "
@@ -228,16 +228,17 @@ def _compared(left: str, right: str, type_: Type, otherwise: str = "0") -> str:
 def _joined(call: Call) -> Summary:
     separator = text(str(call.constant(1).value))
     return call.listed(
-        call.value, lambda found: f"CASE WHEN size({found}) > 0 THEN array_join(sort_array({found}), {separator}) END"
+        call.value,
+        lambda array_sql: f"CASE WHEN size({array_sql}) > 0 THEN array_join(sort_array({array_sql}), {separator}) END",
     )
 
 
 def _mode(call: Call) -> Summary:
     if not call.is_window:
-        return call.one(f"mode({call.value}, TRUE)")
+        return call.single(f"mode({call.value}, TRUE)")
     counts = "transform(array_distinct(s), v -> named_struct('n', -size(filter(s, w -> w <=> v)), 'v', v))"
     return call.listed(
-        call.value, lambda found: f"get(array_sort(get(transform(array({found}), s -> {counts}), 0)), 0).v"
+        call.value, lambda array_sql: f"get(array_sort(get(transform(array({array_sql}), s -> {counts}), 0)), 0).v"
     )
 
 
@@ -256,13 +257,13 @@ def _over_pairs(build: Callable[[str], str]) -> Builder:
 
 
 def _percentile(build: Callable[[str, str], str]) -> Builder:
-    return lambda call: call.listed(call.value, lambda found: build(found, literal(call.constant(1))))
+    return lambda call: call.listed(call.value, lambda array_sql: build(array_sql, literal(call.constant(1))))
 
 
 _BUILDERS: dict[str, Builder] = {
-    "count": lambda call: call.one(f"count({call.values[0]})"),
+    "count": lambda call: call.single(f"count({call.values[0]})"),
     "count_distinct": _count_distinct,
-    "count_if": lambda call: call.one(f"count_if({call.values[0]})"),
+    "count_if": lambda call: call.single(f"count_if({call.values[0]})"),
     "sum": _sum,
     "avg": _avg,
     "min": _plain("min"),
@@ -296,7 +297,9 @@ NAMES = frozenset({"count_all", *_BUILDERS})
 
 def with_layers(frame: Frame, summaries: Sequence[Summary]) -> Frame:
     """The frame with the columns that aggregates read beside the values."""
-    for depth in range(max((len(one.before) for one in summaries), default=0)):
-        added_ = {k: v for one in summaries for k, v in (one.before[depth] if len(one.before) > depth else {}).items()}
+    for depth in range(max((len(item.before) for item in summaries), default=0)):
+        added_ = {
+            k: v for item in summaries for k, v in (item.before[depth] if len(item.before) > depth else {}).items()
+        }
         frame = frame.selectExpr("*", *(f"{text} AS {identifier(column)}" for column, text in added_.items()))
     return frame

@@ -47,8 +47,8 @@ def java_like(parts: Sequence[Part]) -> str | None:
     middle = [stretch for stretch in middle if stretch]
     if len(middle) < 2:
         return None
-    found = "".join(f"(?>.*?{stretch})" for stretch in middle)
-    return rf"(?s)\A{first}{found}.*{last}\z"
+    pattern = "".join(f"(?>.*?{stretch})" for stretch in middle)
+    return rf"(?s)\A{first}{pattern}.*{last}\z"
 
 
 def java_replacement(pieces: Sequence[str | int]) -> str:

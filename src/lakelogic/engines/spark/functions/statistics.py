@@ -11,10 +11,10 @@ def _added(values: str, term: str) -> str:
 
 def _made(start: str, *steps: str) -> str:
     """A chain of lambdas over one value: each step reads what the one before made as `s`."""
-    found = f"array({start})"
+    chain = f"array({start})"
     for step in steps:
-        found = f"transform({found}, s -> {step})"
-    return f"get({found}, 0)"
+        chain = f"transform({chain}, s -> {step})"
+    return f"get({chain}, 0)"
 
 
 def _with(values: str, body: str) -> str:
@@ -22,14 +22,14 @@ def _with(values: str, body: str) -> str:
 
     The smallest is taken away first: equal values then differ from their mean by nothing at all.
     """
-    found = _made(
+    result = _made(
         f"sort_array({values})",
         "named_struct('l', transform(s, v -> v - get(s, 0)), 'n', CAST(size(s) AS DOUBLE))",
         f"named_struct('l', s.l, 'n', s.n, 'm', {_added('s.l', 'v')} / s.n)",
         "named_struct('l', transform(s.l, v -> v - s.m), 'n', s.n)",
         body,
     )
-    return f"CASE WHEN size({values}) > 0 THEN {found} END"
+    return f"CASE WHEN size({values}) > 0 THEN {result} END"
 
 
 def _mean(total: str, less: int) -> str:
@@ -57,14 +57,14 @@ def _pairs(pairs: str, body: str) -> str:
     """`body` over `s.l`, the sorted pairs less their means, and `s.n`, their number."""
     less_first = "named_struct('x', v.x - get(s, 0).x, 'y', v.y - get(s, 0).y)"
     means = f"'x', {_added('s.l', 'v.x')} / s.n, 'y', {_added('s.l', 'v.y')} / s.n"
-    found = _made(
+    result = _made(
         f"sort_array({pairs})",
         f"named_struct('l', transform(s, v -> {less_first}), 'n', CAST(size(s) AS DOUBLE))",
         f"named_struct('l', s.l, 'n', s.n, {means})",
         "named_struct('l', transform(s.l, v -> named_struct('x', v.x - s.x, 'y', v.y - s.y)), 'n', s.n)",
         body,
     )
-    return f"CASE WHEN size({pairs}) > 0 THEN {found} END"
+    return f"CASE WHEN size({pairs}) > 0 THEN {result} END"
 
 
 def covariance(pairs: str, less: int) -> str:
@@ -75,8 +75,8 @@ def covariance(pairs: str, less: int) -> str:
 def correlation(pairs: str) -> str:
     """The covariance over the product of the standard deviations; NULL where one of them is 0."""
     both, left, right = (_added("s.l", term) for term in ("v.x * v.y", "v.x * v.x", "v.y * v.y"))
-    found = f"{both} / sqrt({left} * {right})"
-    return _pairs(pairs, f"CASE WHEN {left} <> 0D AND {right} <> 0D THEN {found} END")
+    quotient = f"{both} / sqrt({left} * {right})"
+    return _pairs(pairs, f"CASE WHEN {left} <> 0D AND {right} <> 0D THEN {quotient} END")
 
 
 def percentile(values: str, share: str) -> str:

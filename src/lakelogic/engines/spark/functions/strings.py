@@ -116,8 +116,8 @@ def _regexp_replace(call: Call, args: Sequence[str]) -> str:
 
 def _regexp_instr(call: Call, args: Sequence[str]) -> str:
     before = text(rf"(?s)\A(.*?)(?:{java_pattern(str(call.constant(1)))})")
-    found = f"char_length(regexp_extract({args[0]}, {before}, 1)) + 1"
-    return f"CASE WHEN {args[0]} IS NULL THEN NULL WHEN {args[0]} RLIKE {_java(call)} THEN {found} ELSE 0 END"
+    position = f"char_length(regexp_extract({args[0]}, {before}, 1)) + 1"
+    return f"CASE WHEN {args[0]} IS NULL THEN NULL WHEN {args[0]} RLIKE {_java(call)} THEN {position} ELSE 0 END"
 
 
 def _regexp_substr(call: Call, args: Sequence[str]) -> str:
@@ -153,9 +153,9 @@ def _unbase64(_call: Call, args: Sequence[str]) -> str:
 
 def _url_decode(_call: Call, args: Sequence[str]) -> str:
     # Broken UTF-8 comes back as U+FFFD; when the text did not ask for that character, it is broken.
-    found, lost = f"try_url_decode({args[0]})", text("\ufffd")
+    decoded, lost = f"try_url_decode({args[0]})", text("\ufffd")
     asked = f"contains(upper({args[0]}), '%EF%BF%BD') OR contains({args[0]}, {lost})"
-    return f"CASE WHEN contains({found}, {lost}) AND NOT ({asked}) THEN NULL ELSE {found} END"
+    return f"CASE WHEN contains({decoded}, {lost}) AND NOT ({asked}) THEN NULL ELSE {decoded} END"
 
 
 BUILDERS: dict[str, Builder] = {

@@ -29,8 +29,8 @@ def _micros(value: str, source: Type) -> str:
 
 
 def _made(micros: str, to: Type) -> str:
-    found = f"timestamp_micros({micros})"
-    return found if to.kind == "timestamp" else f"CAST({found} AS {type_name(to)})"
+    instant = f"timestamp_micros({micros})"
+    return instant if to.kind == "timestamp" else f"CAST({instant} AS {type_name(to)})"
 
 
 def _moment(micros: str, to: Type) -> str:
@@ -68,8 +68,8 @@ def _next_day(call: Call, args: Sequence[str]) -> str:
 
 
 def _date_trunc(call: Call, args: Sequence[str]) -> str:
-    found = f"date_trunc('{str(call.constant(0)).upper()}', {args[1]})"
-    return found if call.type.kind == "timestamp" else f"CAST({found} AS {type_name(call.type)})"
+    truncated = f"date_trunc('{str(call.constant(0)).upper()}', {args[1]})"
+    return truncated if call.type.kind == "timestamp" else f"CAST({truncated} AS {type_name(call.type)})"
 
 
 # differences
@@ -94,8 +94,8 @@ def _date_sequence(call: Call, args: Sequence[str]) -> str:
 
 
 def _made_date(year: str, month: str, day: str) -> str:
-    made = f"CAST(try_make_timestamp_ntz({year}, {month}, {day}, 0, 0, 0) AS DATE)"
-    return f"CASE WHEN {year} BETWEEN 1 AND 9999 THEN {made} END"
+    date_sql = f"CAST(try_make_timestamp_ntz({year}, {month}, {day}, 0, 0, 0) AS DATE)"
+    return f"CASE WHEN {year} BETWEEN 1 AND 9999 THEN {date_sql} END"
 
 
 def _make_timestamp(call: Call, args: Sequence[str]) -> str:
@@ -124,14 +124,14 @@ def _parsed(value: str, pattern: Pattern, to: Type) -> str:
             part.field: (part, f"substr({value}, {start + 1}, {size})")
             for part, (start, size) in zip(fields, spans, strict=True)
         }
-        found = _TIMES.moment(pattern, pieces, to)
+        parsed = _TIMES.moment(pattern, pieces, to)
     else:
         # All groups in one look at the text: written one after another, then parted again.
         groups = _APART.join(f"${index}" for index in range(1, len(fields) + 1))
         listed = f"split(regexp_replace({value}, {text(regex)}, {text(groups)}), {text(_APART)})"
         pieces = {part.field: (part, f"ll_p[{index}]") for index, part in enumerate(fields)}
-        found = f"element_at(transform(array({listed}), ll_p -> {_TIMES.moment(pattern, pieces, to)}), 1)"
-    return f"CASE WHEN {value} RLIKE {text(regex)} THEN {found} END"
+        parsed = f"element_at(transform(array({listed}), ll_p -> {_TIMES.moment(pattern, pieces, to)}), 1)"
+    return f"CASE WHEN {value} RLIKE {text(regex)} THEN {parsed} END"
 
 
 def _format(call: Call, args: Sequence[str]) -> str:

@@ -20,19 +20,19 @@ def window(frame: Frame, node: Window, _links: Mapping[str, Frame]) -> Frame:
     for i, key in enumerate(node.order):
         computed[f"~order{i}"] = plain(sql(key.value), key.value.type)
         order.append(identifier(f"~order{i}") + direction(key))
-    found: list[Summary] = []
+    summaries: list[Summary] = []
     outer: dict[str, str] = {}
     for i, function in enumerate(node.functions):
         own = {f"~value{i}.{place}": sql(value) for place, value in enumerate(function.args)}
         computed |= own
-        one = _function(function, f"~made{i}", [identifier(column) for column in own], partition, order)
-        found.append(one)
-        outer[function.name] = f"CAST({one.outer} AS {type_name(function.type)})"
+        calls = _function(function, f"~made{i}", [identifier(column) for column in own], partition, order)
+        summaries.append(calls)
+        outer[function.name] = f"CAST({calls.outer} AS {type_name(function.type)})"
     ready = frame.selectExpr("*", *(f"{text} AS {identifier(column)}" for column, text in computed.items()))
-    inner = [f"{text} AS {identifier(column)}" for one in found for column, text in one.inner.items()]
+    inner = [f"{text} AS {identifier(column)}" for item in summaries for column, text in item.inner.items()]
     # Only what is read further is kept: a layer's column and what is made of it can have the same name.
     kept = [identifier(column) for column in frame.columns]
-    windowed = with_layers(ready, found).selectExpr(*kept, *inner)
+    windowed = with_layers(ready, summaries).selectExpr(*kept, *inner)
     return windowed.selectExpr(
         *(identifier(column) for column in frame.columns),
         *(f"{text} AS {identifier(column)}" for column, text in outer.items()),
@@ -40,7 +40,7 @@ def window(frame: Frame, node: Window, _links: Mapping[str, Frame]) -> Frame:
 
 
 def _function(
-    function: WindowFunction, made: str, values: Sequence[str], partition: Sequence[str], order: Sequence[str]
+    function: WindowFunction, output: str, values: Sequence[str], partition: Sequence[str], order: Sequence[str]
 ) -> Summary:
     """The calls over the window by name, and what is made of them."""
     # Spark wants an order for ranks and neighbours; a constant one makes all rows peers, as none does.
@@ -50,11 +50,11 @@ def _function(
         if function.function == "ntile":
             written = [sql(function.args[0])]
         call = window_call(function.function, written, nulls_inside=False)
-        return Summary({made: call + window_sql}, identifier(made))
-    found = summary(
-        function.function, made, values, function.args, function.type, distinct=function.distinct, is_window=True
+        return Summary({output: call + window_sql}, identifier(output))
+    calls = summary(
+        function.function, output, values, function.args, function.type, distinct=function.distinct, is_window=True
     )
-    return Summary({column: text + window_sql for column, text in found.inner.items()}, found.outer, found.before)
+    return Summary({column: text + window_sql for column, text in calls.inner.items()}, calls.outer, calls.before)
 
 
 NAMES = FUNCTIONS

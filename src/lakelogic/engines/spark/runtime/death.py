@@ -19,7 +19,7 @@ def ended(session: Any, error: Exception) -> EngineError | None:
     context = getattr(session, "_sc", None)
     if context is None:  # Spark Connect: the process is somebody else's, and the client says itself that it is gone
         return None
-    lost = any(type(one).__name__ in _LOST for one in _causes(error))
+    lost = any(type(cause).__name__ in _LOST for cause in _causes(error))
     process = getattr(getattr(context, "_gateway", None), "proc", None)
     code = _code(process, wait=lost) if process is not None else None
     if code is None and (process is not None or not lost):

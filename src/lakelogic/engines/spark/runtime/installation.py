@@ -56,10 +56,10 @@ def find_java() -> Java | None:
     home = os.environ.get("JAVA_HOME")
     program = Path(home) / "bin" / "java" if home else None
     if program is None or not program.is_file():
-        found = shutil.which("java")
-        if found is None:
+        program_path = shutil.which("java")
+        if program_path is None:
             return None
-        program = Path(found)
+        program = Path(program_path)
     real = program.resolve()
     return _described(real.parent.parent, real)
 
@@ -68,10 +68,10 @@ def find_java() -> Java | None:
 def _described(home: Path, program: Path) -> Java | None:
     release = home / "release"
     if release.is_file():
-        told = release.read_text(encoding="utf-8", errors="replace")
-        version = re.search(r'^JAVA_VERSION="([^"]+)"', told, re.MULTILINE)
+        release_text = release.read_text(encoding="utf-8", errors="replace")
+        version = re.search(r'^JAVA_VERSION="([^"]+)"', release_text, re.MULTILINE)
         if version:
-            runtime = re.search(r'^JAVA_RUNTIME_VERSION="([^"]+)"', told, re.MULTILINE)
+            runtime = re.search(r'^JAVA_RUNTIME_VERSION="([^"]+)"', release_text, re.MULTILINE)
             return Java(home, _major(version[1]), runtime[1] if runtime else version[1])
     asked = subprocess.run([str(program), "-version"], capture_output=True, text=True, check=False)
     version = re.search(r'version "([^"]+)"', asked.stderr)
@@ -107,14 +107,14 @@ def jars() -> list[Path]:
 
 def strange_jars(folder: Path) -> list[str]:
     """What is wrong with the JARs of a folder: another content than was pinned, or a file that nobody knows."""
-    told = []
+    problems = []
     for jar in sorted(folder.glob("*.jar")):
         expected = CHECKSUMS.get(jar.name)
         if expected is None:
-            told.append(f"{jar.name} is not known")
+            problems.append(f"{jar.name} is not known")
         elif hashlib.sha256(jar.read_bytes()).hexdigest() != expected:
-            told.append(f"{jar.name} has another content than was pinned")
-    return told
+            problems.append(f"{jar.name} has another content than was pinned")
+    return problems
 
 
 def spark_home() -> Path:
@@ -129,6 +129,6 @@ def archive() -> Path:
     java = require_java()
     digest = hashlib.sha256(f"{java.home}\n{java.build}\n".encode())
     for jar in [*jars(), *sorted((spark_home() / "jars").glob("*.jar"))]:
-        known = jar.stat()
-        digest.update(f"{jar}\t{known.st_size}\t{known.st_mtime_ns}\n".encode())
+        entry = jar.stat()
+        digest.update(f"{jar}\t{entry.st_size}\t{entry.st_mtime_ns}\n".encode())
     return cache_folder() / "archives" / f"{digest.hexdigest()[:24]}.jsa"

@@ -100,8 +100,8 @@ def launch(
 def _for_environment(folders: Sequence[str], java_options: str | None) -> dict[str, str]:
     """Variables of the JVM: where its own files lie, and what somebody wants to say to Java beside what we say."""
     options = [f"-Djava.io.tmpdir={folders[0]}", *shlex.split(java_options or "")]
-    said = os.environ.get(_ENVIRONMENT_OPTIONS, "")
-    together = " ".join([*([said] if said else []), *(_quoted(option) for option in options)])
+    options_text = os.environ.get(_ENVIRONMENT_OPTIONS, "")
+    together = " ".join([*([options_text] if options_text else []), *(_quoted(option) for option in options)])
     return {_LOCAL: ",".join(folders), _ENVIRONMENT_OPTIONS: together}
 
 
@@ -137,12 +137,12 @@ def _command(settings: Mapping[str, str]) -> list[str] | None:
     if any(name.startswith(("SPARK_", "PYSPARK_SUBMIT")) for name in os.environ if name != "SPARK_HOME"):
         return None
     java = installation.require_java().home / "bin" / "java"
-    told = [str(java), str(home), installation.archive().name, *(f"{key}={settings[key]}" for key in sorted(settings))]
+    words = [str(java), str(home), installation.archive().name, *(f"{key}={settings[key]}" for key in sorted(settings))]
     folder = installation.cache_folder() / "starts"
-    place = folder / f"{hashlib.sha256(SEPARATOR.join(told).encode()).hexdigest()[:24]}.json"
+    place = folder / f"{hashlib.sha256(SEPARATOR.join(words).encode()).hexdigest()[:24]}.json"
     try:
-        known = json.loads(place.read_text(encoding="utf-8"))
-        return [str(part) for part in known]
+        command_words = json.loads(place.read_text(encoding="utf-8"))
+        return [str(part) for part in command_words]
     except (OSError, ValueError):
         pass
     asked = [str(java), "-Xmx128m", *QUICK.split(), "-cp", f"{home}/jars/*", "org.apache.spark.launcher.Main"]
@@ -190,7 +190,7 @@ def _spawn(
 ) -> tuple[subprocess.Popen[bytes], int, str] | None:
     """The JVM, and the port and secret that it tells once it listens; None where it ends before."""
     with scratch() as room:
-        told = Path(room) / "connection"
+        connection = Path(room) / "connection"
         process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,  # the JVM ends when this is closed, so never after us
@@ -201,15 +201,15 @@ def _spawn(
                 **extra,
                 "SPARK_HOME": str(installation.spark_home()),
                 "SPARK_CONNECT_MODE": "0",
-                "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told),
+                "_PYSPARK_DRIVER_CONN_INFO_PATH": str(connection),
             },
             preexec_fn=_ignore_interrupts,  # noqa: PLW1509
         )
-        while not told.is_file():
+        while not connection.is_file():
             if process.poll() is not None:
                 return None
             time.sleep(0.02)
-        data = told.read_bytes()
+        data = connection.read_bytes()
     (port,) = struct.unpack(">i", data[:4])
     (length,) = struct.unpack(">i", data[4:8])
     return process, port, data[8 : 8 + length].decode("utf-8")

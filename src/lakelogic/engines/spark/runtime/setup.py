@@ -57,8 +57,8 @@ def setup(progress: Callable[[str], None]) -> Report:
 
 def status() -> Status:
     """What a set-up has left here."""
-    found = installation.find_java()
-    place = archive() if found and found.major >= installation.OLDEST_JAVA else None
+    java = installation.find_java()
+    place = archive() if java and java.major >= installation.OLDEST_JAVA else None
     ready = place is not None and place.is_file()
     return Status(
         _jars_text() if jars() else "not fetched (only needed to read Delta tables with Spark itself)",
@@ -69,8 +69,8 @@ def status() -> Status:
 
 
 def _jars_text() -> str:
-    found = jars()
-    return f"{len(found)} in {jars_folder()}"
+    jar_files = jars()
+    return f"{len(jar_files)} in {jars_folder()}"
 
 
 def _size(path: Path) -> str:
@@ -94,17 +94,17 @@ def _fetch() -> None:
             "spark.master=local[1]",
             str(script),
         ]
-        told = _run(command, {"PYSPARK_PYTHON": sys.executable}, "The Delta JARs could not be fetched.")
-        known = {_artifact(jar.name) for jar in (installation.spark_home() / "jars").glob("*.jar")}
+        output = _run(command, {"PYSPARK_PYTHON": sys.executable}, "The Delta JARs could not be fetched.")
+        artifacts = {_artifact(jar.name) for jar in (installation.spark_home() / "jars").glob("*.jar")}
         wanted = Path(room) / "kept"
         wanted.mkdir()
         for jar in sorted((Path(room) / "ivy" / "jars").glob("*.jar")):
             # Ivy puts the group before the name: io.delta_delta-spark_4.1_2.13-4.4.0.jar
             own = jar.name.partition("_")[2]
-            if _artifact(own) not in known:
+            if _artifact(own) not in artifacts:
                 shutil.move(jar, wanted / own)
         if not any(wanted.iterdir()):
-            raise EngineError("The Delta JARs could not be fetched.", hint=_last(told))
+            raise EngineError("The Delta JARs could not be fetched.", hint=_last(output))
         if strange := installation.strange_jars(wanted):
             raise EngineError(
                 f"The Delta JARs that were fetched are not the pinned ones: {'; '.join(strange)}.",
@@ -124,14 +124,14 @@ def _train(place: Path) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     with scratch() as room:
         # A JVM that dies late finds its folder gone, and leaves nothing behind.
-        made = Path(room) / "archive.jsa"
-        command = [sys.executable, "-m", "lakelogic.engines.spark.runtime.training", str(made), room]
-        told = _run(command, {}, "The start-up archive could not be made.")
-        if not made.is_file():
-            raise EngineError("The start-up archive could not be made.", hint=_last(told))
+        archive_path = Path(room) / "archive.jsa"
+        command = [sys.executable, "-m", "lakelogic.engines.spark.runtime.training", str(archive_path), room]
+        output = _run(command, {}, "The start-up archive could not be made.")
+        if not archive_path.is_file():
+            raise EngineError("The start-up archive could not be made.", hint=_last(output))
         unfinished = place.with_suffix(f".{os.getpid()}.part")
         try:
-            shutil.copyfile(made, unfinished)
+            shutil.copyfile(archive_path, unfinished)
             unfinished.replace(place)
         finally:
             unfinished.unlink(missing_ok=True)
