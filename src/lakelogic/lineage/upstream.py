@@ -22,7 +22,7 @@ from lakelogic.plan.explain import written
 from lakelogic.plan.lineage import readable
 from lakelogic.plan.nodes import Account, Assignment, Keep, Link, Plan, Publish, Read, RowWise
 from lakelogic.plan.strategies.settings import strategy_of
-from lakelogic.plan.tracing import COMPARABLE, Meeting, Trace, any_of, equations, meetings, told, trace
+from lakelogic.plan.tracing import COMPARABLE, LinkTrace, Trace, any_of, equations, link_traces, told, trace
 from lakelogic.quarantine.landed import PLACE
 from lakelogic.run.input import pin as window
 from lakelogic.run.places import Places
@@ -90,8 +90,8 @@ def rows_before(
     frames: dict[str, Frame] = {
         name: engine.link(link, links[link.reference].pinned) for name, link in plan.links.items()
     }
-    met = meetings(plan, traced.accounts)
-    seen = _evaluate(engine, landed, traced, frames, [value for meeting in met for value in meeting.ours])
+    met = link_traces(plan, traced.accounts)
+    seen = _evaluate(engine, landed, traced, frames, [value for link_trace in met for value in link_trace.ours])
     numbers = sorted(set(seen.column("c0").to_pylist()))
     kept = landed.take(pa.array([number - 1 for number in numbers], pa.int64()))
     why = [*notes, *traced.why]
@@ -283,20 +283,20 @@ def _evaluate(
 
 
 def _linked(
-    plan: Plan, met: Sequence[Meeting], seen: pa.Table, slices: Mapping[str, window.Slice], engine: Engine,
+    plan: Plan, met: Sequence[LinkTrace], seen: pa.Table, slices: Mapping[str, window.Slice], engine: Engine,
     notes: Sequence[str],
 ) -> list[Found]:  # fmt: skip
     """The rows of links that the rows of the source met."""
     looked = window.look_at_links(slices, engine)
     origins: dict[str, Found] = {}
     at = 1
-    for meeting in met:
-        keys = [seen.column(f"c{at + place}").to_pylist() for place in range(len(meeting.ours))]
-        at += len(meeting.ours)
-        link = plan.links[meeting.link]
+    for link_trace in met:
+        keys = [seen.column(f"c{at + place}").to_pylist() for place in range(len(link_trace.ours))]
+        at += len(link_trace.ours)
+        link = plan.links[link_trace.link]
         source, slice_ = looked[link.reference], slices[link.reference]
         values = [key for key in dict.fromkeys(zip(*keys, strict=True)) if None not in key]
-        parts = [_over_landed(part, link, source) for part in meeting.theirs]
+        parts = [_over_landed(part, link, source) for part in link_trace.theirs]
         usable = bool(keys) and all(part is not None and part.type.kind in COMPARABLE for part in parts)
         if link.reference in origins or (usable and not values):
             continue  # told already, or no row of it had a part in this

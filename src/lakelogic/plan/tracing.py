@@ -224,7 +224,7 @@ def any_of(parts: Sequence[Expression], values: Sequence[Sequence[Any]]) -> Expr
 
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
+class LinkTrace:
     """A link that rows met: expressions over the rows, and over the link's own frame, that were equal.
 
     Without any, every row of the link may have had a part in it.
@@ -235,10 +235,10 @@ class Meeting:
     theirs: tuple[Expression, ...] = ()
 
 
-def meetings(plan: Plan, accounts: Sequence[Account]) -> list[Meeting]:
-    """The links that rows met in these accounts; each once, by its first meeting."""
+def link_traces(plan: Plan, accounts: Sequence[Account]) -> list[LinkTrace]:
+    """The links that rows met in these accounts; each once, by its first join."""
     forks: dict[str, Fork] = {}
-    joins_by_link: dict[str, Meeting] = {}
+    joins_by_link: dict[str, LinkTrace] = {}
     for account in accounts:
         for node in (account.opening, *account.nodes):
             if isinstance(node, Fork):
@@ -249,9 +249,9 @@ def meetings(plan: Plan, accounts: Sequence[Account]) -> list[Meeting]:
                     continue  # rows of the source themselves
                 by = [replace_columns(Column(name, value.type), values) for value, name in node.on]
                 if is_whole:
-                    sides = Meeting(link, tuple(value for value, _ in node.on), tuple(by))
+                    sides = LinkTrace(link, tuple(value for value, _ in node.on), tuple(by))
                 else:
-                    sides = Meeting(link)
+                    sides = LinkTrace(link)
                 joins_by_link.setdefault(plan.links[link].reference, sides)
     return list(joins_by_link.values())
 

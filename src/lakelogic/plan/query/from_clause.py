@@ -121,31 +121,31 @@ def _join(tables: Tables, written: exp.Join) -> None:
     alias = written.this.alias_or_name.lower() if isinstance(written.this, exp.Table) else written.this.alias.lower()
     other = statement.relation(written.this, tables.queries)
     kind = _kind(written)
-    meeting = meet(state, other, alias or "query")
+    joined = meet(state, other, alias or "query")
     parts = Conditions()
     pairs: list[tuple[Expression, str]] = []
     left = dict(tables.scope().columns)
     if written.args.get("using"):
-        pairs = [(_column(tables, key.name), _spelled(meeting.taken, key.name)) for key in written.args["using"]]
-        parts.on = equal_keys(meeting, pairs)
-    _name(tables, written.this, meeting.taken)
+        pairs = [(_column(tables, key.name), _spelled(joined.taken, key.name)) for key in written.args["using"]]
+        parts.on = equal_keys(joined, pairs)
+    _name(tables, written.this, joined.taken)
     if written.args.get("on") is not None:
         if written.args["on"].find(exp.Query) is not None:
             raise refuse(NOT_YET, "A query inside ON is not portable.", "ask it in WHERE, or join a query instead")
         predicate = condition(Binder(tables.scope()).bind(written.args["on"]), "ON")
-        parts = conditions(meeting, conjuncts(predicate))
+        parts = conditions(joined, conjuncts(predicate))
     elif not written.args.get("using") and written.kind.upper() != "CROSS":
         raise refuse(BAD_ARGUMENTS, "The JOIN has no condition.", "add ON … or USING (…), or write CROSS JOIN")
     detail = (f"{kind} {alias}" + (f" on {written.args['on'].sql(dialect='spark')}" if written.args.get("on") else ""),)
-    join(state, meeting, kind, parts, statement.step, detail)
+    join(state, joined, kind, parts, statement.step, detail)
     if kind in ("semi", "anti"):
         tables.by_alias.pop(alias, None)
         return
     for mine, theirs in parts.on:
-        _merge(tables, left, meeting.taken, mine, theirs, kind)
+        _merge(tables, left, joined.taken, mine, theirs, kind)
     for value, name in pairs:
         # One column, whatever the types of the two were.
-        spelled, other_ = _spelled(left, name), meeting.taken[name]
+        spelled, other_ = _spelled(left, name), joined.taken[name]
         both, type_ = in_one_column((value, other_), f"{name}:")
         merged: dict[str, Expression] = {"full": Call("coalesce", both, type_), "right": other_}
         tables.merged[spelled] = merged.get(kind, value)

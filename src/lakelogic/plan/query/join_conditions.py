@@ -13,7 +13,7 @@ from lakelogic.sql.expressions import TRUE, Call, Column, Expression, call, colu
 
 
 @dataclass(slots=True)
-class Meeting:
+class JoinedTable:
     """A join being compiled: the columns of the other side, under the names they will have."""
 
     other: Relation
@@ -31,7 +31,7 @@ class Conditions:
     mixed: list[Expression] = field(default_factory=list)
 
 
-def meet(state: State, other: Relation, alias: str) -> Meeting:
+def meet(state: State, other: Relation, alias: str) -> JoinedTable:
     """Give the columns of the other side their new names."""
     taken: dict[str, Column] = {}
     back: dict[str, Expression] = {}
@@ -40,18 +40,18 @@ def meet(state: State, other: Relation, alias: str) -> Meeting:
         taken[name], back[column.name] = column, value
         state.met[column.name] = (other.frame, value)
         state.inherit(column.name, value)
-    return Meeting(other, taken, back)
+    return JoinedTable(other, taken, back)
 
 
-def share(state: State, meeting: Meeting, conditions: Conditions) -> None:
+def share(state: State, joined: JoinedTable, conditions: Conditions) -> None:
     """What is equal to a masked value is masked like it: the other side's key would show it otherwise."""
     parts = [*(call("eq", mine, theirs) for mine, theirs in conditions.on), *conditions.mixed]
-    state.share(parts, meeting.back)
+    state.share(parts, joined.back)
 
 
-def conditions(meeting: Meeting, parts: Sequence[Expression]) -> Conditions:
+def conditions(joined: JoinedTable, parts: Sequence[Expression]) -> Conditions:
     """Sort the parts of a condition."""
-    theirs = {column.name for column in meeting.taken.values()}
+    theirs = {column.name for column in joined.taken.values()}
     parts_by_side = Conditions()
     for part in parts:
         reads = columns_of(part)
@@ -85,11 +85,11 @@ def conjuncts(predicate: Expression) -> list[Expression]:
     return [predicate]
 
 
-def equal_keys(meeting: Meeting, pairs: Sequence[tuple[Expression, str]]) -> list[tuple[Expression, Expression]]:
+def equal_keys(joined: JoinedTable, pairs: Sequence[tuple[Expression, str]]) -> list[tuple[Expression, Expression]]:
     """Keys by name (USING, or a join step's `on` and `key`), both sides in one type."""
     keys = []
     for mine, name in pairs:
-        (left, right), _ = unify((mine, meeting.taken[name]), f"{name}:")
+        (left, right), _ = unify((mine, joined.taken[name]), f"{name}:")
         keys.append((left, right))
     return keys
 

@@ -12,7 +12,7 @@ from typing import Literal as OneOf
 from lakelogic.plan.nodes import Assignment, Fork, Join, Keep, Node, Order, Pairs, Rank, RowWise
 from lakelogic.plan.predicates import both, fails, holds, ordered
 from lakelogic.plan.query.exists import has_match
-from lakelogic.plan.query.join_conditions import Conditions, Meeting, share
+from lakelogic.plan.query.join_conditions import Conditions, JoinedTable, share
 from lakelogic.plan.state import State
 from lakelogic.sql.expressions import (
     TRUE,
@@ -29,15 +29,15 @@ Kind = OneOf["inner", "left", "right", "full", "semi", "anti"]
 
 
 def join(
-    state: State, meeting: Meeting, kind: Kind, conditions: Conditions, step: str, detail: tuple[str, ...]
+    state: State, joined: JoinedTable, kind: Kind, conditions: Conditions, step: str, detail: tuple[str, ...]
 ) -> Expression:
     """Compile a join; the columns of the other side stand in the frame afterwards. Tells whether a row was found."""
-    share(state, meeting, conditions)
+    share(state, joined, conditions)
     if kind in ("semi", "anti"):
-        return _only_matching(state, meeting, kind, conditions, step, detail)
+        return _only_matching(state, joined, kind, conditions, step, detail)
     if kind in ("inner", "left") and not conditions.mixed and (conditions.on or _is_cross(state, kind, conditions)):
-        return _by_keys(state, meeting, kind, conditions, step, detail)
-    return _in_pairs(state, meeting, kind, conditions, step, detail)
+        return _by_keys(state, joined, kind, conditions, step, detail)
+    return _in_pairs(state, joined, kind, conditions, step, detail)
 
 
 def _is_cross(state: State, kind: Kind, conditions: Conditions) -> bool:
@@ -46,37 +46,37 @@ def _is_cross(state: State, kind: Kind, conditions: Conditions) -> bool:
 
 
 def _prepared(
-    state: State, meeting: Meeting, conditions: Conditions, *, filtered: bool = True
+    state: State, joined: JoinedTable, conditions: Conditions, *, filtered: bool = True
 ) -> tuple[list[Node], list[tuple[Expression, str]]]:
     """What is done to the other side before rows meet it: its own conditions, and its keys as columns."""
     nodes: list[Node] = []
     if filtered and conditions.other:
-        nodes.append(Keep("keep", both(*(replace_columns(part, meeting.back) for part in conditions.other))))
+        nodes.append(Keep("keep", both(*(replace_columns(part, joined.back) for part in conditions.other))))
     keys: list[tuple[Expression, str]] = []
     columns: list[Assignment] = []
     for mine, theirs in conditions.on:
         name = state.fresh("~key")
-        columns.append(Assignment(name, replace_columns(theirs, meeting.back)))
+        columns.append(Assignment(name, replace_columns(theirs, joined.back)))
         keys.append((mine, name))
     if columns:
         nodes.append(RowWise("key", tuple(columns)))
     return nodes, keys
 
 
-def _frame(state: State, meeting: Meeting, nodes: Sequence[Node]) -> str:
+def _frame(state: State, joined: JoinedTable, nodes: Sequence[Node]) -> str:
     if not nodes:
-        return meeting.other.frame
+        return joined.other.frame
     name = state.fresh("~beside")
-    state.nodes.append(Fork("fork", name, meeting.other.frame, tuple(nodes)))
+    state.nodes.append(Fork("fork", name, joined.other.frame, tuple(nodes)))
     return name
 
 
-def _take(state: State, meeting: Meeting, nodes: list[Node]) -> tuple[tuple[str, str], ...]:
+def _take(state: State, joined: JoinedTable, nodes: list[Node]) -> tuple[tuple[str, str], ...]:
     """The other side's columns and the names they get; what is no plain column there becomes one first."""
     pairs: list[tuple[str, str]] = []
     assignments: list[Assignment] = []
-    for column in meeting.taken.values():
-        value = meeting.back[column.name]
+    for column in joined.taken.values():
+        value = joined.back[column.name]
         if not isinstance(value, Column):
             assignments.append(Assignment(state.fresh("~value"), value))
             value = Column(assignments[-1].name, value.type)
@@ -87,20 +87,20 @@ def _take(state: State, meeting: Meeting, nodes: list[Node]) -> tuple[tuple[str,
 
 
 def _by_keys(
-    state: State, meeting: Meeting, kind: Kind, conditions: Conditions, step: str, detail: tuple[str, ...]
+    state: State, joined: JoinedTable, kind: Kind, conditions: Conditions, step: str, detail: tuple[str, ...]
 ) -> Expression:
-    nodes, keys = _prepared(state, meeting, conditions)
-    take = _take(state, meeting, nodes)
+    nodes, keys = _prepared(state, joined, conditions)
+    take = _take(state, joined, nodes)
     ordinal, place = state.fresh("~ordinal"), state.fresh("~place")
     partition = tuple(Column(name, mine.type) for mine, name in keys)
-    values = [ordered(value) for value in meeting.other.columns.values()]
+    values = [ordered(value) for value in joined.other.columns.values()]
     nodes.append(Rank("rank", partition, tuple(Order(value) for value in values), ordinal))
     if conditions.own:
         # A row that the condition leaves out finds nothing: it has no key.
         guard = both(*conditions.own)
         keys = [(Call("case", (guard, mine, Literal(None, mine.type)), mine.type), name) for mine, name in keys]
     matched = state.fresh(f"~found.{step}")
-    frame = _frame(state, meeting, nodes)
+    frame = _frame(state, joined, nodes)
     # Rows that are bad or lost meet nobody, so that they are never repeated.
     if state.alive != TRUE and keys:
         first, name = keys[0]
@@ -114,26 +114,26 @@ def _by_keys(
 
 
 def _only_matching(
-    state: State, meeting: Meeting, kind: Kind, conditions: Conditions, step: str, detail: tuple[str, ...]
+    state: State, joined: JoinedTable, kind: Kind, conditions: Conditions, step: str, detail: tuple[str, ...]
 ) -> Expression:
-    matched = has_match(state, meeting, conditions)
+    matched = has_match(state, joined, conditions)
     lost = fails(matched) if kind == "semi" else holds(matched)
     state.lose("filtered", step, lost, detail)
     return matched
 
 
 def _in_pairs(
-    state: State, meeting: Meeting, kind: Kind, conditions: Conditions, step: str, detail: tuple[str, ...]
+    state: State, joined: JoinedTable, kind: Kind, conditions: Conditions, step: str, detail: tuple[str, ...]
 ) -> Expression:
     keeps_others = kind in ("right", "full")
-    nodes, keys = _prepared(state, meeting, conditions, filtered=not keeps_others)
-    take = _take(state, meeting, nodes)
+    nodes, keys = _prepared(state, joined, conditions, filtered=not keeps_others)
+    take = _take(state, joined, nodes)
     rest = [*conditions.mixed, *conditions.own, *(conditions.other if keeps_others else ())]
     has_left, has_right = state.fresh("~has.left"), state.fresh("~has.right")
     opening = Pairs(
         "join",
         state.alive,
-        _frame(state, meeting, nodes),
+        _frame(state, joined, nodes),
         kind,  # type: ignore[arg-type]
         tuple(keys),
         both(*rest) if rest else None,

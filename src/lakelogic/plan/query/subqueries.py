@@ -7,7 +7,15 @@ from sqlglot import exp
 from lakelogic.plan.nodes import Aggregate, Assignment, Fork, Join, Keep, Node, Rollup, RowWise
 from lakelogic.plan.predicates import both
 from lakelogic.plan.query.exists import any_row, has_match
-from lakelogic.plan.query.join_conditions import Conditions, Meeting, conditions, conjuncts, distinct_keys, meet, share
+from lakelogic.plan.query.join_conditions import (
+    Conditions,
+    JoinedTable,
+    conditions,
+    conjuncts,
+    distinct_keys,
+    meet,
+    share,
+)
 from lakelogic.plan.query.statement import Queries, Relation, Statement, named_queries
 from lakelogic.plan.state import State
 from lakelogic.sql.arguments import refuse
@@ -109,9 +117,9 @@ def _exists(
     """EXISTS: does the query find a row for this one."""
     if not isinstance(tree, exp.Select) or not _is_plain(tree):
         return any_row(state, _alone(statement, tree, binder.scope, queries))
-    meeting, conditions = _correlated(state, statement, tree, binder, {**queries, **named_queries(tree)})
+    joined, conditions = _correlated(state, statement, tree, binder, {**queries, **named_queries(tree)})
     # An aggregate without GROUP BY has one row, even over nothing.
-    return TRUE if is_aggregated(tree) else has_match(state, meeting, conditions)
+    return TRUE if is_aggregated(tree) else has_match(state, joined, conditions)
 
 
 def _is_plain(tree: exp.Select) -> bool:
@@ -157,31 +165,31 @@ def _alone(statement: Statement, tree: exp.Expression, outer: Scope, queries: Qu
 
 def _correlated(
     state: State, statement: Statement, tree: exp.Select, binder: PartBinder, queries: Queries
-) -> tuple[Meeting, Conditions]:
+) -> tuple[JoinedTable, Conditions]:
     source = tree.args.get("from_")
     if source is None:
         raise refuse(BAD_ARGUMENTS, "The query has no FROM.", "write FROM and the name of a link")
     relation = statement.relation(source.this, queries)
     alias = source.this.alias_or_name.lower()
-    meeting = meet(state, relation, alias or "query")
+    joined = meet(state, relation, alias or "query")
     where = tree.args.get("where")
     if where is None:
-        return meeting, Conditions()
-    predicate = Binder(_inner_scope(binder.scope, meeting, alias)).bind(where.this)
-    parts_by_side = conditions(meeting, conjuncts(condition(predicate, "WHERE")))
+        return joined, Conditions()
+    predicate = Binder(_inner_scope(binder.scope, joined, alias)).bind(where.this)
+    parts_by_side = conditions(joined, conjuncts(condition(predicate, "WHERE")))
     for part in (*(mine for mine, _ in parts_by_side.on), *parts_by_side.own, *parts_by_side.mixed):
         _refuse_unmade(part)
-    share(state, meeting, parts_by_side)
-    return meeting, parts_by_side
+    share(state, joined, parts_by_side)
+    return joined, parts_by_side
 
 
-def _inner_scope(outer: Scope, meeting: Meeting, alias: str) -> Scope:
+def _inner_scope(outer: Scope, joined: JoinedTable, alias: str) -> Scope:
     """Names of the query's own rows first, then those of the rows around it."""
-    own = {name.lower() for name in meeting.taken}
+    own = {name.lower() for name in joined.taken}
     columns = {name: value for name, value in outer.columns.items() if name.lower() not in own}
     around = {table: dict(outer.columns) for table in outer.tables}
-    relations = {**around, **outer.relations, alias: dict(meeting.taken)}
-    return Scope({**meeting.taken, **columns}, frozenset(), outer.now, relations, outer.ambiguous - own)
+    relations = {**around, **outer.relations, alias: dict(joined.taken)}
+    return Scope({**joined.taken, **columns}, frozenset(), outer.now, relations, outer.ambiguous - own)
 
 
 def _single(
@@ -195,35 +203,35 @@ def _single(
             "join the table, or compute the value in a step before",
         )
     named_before = {**queries, **named_queries(tree)}
-    meeting, parts_by_side = _correlated(state, statement, tree, binder, named_before)
+    joined, parts_by_side = _correlated(state, statement, tree, binder, named_before)
     if parts_by_side.mixed or parts_by_side.own:
         raise refuse(NOT_YET, "A query as a value can only be tied to its row by equality.", "join the table instead")
     alias = tree.args["from_"].this.alias_or_name.lower()
     aggregates: list[BoundAggregate] = []
-    inner = Scope(dict(meeting.taken), frozenset({alias}), binder.scope.now)
+    inner = Scope(dict(joined.taken), frozenset({alias}), binder.scope.now)
     item = tree.expressions[0]
     value = Binder(inner, aggregates).bind(item.this if isinstance(item, exp.Alias) else item)
     if not aggregates or columns_of(value) - {aggregate.name for aggregate in aggregates}:
         raise refuse(NOT_YET, "A query as a value must be an aggregate.", "write max(x), min(x), count(*), …")
     nodes: list[Node] = []
     if parts_by_side.other:
-        nodes.append(Keep("keep", both(*(replace_columns(part, meeting.back) for part in parts_by_side.other))))
-    keys = {state.fresh("~key"): replace_columns(theirs, meeting.back) for _, theirs in parts_by_side.on}
+        nodes.append(Keep("keep", both(*(replace_columns(part, joined.back) for part in parts_by_side.other))))
+    keys = {state.fresh("~key"): replace_columns(theirs, joined.back) for _, theirs in parts_by_side.on}
     named = {aggregate.name: state.fresh(f"~value.{aggregate.function}") for aggregate in aggregates}
     rolled_up = tuple(
         Aggregate(
             named[a.name],
             a.function,
-            None if a.value is None else replace_columns(a.value, meeting.back),
+            None if a.value is None else replace_columns(a.value, joined.back),
             a.type,
-            tuple(replace_columns(part, meeting.back) for part in a.more),
+            tuple(replace_columns(part, joined.back) for part in a.more),
             a.distinct,
         )
         for a in aggregates
     )
     frame, matched = state.fresh("~beside"), state.fresh("~found.value")
     rolled = Rollup("rollup", TRUE, tuple(Assignment(n, v) for n, v in keys.items()), rolled_up)
-    state.nodes.append(Fork("fork", frame, meeting.other.frame, (*nodes, rolled)))
+    state.nodes.append(Fork("fork", frame, joined.other.frame, (*nodes, rolled)))
     on = tuple((mine, name) for (mine, _), name in zip(parts_by_side.on, keys, strict=True))
     taken = {name: state.fresh(name) for name in named.values()}
     state.nodes.append(Join("value", frame, on, tuple(taken.items()), matched))

@@ -12,7 +12,7 @@ from lakelogic.plan.predicates import present
 from lakelogic.plan.query import joins
 from lakelogic.plan.query.expand import expand
 from lakelogic.plan.query.groups import group
-from lakelogic.plan.query.join_conditions import Conditions, Meeting, equal_keys, meet
+from lakelogic.plan.query.join_conditions import Conditions, JoinedTable, equal_keys, meet
 from lakelogic.plan.query.statement import Relation, link_relation
 from lakelogic.plan.rules.constants import constant
 from lakelogic.plan.state import Flag, State
@@ -246,20 +246,20 @@ def join(state: State, step: Any, path: str, name: str) -> None:
     if not _are_new(state, step, here, wanted):
         return
     chosen = [spelled[column.lower()] for column in dict.fromkeys((*keys, *wanted))]
-    meeting = meet(state, Relation(other.frame, {c: other.columns[c] for c in chosen}), step.reference)
+    joined = meet(state, Relation(other.frame, {c: other.columns[c] for c in chosen}), step.reference)
     pairs = [(state.scope[column], spelled[key.lower()]) for column, key in zip(mine, keys, strict=True)]
     try:
-        found = Conditions(on=equal_keys(meeting, pairs))
+        found = Conditions(on=equal_keys(joined, pairs))
     except SqlProblems as trouble:
         state.trouble.sql(trouble.problems, here)
         return
     detail = (f"{step.type} {step.reference} on {', '.join(mine)}",)
-    matched = joins.join(state, meeting, step.type, found, name, detail)
+    matched = joins.join(state, joined, step.type, found, name, detail)
     if step.type in ("right", "full"):
         # A row that only the link has brings its key along.
         both = dict(zip(mine, found.on, strict=True))
         state.derive("derive", {c: Call("coalesce", (one, two), one.type) for c, (one, two) in both.items()})
-    _taken(state, step, here, meeting, [spelled[column.lower()] for column in wanted], matched)
+    _taken(state, step, here, joined, [spelled[column.lower()] for column in wanted], matched)
 
 
 def _without_field(step: Any, wanted: Sequence[str]) -> str | None:
@@ -278,10 +278,10 @@ def _are_new(state: State, step: Any, path: str, wanted: Sequence[str]) -> bool:
     return True
 
 
-def _taken(state: State, step: Any, path: str, meeting: Meeting, wanted: Sequence[str], matched: Expression) -> None:
+def _taken(state: State, step: Any, path: str, joined: JoinedTable, wanted: Sequence[str], matched: Expression) -> None:
     values: dict[str, Expression] = {}
     for column in wanted:
-        value: Expression = meeting.taken[column]
+        value: Expression = joined.taken[column]
         default = next((v for k, v in step.defaults.items() if k.lower() == column.lower()), None)
         if default is not None:
             try:

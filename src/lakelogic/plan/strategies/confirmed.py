@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from lakelogic.contract.materialization import Scd2
 from lakelogic.plan.nodes import Bounds, Fork, Keep, Stack, WindowFunction
 from lakelogic.plan.predicates import both, either, holds
-from lakelogic.plan.strategies.frames import Bench, choose, negated, nothing
+from lakelogic.plan.strategies.frames import FrameBuilder, choose, negated, nothing
 from lakelogic.sql.expressions import FALSE, Column, Expression, Literal, call, convert
 from lakelogic.sql.types import BOOLEAN, INT, STRING, TIMESTAMP, Type
 
@@ -45,30 +45,32 @@ def as_rows(columns: Mapping[str, Type], history: Scd2, order: str | None) -> li
     return [*values, nothing(STRING), FALSE, FALSE, seen, Literal(0, INT)]
 
 
-def drop_answered(bench: Bench, keys: tuple[str, ...], new: str, time: str, place: str) -> None:
+def drop_answered(builder: FrameBuilder, keys: tuple[str, ...], new: str, time: str, place: str) -> None:
     """Of two rows of one instant the last to arrive counts: a row of the batch takes the place of a confirmation."""
-    bench.window(
-        (bench[key] for key in keys),
-        (bench[time], bench[place]),
+    builder.window(
+        (builder[key] for key in keys),
+        (builder[time], builder[place]),
         [
-            WindowFunction("~answer~new", "lead", (bench[new],), BOOLEAN),
-            WindowFunction("~answer~time", "lead", (bench[time],), TIMESTAMP),
+            WindowFunction("~answer~new", "lead", (builder[new],), BOOLEAN),
+            WindowFunction("~answer~time", "lead", (builder[time],), TIMESTAMP),
         ],
     )
-    answered = both(bench[ECHO], holds(bench["~answer~new"]), call("same", bench["~answer~time"], bench[time]))
-    kept = tuple(bench.columns)
-    bench.nodes.append(Stack("unanswered", negated(answered), kept, tuple(bench[name] for name in kept), ()))
-    bench.add("speakers", {SPEAKER: either([bench[new], bench[ECHO]])})
+    answered = both(builder[ECHO], holds(builder["~answer~new"]), call("same", builder["~answer~time"], builder[time]))
+    kept = tuple(builder.columns)
+    builder.nodes.append(Stack("unanswered", negated(answered), kept, tuple(builder[name] for name in kept), ()))
+    builder.add("speakers", {SPEAKER: either([builder[new], builder[ECHO]])})
 
 
-def gather(bench: Bench, keys: tuple[str, ...], gone: str, time: str, stays: Expression, seen: str) -> None:
+def gather(builder: FrameBuilder, keys: tuple[str, ...], gone: str, time: str, stays: Expression, seen: str) -> None:
     """The last time at which each version was confirmed, in `~seen`.
 
     A version that nothing was known of stays so until a row confirms it: its start is then the last that is known.
     """
-    tells = either([both(bench[SPEAKER], negated(bench[gone])), both(stays, negated(call("is_null", bench[seen])))])
-    bench.window(
-        (*(bench[key] for key in keys), bench["~number"]),
+    tells = either(
+        [both(builder[SPEAKER], negated(builder[gone])), both(stays, negated(call("is_null", builder[seen])))]
+    )
+    builder.window(
+        (*(builder[key] for key in keys), builder["~number"]),
         (),
-        [WindowFunction("~seen", "max", (choose(tells, bench[time], nothing(TIMESTAMP)),), TIMESTAMP, _ALL)],
+        [WindowFunction("~seen", "max", (choose(tells, builder[time], nothing(TIMESTAMP)),), TIMESTAMP, _ALL)],
     )

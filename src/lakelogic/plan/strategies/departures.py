@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from lakelogic.contract.materialization import Scd2
 from lakelogic.plan.nodes import Assignment, Bounds, Join, Node, RowWise, WindowFunction
 from lakelogic.plan.predicates import both, holds
-from lakelogic.plan.strategies.frames import CHANGE, COMPARED, HELD, Bench, Meeting, choose, negated, nothing
+from lakelogic.plan.strategies.frames import CHANGE, COMPARED, HELD, FrameBuilder, MergeSides, choose, negated, nothing
 from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.sql.expressions import FALSE, Call, Column, Expression, Literal, call, convert, text
 from lakelogic.sql.types import BOOLEAN, STRING, TIMESTAMP, Type
@@ -26,11 +26,11 @@ def came_from(strategy: Strategy, history: Scd2, columns: Mapping[str, Type]) ->
     return both(holds(Column(history.current_flag_field, BOOLEAN)), part.hold(Column(stamp, columns[stamp])))
 
 
-def departing(strategy: Strategy, history: Scd2, meeting: Meeting, columns: Mapping[str, Type]) -> tuple[Node, ...]:
+def departing(strategy: Strategy, history: Scd2, sides: MergeSides, columns: Mapping[str, Type]) -> tuple[Node, ...]:
     """Over versions whose keys the batch does not have: which of them end; a key in quarantine is not gone."""
     if not strategy.follows_source:
         return ()
-    on = tuple((Column(key, columns[key]), key) for key in meeting.keys)
+    on = tuple((Column(key, columns[key]), key) for key in sides.keys)
     came = Column(_CAME, BOOLEAN)
     return (
         Join("held", HELD, on, (), "~held"),
@@ -39,7 +39,7 @@ def departing(strategy: Strategy, history: Scd2, meeting: Meeting, columns: Mapp
     )
 
 
-def departed(strategy: Strategy, history: Scd2, meeting: Meeting) -> dict[str, Expression]:
+def departed(strategy: Strategy, history: Scd2, sides: MergeSides) -> dict[str, Expression]:
     """The values that such versions have afterwards and what is told of them: they end when the run began.
 
     That moment stands in the staged record, so a run that died ends them at the same one. A version that begins later
@@ -48,7 +48,7 @@ def departed(strategy: Strategy, history: Scd2, meeting: Meeting) -> dict[str, E
     if not strategy.follows_source:
         return {}
     departs, began = Column(_DEPARTS, BOOLEAN), Column(history.effective_from_field, TIMESTAMP)
-    now = Literal(meeting.now, TIMESTAMP)
+    now = Literal(sides.now, TIMESTAMP)
     end = choose(holds(call("lt", now, began)), began, now)
     return {
         history.effective_to_field: choose(departs, end, Column(history.effective_to_field, TIMESTAMP)),
@@ -67,7 +67,12 @@ def own_time(order: Expression | None, began: Expression) -> Expression:
 
 
 def place_returned(
-    bench: Bench, history: Scd2, meeting: Meeting, order: str, marks: tuple[str, str, str, str], open_end: Literal
+    builder: FrameBuilder,
+    history: Scd2,
+    sides: MergeSides,
+    order: str,
+    marks: tuple[str, str, str, str],
+    open_end: Literal,
 ) -> None:
     """The newest row of a key that a table has holds now, although its own time is before the end of the key.
 
@@ -75,12 +80,12 @@ def place_returned(
     before that begins now. `marks` are the columns for new rows, deletions, the time that rows bring, and the one that
     is added.
     """
-    new, gone, time = (bench[name] for name in marks[:3])
-    keys = [bench[key] for key in meeting.keys]
-    until = choose(new, nothing(TIMESTAMP), bench[history.effective_to_field])
-    is_current = both(negated(new), holds(bench[history.current_flag_field]))
-    said_at = convert(bench[order], TIMESTAMP)
-    bench.window(
+    new, gone, time = (builder[name] for name in marks[:3])
+    keys = [builder[key] for key in sides.keys]
+    until = choose(new, nothing(TIMESTAMP), builder[history.effective_to_field])
+    is_current = both(negated(new), holds(builder[history.current_flag_field]))
+    said_at = convert(builder[order], TIMESTAMP)
+    builder.window(
         keys,
         (),
         [
@@ -92,12 +97,12 @@ def place_returned(
             WindowFunction("~now~said", "max", (choose(is_current, said_at, nothing(TIMESTAMP)),), TIMESTAMP, _ALL),
         ],
     )
-    ended, standing, spoken = bench["~ever~until"], bench["~now~time"], bench["~now~said"]
-    now = Literal(meeting.now, TIMESTAMP)
-    newest = both(new, call("same", time, bench["~newest"]))
+    ended, standing, spoken = builder["~ever~until"], builder["~now~time"], builder["~now~said"]
+    now = Literal(sides.now, TIMESTAMP)
+    newest = both(new, call("same", time, builder["~newest"]))
     returns = both(newest, holds(call("lt", time, ended)), holds(call("lt", ended, open_end)))
     had_returned = both(newest, holds(call("lt", spoken, standing)), holds(call("lt", time, standing)))
-    bench.add(
+    builder.add(
         "returned",
         {
             marks[3]: choose(

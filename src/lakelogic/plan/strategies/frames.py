@@ -49,7 +49,7 @@ Behind: TypeAlias = tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
+class MergeSides:
     """The two sides that meet, by their columns, and how the contract calls some of them."""
 
     stored: Mapping[str, Type]  # of the table; nothing where there is none yet
@@ -147,7 +147,7 @@ _NO_FATE = Literal(0, INT)
 
 
 @dataclass(slots=True)
-class Bench:
+class FrameBuilder:
     """Where the nodes of a settlement are put together: the columns that are there, by name, and the nodes so far."""
 
     columns: dict[str, Type]

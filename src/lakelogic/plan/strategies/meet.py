@@ -12,7 +12,7 @@ from lakelogic.errors import Defect
 from lakelogic.plan.columns.stamps import attempt_columns, first_columns
 from lakelogic.plan.nodes import Plan
 from lakelogic.plan.strategies import merge, part, periodic, scd2
-from lakelogic.plan.strategies.frames import Behind, Meeting, Settlement
+from lakelogic.plan.strategies.frames import Behind, MergeSides, Settlement
 from lakelogic.plan.strategies.settings import KINDS, Kind, Strategy
 from lakelogic.sql.types import Type, from_arrow, to_arrow
 
@@ -27,7 +27,7 @@ def good_types(plan: Plan) -> dict[str, Type]:
 class StrategyQueries:
     """The queries of one kind of strategy, and the columns that its table has beside those of the good rows."""
 
-    settle: Callable[[Strategy, Meeting], Settlement]
+    settle: Callable[[Strategy, MergeSides], Settlement]
     own_columns: Callable[[Strategy, Mapping[str, Type]], dict[str, Type]] = lambda _strategy, _incoming: {}
 
 
@@ -64,7 +64,7 @@ def meet(
     incoming = good_types(plan)
     spelled = {name.lower(): name for name in incoming}
     lineage = contract.lineage
-    inputs = Meeting(
+    sides = MergeSides(
         stored,
         incoming,
         tuple(spelled[key.lower()] for key in strategy.keys) if strategy.is_keyed else (),
@@ -79,7 +79,7 @@ def meet(
         _stored(stored, lineage.source_path_column_name),
         absent_columns(plan, incoming),
     )
-    return QUERIES[strategy.kind].settle(strategy, inputs)
+    return QUERIES[strategy.kind].settle(strategy, sides)
 
 
 def absent_columns(plan: Plan, incoming: Mapping[str, Type]) -> tuple[str, ...]:

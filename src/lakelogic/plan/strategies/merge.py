@@ -20,8 +20,8 @@ from lakelogic.plan.strategies.frames import (
     NEW,
     SCOPE,
     WRITTEN,
-    Bench,
-    Meeting,
+    FrameBuilder,
+    MergeSides,
     Settlement,
     any_of,
     choose,
@@ -65,47 +65,47 @@ def mark_type(value: Any) -> Type:
     return DOUBLE if isinstance(value, float) else STRING
 
 
-def settle(strategy: Strategy, meeting: Meeting) -> Settlement:
+def settle(strategy: Strategy, sides: MergeSides) -> Settlement:
     """Every row of the table and of the batch, side by side by key."""
-    own = own_columns(strategy, meeting.incoming)
-    columns = {**meeting.stored}
-    for name, type_ in {**meeting.incoming, **own}.items():
+    own = own_columns(strategy, sides.incoming)
+    columns = {**sides.stored}
+    for name, type_ in {**sides.incoming, **own}.items():
         columns.setdefault(name, type_)
-    read = {**meeting.incoming, **({DELETE: BOOLEAN} if meeting.has_deletes else {})}
-    read |= {names.ABSENT + name: BOOLEAN for name in meeting.absent}
-    bench = Bench({**columns, names.FILE: STRING})
+    read = {**sides.incoming, **({DELETE: BOOLEAN} if sides.has_deletes else {})}
+    read |= {names.ABSENT + name: BOOLEAN for name in sides.absent}
+    builder = FrameBuilder({**columns, names.FILE: STRING})
     opening = Pairs(
         "merge",
         TRUE,
         INCOMING,
         "full",
-        tuple((Column(key, columns[key]), key) for key in meeting.keys),
+        tuple((Column(key, columns[key]), key) for key in sides.keys),
         None,
         tuple((name, NEW + name) for name in read),
         THERE,
         COME,
     )
-    bench.columns |= {NEW + name: type_ for name, type_ in read.items()} | {THERE: BOOLEAN, COME: BOOLEAN}
-    merging = _Merging(strategy, meeting, bench, own)
+    builder.columns |= {NEW + name: type_ for name, type_ in read.items()} | {THERE: BOOLEAN, COME: BOOLEAN}
+    merging = _Merging(strategy, sides, builder, own)
     merging.judge()
     return Settlement(
         columns,
         opening,
-        tuple(bench.nodes),
+        tuple(builder.nodes),
         {name: merging.value(name) for name in columns},
         read,
-        () if strategy.reconcile is not None or strategy.part is not None else meeting.keys,
-        beside=_beside(strategy, meeting),
+        () if strategy.reconcile is not None or strategy.part is not None else sides.keys,
+        beside=_beside(strategy, sides),
         own=frozenset(own),
-        identity=meeting.keys,
+        identity=sides.keys,
     )
 
 
-def _beside(strategy: Strategy, meeting: Meeting) -> dict[str, tuple[str, ...]]:
+def _beside(strategy: Strategy, sides: MergeSides) -> dict[str, tuple[str, ...]]:
     if strategy.reconcile is None:
-        return {HELD: meeting.keys} if _lacks_rows(strategy) else {}
-    scope = tuple(meeting.spelled(name) or name for name in strategy.reconcile.scope)
-    return {HELD: meeting.keys, **({SCOPE: scope} if scope else {})}
+        return {HELD: sides.keys} if _lacks_rows(strategy) else {}
+    scope = tuple(sides.spelled(name) or name for name in strategy.reconcile.scope)
+    return {HELD: sides.keys, **({SCOPE: scope} if scope else {})}
 
 
 def _lacks_rows(strategy: Strategy) -> bool:
@@ -116,62 +116,62 @@ def _lacks_rows(strategy: Strategy) -> bool:
 class _Merging:
     """The effect of every row, and the values it has afterwards."""
 
-    def __init__(self, strategy: Strategy, meeting: Meeting, bench: Bench, own: Mapping[str, Type]) -> None:
+    def __init__(self, strategy: Strategy, sides: MergeSides, builder: FrameBuilder, own: Mapping[str, Type]) -> None:
         self.strategy = strategy
-        self.meeting = meeting
-        self.bench = bench
+        self.sides = sides
+        self.builder = builder
         self.own = {name.lower() for name in own}
-        self.order = meeting.spelled(strategy.order) if strategy.order else None
+        self.order = sides.spelled(strategy.order) if strategy.order else None
         # What begins anew is as if there had been no row: none is older, and none has values that stay.
         anew = strategy.begins_anew
         self.milestones = set[str]() if anew else {name.lower() for name in strategy.milestones}
-        self.absent = () if anew else meeting.absent
-        source = meeting.source_column
-        self.came_from = meeting.spelled(source) if meeting.behind and source and self.order is None else None
+        self.absent = () if anew else sides.absent
+        source = sides.source_column
+        self.came_from = sides.spelled(source) if sides.behind and source and self.order is None else None
         self.may_be_older = not anew and (self.order is not None or self.came_from is not None or self._is_late)
         self.soft = strategy.deletes.column if strategy.may_delete else None
-        self.keeps_tombs = self.soft is not None and self.order is not None and meeting.has_deletes
+        self.keeps_tombs = self.soft is not None and self.order is not None and sides.has_deletes
 
     def judge(self) -> None:
         """Adds `~effect`, `~change`, `~written`."""
-        bench, there, come = self.bench, self.bench[THERE], self.bench[COME]
+        builder, there, come = self.builder, self.builder[THERE], self.builder[COME]
         matched = both(there, come)
-        deletes = holds(bench[NEW + DELETE]) if self.meeting.has_deletes else FALSE
+        deletes = holds(builder[NEW + DELETE]) if self.sides.has_deletes else FALSE
         was_deleted = self._is_marked() if self.soft else FALSE
         columns = [
             name
-            for name in self.meeting.incoming
-            if name not in self.meeting.keys and name.lower() not in self.meeting.stamps and not self._is_mark(name)
+            for name in self.sides.incoming
+            if name not in self.sides.keys and name.lower() not in self.sides.stamps and not self._is_mark(name)
         ]
-        changed = any_of(differs(self._merged(name), bench[name]) for name in columns)
-        newer = call("not", call("same", bench[NEW + self.order], bench[self.order])) if self.order else FALSE
+        changed = any_of(differs(self._merged(name), builder[name]) for name in columns)
+        newer = call("not", call("same", builder[NEW + self.order], builder[self.order])) if self.order else FALSE
         again = choose(both(was_deleted, newer), text("updated"), both(was_deleted), text("unchanged"), text("deleted"))
         if was_deleted == FALSE:
             again = text("deleted")
         older = both(matched, self._is_older()) if self.may_be_older else FALSE
-        bench.add("older", {OLDER: older, **({TOMB: both(negated(there), deletes)} if self.keeps_tombs else {})})
-        fills = both(bench[OLDER], self._fills()) if self.may_be_older else FALSE
+        builder.add("older", {OLDER: older, **({TOMB: both(negated(there), deletes)} if self.keeps_tombs else {})})
+        fills = both(builder[OLDER], self._fills()) if self.may_be_older else FALSE
         live = choose(either([changed, was_deleted]), text("updated"), text("unchanged"))
         effect = choose(
             negated(come), nothing(STRING),
-            bench[TOMB] if self.keeps_tombs else FALSE, text("deleted"),
+            builder[TOMB] if self.keeps_tombs else FALSE, text("deleted"),
             both(negated(there), deletes) if deletes != FALSE else FALSE, text("ignored"),
             negated(there), text("inserted"),
             fills, text("updated"),
-            bench[OLDER] if self.may_be_older else FALSE, text("stale"),
+            builder[OLDER] if self.may_be_older else FALSE, text("stale"),
             deletes, again,
             live,
         )  # fmt: skip
-        bench.add("effect", {EFFECT: effect})
+        builder.add("effect", {EFFECT: effect})
         compared = self._compared(was_deleted) if self.strategy.reconcile is not None else FALSE
-        gone = both(compared, negated(come), negated(bench["~held"])) if compared != FALSE else FALSE
-        now = bench[EFFECT]
+        gone = both(compared, negated(come), negated(builder["~held"])) if compared != FALSE else FALSE
+        now = builder[EFFECT]
         changes = Call("in", (now, text("updated"), text("deleted")), BOOLEAN)
         replaced = both(there, negated(come), self._belongs_to_part()) if self.strategy.part is not None else FALSE
         if _lacks_rows(self.strategy):
             if self.strategy.reconcile is None:
                 self._find_held()
-            replaced = both(replaced, negated(bench["~held"]))  # its newer form waits in quarantine
+            replaced = both(replaced, negated(builder["~held"]))  # its newer form waits in quarantine
             if self.strategy.follows_source:
                 compared = either([compared, both(there, self._belongs_to_part())])
         if self.strategy.begins_anew:
@@ -179,19 +179,19 @@ class _Merging:
         change = choose(
             replaced, text("replaced"), gone, text("deleted"), both(there, holds(changes)), now, nothing(STRING)
         )
-        bench.add("change", {CHANGE: change, BROKEN: FALSE, COMPARED: compared})
+        builder.add("change", {CHANGE: change, BROKEN: FALSE, COMPARED: compared})
         lost: Expression = call("same", now, text("ignored"))
         if replaced != FALSE:
             lost = either([lost, replaced])
         if self.strategy.may_delete and self.soft is None:
-            lost = either([lost, call("same", bench[CHANGE], text("deleted"))])
-        bench.add("written", {WRITTEN: negated(lost)})
+            lost = either([lost, call("same", builder[CHANGE], text("deleted"))])
+        builder.add("written", {WRITTEN: negated(lost)})
 
     def _is_member(self) -> Expression:
         """The table's row is the unknown member, which comes from no source."""
         if self.strategy.unknown is None:
             return FALSE
-        columns, keys = self.meeting.stored, self.meeting.keys
+        columns, keys = self.sides.stored, self.sides.keys
         surrogate = self.strategy.surrogate
         unknown_member = (
             self.strategy
@@ -204,38 +204,40 @@ class _Merging:
         """The table's row belongs to the part that the batch takes the place of."""
         assert self.strategy.part is not None
         name, part = self.strategy.part
-        return part.hold(self.bench[next(column for column in self.bench.columns if column.lower() == name.lower())])
+        return part.hold(
+            self.builder[next(column for column in self.builder.columns if column.lower() == name.lower())]
+        )
 
     def _is_older(self) -> Expression:
         """The row of the batch is older than the table's; a row that does not tell is older than one that does."""
         if self.order is None:
             conditions = [self._came_in_a_newer_run()] if self._is_late else []
             return either([*conditions, self._came_from_a_later_file()] if self.came_from is not None else conditions)
-        new, old = self.bench[NEW + self.order], self.bench[self.order]
+        new, old = self.builder[NEW + self.order], self.builder[self.order]
         return either([holds(call("lt", new, old)), both(call("is_null", new), present(old))])
 
     @property
     def _is_late(self) -> bool:
         """Whether other runs have published since the batch was read."""
-        return bool(self.meeting.newer and self.meeting.run_column)
+        return bool(self.sides.newer and self.sides.run_column)
 
     def _came_in_a_newer_run(self) -> Expression:
-        assert self.meeting.run_column is not None
-        runs = [text(run) for run in sorted(self.meeting.newer)]
-        return holds(Call("in", (self.bench[self.meeting.run_column], *runs), BOOLEAN))
+        assert self.sides.run_column is not None
+        runs = [text(run) for run in sorted(self.sides.newer)]
+        return holds(Call("in", (self.builder[self.sides.run_column], *runs), BOOLEAN))
 
     def _came_from_a_later_file(self) -> Expression:
         """The table's row is of a file that was first read after the file of the batch's row."""
         assert self.came_from is not None
-        assert self.meeting.source_column is not None
-        new, old = self.bench[NEW + self.came_from], self.bench[self.meeting.source_column]
+        assert self.sides.source_column is not None
+        new, old = self.builder[NEW + self.came_from], self.builder[self.sides.source_column]
         of_new, of_old = (self._level(column, side) for side, column in enumerate((new, old)))
         return holds(call("ge", of_old, of_new))
 
     def _level(self, column: Column, side: int) -> Expression:
         """How late a file was first read, among those that matter; NULL for all others."""
         levels: list[Expression] = []
-        for level, sides in enumerate(self.meeting.behind, 1):
+        for level, sides in enumerate(self.sides.behind, 1):
             if sides[side]:
                 levels += [
                     holds(Call("in", (column, *map(text, sides[side])), BOOLEAN)), Literal(level, INT)
@@ -244,9 +246,9 @@ class _Merging:
 
     def _fills(self) -> Expression:
         """A row that comes late tells of a milestone that the table does not know."""
-        bench = self.bench
-        reached = [name for name in self.meeting.incoming if name.lower() in self.milestones]
-        return any_of(both(call("is_null", bench[name]), present(bench[NEW + name])) for name in reached)
+        builder = self.builder
+        reached = [name for name in self.sides.incoming if name.lower() in self.milestones]
+        return any_of(both(call("is_null", builder[name]), present(builder[NEW + name])) for name in reached)
 
     def _is_mark(self, name: str) -> bool:
         marks = (self.soft, self.strategy.deletes.time_column, self.strategy.deletes.reason_column)
@@ -255,12 +257,12 @@ class _Merging:
     def _marked(self) -> Column:
         assert self.soft is not None
         wanted = self.soft.lower()
-        return self.bench[next(name for name in self.bench.columns if name.lower() == wanted)]
+        return self.builder[next(name for name in self.builder.columns if name.lower() == wanted)]
 
     def _is_marked(self) -> Expression:
         """The table's row is deleted already."""
         column = self._marked()
-        return both(self.bench[THERE], call("same", column, self._mark(column.type)))
+        return both(self.builder[THERE], call("same", column, self._mark(column.type)))
 
     def _mark(self, type_: Type) -> Expression:
         value = self.strategy.deletes.value
@@ -268,79 +270,81 @@ class _Merging:
 
     def _find_held(self) -> None:
         """Adds `~held`: a row of the same key is in quarantine."""
-        on = tuple((self.bench[key], key) for key in self.meeting.keys)
-        self.bench.nodes.append(Join("held", HELD, on, (), "~held"))
-        self.bench.columns["~held"] = BOOLEAN
+        on = tuple((self.builder[key], key) for key in self.sides.keys)
+        self.builder.nodes.append(Join("held", HELD, on, (), "~held"))
+        self.builder.columns["~held"] = BOOLEAN
 
     def _compared(self, was_deleted: Expression) -> Expression:
         """Live rows of the table that a full snapshot is compared with; what it has in quarantine, it does not lack."""
         assert self.strategy.reconcile is not None
-        bench = self.bench
+        builder = self.builder
         take: tuple[tuple[str, str], ...] = ()
         self._find_held()
-        compared = [bench[THERE], negated(was_deleted)]
+        compared = [builder[THERE], negated(was_deleted)]
         if self.strategy.reconcile.scope:
-            scope = [self.meeting.spelled(name) or name for name in self.strategy.reconcile.scope]
-            bench.nodes.append(Join("scope", SCOPE, tuple((bench[name], name) for name in scope), take, "~inside"))
-            bench.columns["~inside"] = BOOLEAN
-            compared.append(bench["~inside"])
+            scope = [self.sides.spelled(name) or name for name in self.strategy.reconcile.scope]
+            builder.nodes.append(Join("scope", SCOPE, tuple((builder[name], name) for name in scope), take, "~inside"))
+            builder.columns["~inside"] = BOOLEAN
+            compared.append(builder["~inside"])
         return both(*compared)
 
     def _merged(self, name: str) -> Expression:
         """The value of a live row of the batch; a milestone that was reached stays reached, what did not land stays."""
-        new = self.bench[NEW + name]
+        new = self.builder[NEW + name]
         if name in self.absent:
-            kept = Call("coalesce", (self.bench[name], convert(new, self.bench[name].type)), self.bench[name].type)
-            lacking = holds(self.bench[NEW + names.ABSENT + name])
+            kept = Call(
+                "coalesce", (self.builder[name], convert(new, self.builder[name].type)), self.builder[name].type
+            )
+            lacking = holds(self.builder[NEW + names.ABSENT + name])
             return choose(lacking, convert(kept, new.type), new)
         if name.lower() in self.milestones:
-            return Call("coalesce", (new, self.bench[name]), new.type)
+            return Call("coalesce", (new, self.builder[name]), new.type)
         return new
 
     def value(self, name: str) -> Expression:
         """A column of the table afterwards."""
-        bench, strategy = self.bench, self.strategy
-        now, old = bench[EFFECT], bench[name]
+        builder, strategy = self.builder, self.strategy
+        now, old = builder[EFFECT], builder[name]
         written = holds(Call("in", (now, text("inserted"), text("updated")), BOOLEAN))
         if self.may_be_older:
-            written = both(written, negated(bench[OLDER]))
-        if self.meeting.has_deletes:
-            written = both(written, negated(holds(bench[NEW + DELETE])))
-        deleted: Expression = call("same", bench[CHANGE], text("deleted")) if strategy.may_delete else FALSE
+            written = both(written, negated(builder[OLDER]))
+        if self.sides.has_deletes:
+            written = both(written, negated(holds(builder[NEW + DELETE])))
+        deleted: Expression = call("same", builder[CHANGE], text("deleted")) if strategy.may_delete else FALSE
         inserted: Expression = call("same", now, text("inserted"))
         if self.keeps_tombs:
             written, deleted, inserted = (
-                either([condition, bench[TOMB]]) for condition in (written, deleted, inserted)
+                either([condition, builder[TOMB]]) for condition in (written, deleted, inserted)
             )
         if self._is_mark(name):
             return self._marking(name, written, deleted)
         if strategy.surrogate is not None and name == strategy.surrogate.column and name.lower() in self.own:
-            new_key = made_of(strategy.surrogate, [bench[NEW + key] for key in self.meeting.keys])
+            new_key = made_of(strategy.surrogate, [builder[NEW + key] for key in self.sides.keys])
             return choose(written, Call("coalesce", (old, new_key), STRING), old)
-        if name not in self.meeting.incoming:
+        if name not in self.sides.incoming:
             return old
-        if name.lower() in self.meeting.created:
-            return choose(inserted, bench[NEW + name], old)
+        if name.lower() in self.sides.created:
+            return choose(inserted, builder[NEW + name], old)
         touched = written
-        if self.meeting.has_deletes and (name == self.order or name.lower() in self.meeting.stamps):
+        if self.sides.has_deletes and (name == self.order or name.lower() in self.sides.stamps):
             # Whoever comes later than the deletion, but is older, must find out.
             asked = holds(Call("in", (now, text("updated"), text("deleted")), BOOLEAN))
-            touched = either([written, both(asked, negated(bench[OLDER])) if self.may_be_older else asked])
-        if name == self.order or name.lower() in self.meeting.stamps or name in self.meeting.keys:
-            return choose(touched, bench[NEW + name], old)
+            touched = either([written, both(asked, negated(builder[OLDER])) if self.may_be_older else asked])
+        if name == self.order or name.lower() in self.sides.stamps or name in self.sides.keys:
+            return choose(touched, builder[NEW + name], old)
         kept: Expression = old
         if self.may_be_older and name.lower() in self.milestones:
-            kept = Call("coalesce", (old, bench[NEW + name]), old.type)
-            kept = choose(both(bench[OLDER], call("same", now, text("updated"))), kept, old)
+            kept = Call("coalesce", (old, builder[NEW + name]), old.type)
+            kept = choose(both(builder[OLDER], call("same", now, text("updated"))), kept, old)
         return choose(touched, self._merged(name), kept)
 
     def _marking(self, name: str, written: Expression, deleted: Expression) -> Expression:
         """The columns that tell a deleted row from a live one."""
-        bench, deletes, old = self.bench, self.strategy.deletes, self.bench[name]
+        builder, deletes, old = self.builder, self.strategy.deletes, self.builder[name]
         is_own = name.lower() in self.own
         live: Expression = nothing(old.type)
         if not is_own:
-            live = bench[NEW + name]
+            live = builder[NEW + name]
         elif self.soft is not None and name.lower() == self.soft.lower() and isinstance(deletes.value, bool):
             live = Literal(not deletes.value, BOOLEAN)
         if self.soft is not None and name.lower() == self.soft.lower():
@@ -349,15 +353,15 @@ class _Merging:
             mark = convert(self._when(), old.type)
         else:
             reason = text("snapshot_reconcile") if self.strategy.reconcile is not None else text("cdc")
-            if self.strategy.reconcile is not None and self.meeting.has_deletes:
-                reason = choose(bench[COME], text("cdc"), reason)  # type: ignore[assignment]
+            if self.strategy.reconcile is not None and self.sides.has_deletes:
+                reason = choose(builder[COME], text("cdc"), reason)  # type: ignore[assignment]
             mark = convert(reason, old.type)
         return choose(deleted, mark, written, live, old)
 
     def _when(self) -> Expression:
         """When a row was deleted: as the change tells, or when the run began."""
-        now = Literal(self.meeting.now, TIMESTAMP)
-        at = self.meeting.spelled(self.strategy.deleted_at) if self.strategy.deleted_at else None
+        now = Literal(self.sides.now, TIMESTAMP)
+        at = self.sides.spelled(self.strategy.deleted_at) if self.strategy.deleted_at else None
         if at is None:
             return now
-        return Call("coalesce", (convert(self.bench[NEW + at], TIMESTAMP), now), TIMESTAMP)
+        return Call("coalesce", (convert(self.builder[NEW + at], TIMESTAMP), now), TIMESTAMP)

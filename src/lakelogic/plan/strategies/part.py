@@ -12,8 +12,8 @@ from lakelogic.plan.strategies.frames import (
     EFFECT,
     INCOMING,
     WRITTEN,
-    Bench,
-    Meeting,
+    FrameBuilder,
+    MergeSides,
     Settlement,
     choose,
     negated,
@@ -26,29 +26,29 @@ from lakelogic.sql.types import BOOLEAN, STRING
 NEW = "~incoming"
 
 
-def stacked(meeting: Meeting, label: str) -> tuple[dict[str, Expression], Stack, Bench]:
-    """The table's rows and, below them, those of the batch; a bench over both, where `~incoming` tells them apart."""
-    columns = {**meeting.stored}
-    for name, type_ in meeting.incoming.items():
+def stacked(sides: MergeSides, label: str) -> tuple[dict[str, Expression], Stack, FrameBuilder]:
+    """The table's rows and, below them, those of the batch; a builder over both, where `~incoming` tells them apart."""
+    columns = {**sides.stored}
+    for name, type_ in sides.incoming.items():
         columns.setdefault(name, type_)
-    landed = meeting.incoming
+    landed = sides.incoming
     stored: list[Expression] = [*(Column(n, t) for n, t in columns.items()), Column(names.FILE, STRING), FALSE]
     come = [
         *(convert(Column(n, landed[n]), t) if n in landed else nothing(t) for n, t in columns.items()),
         nothing(STRING), TRUE,
     ]  # fmt: skip
     opening = Stack(label, TRUE, (*columns, names.FILE, NEW), tuple(stored), ((INCOMING, tuple(come)),))
-    bench = Bench({**columns, names.FILE: STRING, NEW: BOOLEAN})
-    return {name: bench[name] for name in columns}, opening, bench
+    builder = FrameBuilder({**columns, names.FILE: STRING, NEW: BOOLEAN})
+    return {name: builder[name] for name in columns}, opening, builder
 
 
-def replacing(bench: Bench, inside: Expression) -> None:
+def replacing(builder: FrameBuilder, inside: Expression) -> None:
     """Rows of the table that are `inside` go; those of the batch come."""
-    replaced = both(negated(bench[NEW]), inside)
-    bench.add(
+    replaced = both(negated(builder[NEW]), inside)
+    builder.add(
         "effect",
         {
-            EFFECT: choose(bench[NEW], text("inserted"), nothing(STRING)),
+            EFFECT: choose(builder[NEW], text("inserted"), nothing(STRING)),
             CHANGE: choose(replaced, text("replaced"), nothing(STRING)),
             WRITTEN: negated(replaced),
             BROKEN: FALSE,
@@ -57,15 +57,15 @@ def replacing(bench: Bench, inside: Expression) -> None:
     )
 
 
-def settle(strategy: Strategy, meeting: Meeting) -> Settlement:
+def settle(strategy: Strategy, sides: MergeSides) -> Settlement:
     """Rows of the table that belong to the part go; those of the batch come."""
     assert strategy.part is not None
     name, part = strategy.part
-    values, opening, bench = stacked(meeting, "part")
+    values, opening, builder = stacked(sides, "part")
     column = next(column for column in values if column.lower() == name.lower())
-    bench.add("inside", {"~inside": part.hold(bench[column])})
-    replacing(bench, bench["~inside"])
-    kinds = {column: bench.columns[column] for column in values}
+    builder.add("inside", {"~inside": part.hold(builder[column])})
+    replacing(builder, builder["~inside"])
+    kinds = {column: builder.columns[column] for column in values}
     return Settlement(
-        kinds, opening, tuple(bench.nodes), values, meeting.incoming, (), identity=(column,), in_groups=True
+        kinds, opening, tuple(builder.nodes), values, sides.incoming, (), identity=(column,), in_groups=True
     )

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from lakelogic.plan.nodes import Join
-from lakelogic.plan.strategies.frames import SCOPE, Meeting, Settlement
+from lakelogic.plan.strategies.frames import SCOPE, MergeSides, Settlement
 from lakelogic.plan.strategies.part import replacing, stacked
 from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.sql.types import BOOLEAN
 
 
-def settle(strategy: Strategy, meeting: Meeting) -> Settlement:
+def settle(strategy: Strategy, sides: MergeSides) -> Settlement:
     """Rows of the table whose snapshot is in the batch go; those of the batch come."""
-    values, opening, bench = stacked(meeting, "snapshots")
-    scope = tuple(meeting.spelled(name) or name for name in strategy.scope)
-    bench.nodes.append(Join("scope", SCOPE, tuple((bench[name], name) for name in scope), (), "~inside"))
-    bench.columns["~inside"] = BOOLEAN
-    replacing(bench, bench["~inside"])
+    values, opening, builder = stacked(sides, "snapshots")
+    scope = tuple(sides.spelled(name) or name for name in strategy.scope)
+    builder.nodes.append(Join("scope", SCOPE, tuple((builder[name], name) for name in scope), (), "~inside"))
+    builder.columns["~inside"] = BOOLEAN
+    replacing(builder, builder["~inside"])
     return Settlement(
-        {name: bench.columns[name] for name in values},
+        {name: builder.columns[name] for name in values},
         opening,
-        tuple(bench.nodes),
+        tuple(builder.nodes),
         values,
-        meeting.incoming,
+        sides.incoming,
         scope,
         beside={SCOPE: scope},
         identity=scope,
