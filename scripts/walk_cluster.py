@@ -32,9 +32,9 @@ from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.reading.load import load
 from lakelogic.engines import registry
 from lakelogic.ledger.store import open_ledger
-from lakelogic.run.job import Job
+from lakelogic.run.contract_run import run
 from lakelogic.run.places import QUARANTINE_FORMAT, places
-from lakelogic.run.sequence import run
+from lakelogic.run.request import ContractRequest
 from lakelogic.tables.registry import load as load_tables
 
 FILES = 24
@@ -156,7 +156,7 @@ def play(folder: Path, rows: int, engine: Any, victim: subprocess.Popen[bytes] |
     if victim is not None:
         threading.Thread(target=watch, daemon=True).start()
     with open_ledger(catalog.ledger_url()) as ledger:
-        result = run(Job(loaded, engine, catalog, ledger))
+        result = run(ContractRequest(loaded, engine, catalog, ledger))
         account = ledger.run(result.run_id).account
     if victim is not None and not killed.is_set():
         raise SystemExit("The run was over before a worker could be killed; use more --rows.")

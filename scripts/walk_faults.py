@@ -49,9 +49,9 @@ from lakelogic.engines import registry
 from lakelogic.errors import Blocked, LakeLogicError, SourceError
 from lakelogic.ledger.store import open_ledger
 from lakelogic.run import faults
-from lakelogic.run.job import Job
+from lakelogic.run.contract_run import run
 from lakelogic.run.places import places
-from lakelogic.run.sequence import run
+from lakelogic.run.request import ContractRequest
 from lakelogic.tables.registry import load as load_tables
 
 ENGINES = ("duckdb", "polars", "spark")
@@ -175,7 +175,7 @@ class World:
         if stands is not None:
             clock.now = lambda: stands  # type: ignore[assignment]
         try:
-            job = Job(load(self.folder / "contract.yaml"), self.engine, catalog, ledger)
+            job = ContractRequest(load(self.folder / "contract.yaml"), self.engine, catalog, ledger)
             with faults.watched(watcher or (lambda _: None)):
                 return str(run(job).status)
         finally:

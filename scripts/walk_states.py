@@ -30,10 +30,10 @@ from lakelogic.errors import LakeLogicError
 from lakelogic.ledger.store import open_ledger
 from lakelogic.quarantine.table import Chosen
 from lakelogic.run import faults
-from lakelogic.run.job import Job
+from lakelogic.run.contract_run import run
 from lakelogic.run.places import QUARANTINE_FORMAT, places
 from lakelogic.run.replay.replay import replay
-from lakelogic.run.sequence import run
+from lakelogic.run.request import ContractRequest
 from lakelogic.tables.registry import load as load_tables
 
 KEYS = range(1, 7)
@@ -175,7 +175,7 @@ class Machine:
 
         catalog = LocalCatalog(self.folder / "lakelogic_warehouse", self.folder)
         with open_ledger(catalog.ledger_url()) as ledger, faults.watched(strike):
-            job = Job(load(self.folder / "contract.yaml"), self.engine, catalog, ledger)
+            job = ContractRequest(load(self.folder / "contract.yaml"), self.engine, catalog, ledger)
             try:
                 run(job) if what == "run" else replay(job, Chosen())
             except faults.InjectedFault:

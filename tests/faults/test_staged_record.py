@@ -255,8 +255,8 @@ def test_a_named_batch_is_known_by_the_table_where_the_ledger_is_lost(duckdb_eng
 
 def test_three_gated_batches_that_were_handed_in_wait_side_by_side(duckdb_engine: Any, workspace: Path) -> None:
     from lakelogic.engines.base import Engine
-    from lakelogic.run.job import Job
     from lakelogic.run.publish.hold import release
+    from lakelogic.run.request import ContractRequest
 
     shop = Shop(duckdb_engine)
     shop.contract["quality"] = {"row_rules": [{"sql": "id < 10"}], "max_quarantine_ratio": 0.1}
@@ -270,7 +270,9 @@ def test_three_gated_batches_that_were_handed_in_wait_side_by_side(duckdb_engine
         waiting = ledger.waiting()
         assert len(waiting) == 3
         for held in waiting:
-            release(Job(processor.loaded, engine, LocalCatalog(), ledger), held.run_id, person="ada", why=None)
+            release(
+                ContractRequest(processor.loaded, engine, LocalCatalog(), ledger), held.run_id, person="ada", why=None
+            )
     assert (shop.ids(), shop.bad()) == ([1, 2, 3], [10, 20, 30])
     assert shop.run(None, _table([{"id": 1, "seen_at": NOON}]), batch="day 1") == "no_new_data"
 

@@ -72,7 +72,7 @@ def test_a_defect_is_kept_as_a_failed_run_without_the_text_of_its_error(
         raise RuntimeError("the value ann@example.org")
 
     land("a.csv", "id,at\n1,2026-01-01 00:00:00\n")
-    monkeypatch.setattr("lakelogic.run.sequence.measure", broken)
+    monkeypatch.setattr("lakelogic.run.steps.weigh.measure", broken)
     with pytest.raises(RuntimeError):
         DataProcessor(contract(), duckdb_engine).run()
     run, said = newest()

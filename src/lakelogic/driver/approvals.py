@@ -24,8 +24,8 @@ from lakelogic.errors import GateClosed, UsageError
 from lakelogic.ledger.records import Held
 from lakelogic.ledger.store import Ledger
 from lakelogic.run.events import Sink
-from lakelogic.run.job import Job
 from lakelogic.run.publish.hold import release
+from lakelogic.run.request import ContractRequest
 
 _FORMAT = 1
 
@@ -118,7 +118,7 @@ class Approvals:
         if reason := _refused(approval, held):
             return Admitted(notes=(f"the approval in {self.path} is refused: {reason}",))
         assert held is not None
-        job = Job(member.loaded, engine, self.catalog, self.ledger, sinks=self.sinks)
+        job = ContractRequest(member.loaded, engine, self.catalog, self.ledger, sinks=self.sinks)
         try:
             done = release(job, held.run_id, person=approval.person, why=approval.why, approved_at=approval.at)
         except GateClosed as closed:

@@ -22,10 +22,10 @@ from lakelogic.errors import ContractError, Defect, LakeLogicError, LedgerError,
 from lakelogic.ledger.records import RunRecord
 from lakelogic.ledger.store import Ledger
 from lakelogic.plan.fingerprint import fingerprint
+from lakelogic.run.contract_run import run
 from lakelogic.run.events import Sink, log
-from lakelogic.run.job import Job
+from lakelogic.run.request import ContractRequest
 from lakelogic.run.result import Result
-from lakelogic.run.sequence import run
 from lakelogic.storage.room import world_error
 from lakelogic.version import VERSION
 
@@ -96,7 +96,7 @@ class Runner:
     admissions: tuple[Admission, ...] = ()
     more: Mapping[str, Any] = field(default_factory=dict)  # what every job is given besides
     gated_exit_code: int = 1
-    run: Callable[[Job], Result] = run
+    run: Callable[[ContractRequest], Result] = run
 
     def __call__(self, member: Member) -> DatasetOutcome:
         """One member, from its turn to its outcome. Nothing is raised."""
@@ -211,7 +211,7 @@ class Runner:
             None if asked is not None else window,
             f"with --set {' --set '.join(self.overrides)}" if self.overrides else None,
         ]
-        job = Job(
+        job = ContractRequest(
             member.loaded,
             engine,
             self.catalog,
@@ -222,8 +222,8 @@ class Runner:
             asked=asked,
             **self.more,
         )
-        with watched(engine, member.dataset, self.stop, deadline) as job.halt:
-            return self.run(job)
+        with watched(engine, member.dataset, self.stop, deadline) as halt:
+            return self.run(replace(job, halt=halt))
 
 
 def _failed(member: Member, error: LakeLogicError) -> DatasetOutcome:

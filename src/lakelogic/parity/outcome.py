@@ -21,7 +21,7 @@ from lakelogic.plan.compile import Compiled, SourceColumns, compile_contract
 from lakelogic.plan.nodes import Plan, Read
 from lakelogic.quarantine.rows import Decoder
 from lakelogic.run.publish.reconcile import reconcile
-from lakelogic.run.sequence import require
+from lakelogic.run.steps.prepare import require
 from lakelogic.sql.types import from_arrow
 
 # One instant for all engines: what depends on the time of the run is part of the comparison.

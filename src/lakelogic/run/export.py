@@ -34,9 +34,9 @@ from lakelogic.run.event_types import ExportFailed, ExportRetried, RowsExported
 from lakelogic.run.events import Events
 from lakelogic.run.formats import tables_of
 from lakelogic.run.input.deleted import deleted_of, without_deleted
-from lakelogic.run.job import Run
 from lakelogic.run.masks.changed import refuse_clear
 from lakelogic.run.masks.read_before import refuse_late
+from lakelogic.run.phases import BegunRun, OpenedRun
 from lakelogic.run.places import places
 from lakelogic.run.result import Result
 from lakelogic.run.state import leases
@@ -250,14 +250,14 @@ def send_all(
     return [send(sender, contract, export, again=again, dry_run=dry_run) for export in chosen]
 
 
-def after_run(run_: Run, result: Result) -> None:
+def after_run(run_: BegunRun, result: Result) -> None:
     """What the contract wants sent once rows are published; a run that found nothing new catches up on the last one.
 
     Raises only for an export that is `required`: the rows are published by then.
     """
     job, contract = run_.job, run_.job.loaded.contract
     wanted = [export for export in contract.exports if export.when == "published"]
-    elsewhere = run_.places is None or job.target is not None
+    elsewhere = not isinstance(run_, OpenedRun) or run_.places is None or job.target is not None
     if not wanted or elsewhere or job.ledger is None or result.status not in _AFTER:
         return
     sender = Sender(job.catalog, job.ledger, run_.events, job.environ, run_.run_id)

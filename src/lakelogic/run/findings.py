@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from lakelogic.contract import formats
 from lakelogic.plan.nodes import Plan
-from lakelogic.run.job import Settled
+from lakelogic.run.phases import GatedRun
 from lakelogic.run.publish.settle import EFFECTS
 
 MOST: Final = 5  # reasons that are told at the end of a run; the report has them all
@@ -16,13 +16,13 @@ HIDDEN: Final = "••••"
 _OF_THE_TABLE: Final = (*EFFECTS, "closed", "missing", "gone")
 
 
-def rows_warned(settled: Settled) -> int:
+def rows_warned(run: GatedRun) -> int:
     """Good rows that failed at least one rule of severity warning."""
-    return int(settled.measured.get("warned") or 0)
+    return int(run.measured.get("warned") or 0)
 
 
 def findings(
-    plan: Plan, settled: Settled, row_rules: Sequence[Mapping[str, Any]], applied: Mapping[str, int]
+    plan: Plan, run: GatedRun, row_rules: Sequence[Mapping[str, Any]], applied: Mapping[str, int]
 ) -> dict[str, Any]:
     """What the last lines of a run say, as plain data; the rule that failed most often comes first."""
     masked = {mask.column.removeprefix("~bad:").lower() for mask in plan.masks}
@@ -30,16 +30,16 @@ def findings(
     reasons, warnings = [], []
     for rule in row_rules:
         if rule["severity"] != "error":
-            kept = int(settled.measured.get(f"note:{rule['name']}") or 0)
+            kept = int(run.measured.get(f"note:{rule['name']}") or 0)
             warnings += [{"rule": rule["name"], "rows": kept, "severity": rule["severity"]}] if kept else []
         elif rule["failed"]:
-            place = settled.bad.examples.get(rule["name"])
+            place = run.bad.examples.get(rule["name"])
             file = hide_folders(place[0], masked) if place is not None else None
             line = place[1] if place is not None and has_lines else None
             reasons.append({"rule": rule["name"], "rows": rule["failed"], "file": file, "line": line})
     return {
         "reasons": _commonest(reasons),
-        "warned": rows_warned(settled),
+        "warned": rows_warned(run),
         "warnings": _commonest(warnings),  # of good rows
         "applied": {name: applied[name] for name in _OF_THE_TABLE if applied.get(name)},
     }

@@ -18,15 +18,16 @@ from lakelogic.errors import ContractError, Diagnostic, UsageError
 from lakelogic.ledger.store import Ledger, open_ledger
 from lakelogic.plan.compile import Compiled, compile_contract, load_compiled
 from lakelogic.plan.strategies.settings import strategy_of
+from lakelogic.run.contract_run import run
 from lakelogic.run.events import Sink
-from lakelogic.run.job import Job, Prepared, Run
+from lakelogic.run.phases import PreparedRun
+from lakelogic.run.request import ContractRequest
 from lakelogic.run.result import Result
-from lakelogic.run.sequence import run
 
 if TYPE_CHECKING:
     from lakelogic.quarantine.table import Chosen
     from lakelogic.run.profile import Profile
-    from lakelogic.run.replay.replay import Replayed
+    from lakelogic.run.replay.waiting import Replayed
 
 
 class DataProcessor:
@@ -76,7 +77,7 @@ class DataProcessor:
         self._sinks = sinks
         self._pipeline_run_id = pipeline_run_id
         self._catalog = LocalCatalog()
-        self._judged: tuple[Run, Prepared] | None = None
+        self._judged: PreparedRun | None = None  # what the last run has judged
 
     @property
     def engine(self) -> Engine:
@@ -179,7 +180,7 @@ class DataProcessor:
         if df is not None and target is None and not loaded.contract.materialization.target_path:
             materialize = False  # rows that are handed in, and nowhere to put them: they are judged
         ledger: Ledger | None = open_ledger(self._catalog.ledger_url()) if materialize else None
-        job = Job(
+        job = ContractRequest(
             loaded,
             self.engine,
             self._catalog,
@@ -195,13 +196,17 @@ class DataProcessor:
             compiled=self._compiled if loaded is self.loaded else None,
         )
         try:
-            result = run(job)
-            self._judged = job.judged
+            self._judged = None
+            result = run(job, self._watch)
         finally:
             if ledger is not None:
                 ledger.close()
         self.last_report, self.last_result = result.report, result
         return result
+
+    def _watch(self, state: object) -> None:
+        if type(state) is PreparedRun:  # and no later phase
+            self._judged = state
 
     def replay(self, chosen: Chosen | None = None) -> Replayed:
         """Judge quarantined rows again, as they landed, by the contract as it is now: all, or those chosen."""
@@ -209,8 +214,14 @@ class DataProcessor:
         from lakelogic.run.replay.replay import replay
 
         with open_ledger(self._catalog.ledger_url()) as ledger:
-            job = Job(self.loaded, self.engine, self._catalog, ledger, pipeline_run_id=self._pipeline_run_id)
-            job.sinks = self._sinks
+            job = ContractRequest(
+                self.loaded,
+                self.engine,
+                self._catalog,
+                ledger,
+                pipeline_run_id=self._pipeline_run_id,
+                sinks=self._sinks,
+            )
             done = replay(job, chosen or Chosen())
         if done.result is not None:
             self.last_report, self.last_result = done.result.report, done.result

@@ -17,7 +17,7 @@ from lakelogic.engines.base import Engine, Frame
 from lakelogic.plan.nodes import Account, Assignment, Node, Plan, Publish, Reason, RowWise
 from lakelogic.run.event_types import PhaseBegan, RunStarted
 from lakelogic.run.events import Event
-from lakelogic.run.job import Prepared, Run
+from lakelogic.run.phases import PreparedRun
 from lakelogic.run.result import Result
 from lakelogic.sql.expressions import FALSE, Call, Column, Expression, Literal, columns_of, text, walk
 from lakelogic.sql.types import BIGINT, from_arrow
@@ -115,14 +115,13 @@ class Stopwatch:
         return tuple(found)
 
 
-def profile(stopwatch: Stopwatch, result: Result, judged: tuple[Run, Prepared] | None, rows: int = SAMPLE) -> Profile:
+def profile(stopwatch: Stopwatch, result: Result, judged: PreparedRun | None, rows: int = SAMPLE) -> Profile:
     """The profile of a run that has ended; `judged` is what it read, None where there was nothing new."""
     phases = stopwatch.phases(result.report.get("counts") or {})
     if judged is None:
         return Profile(phases, (), 0)
-    run_, prepared = judged
-    plan, engine = prepared.compiled.plan, run_.job.engine
-    landed, links = _sample(run_, prepared, rows), _links(run_, plan)
+    plan, engine = judged.plan, judged.job.engine
+    landed, links = _sample(judged, rows), _links(judged, plan)
     # So few rows that the time would be that of a start only are passed through many times over.
     most = _most_rows(landed, rows)
     sample = pa.concat_tables([landed] * max(1, most // max(landed.num_rows, 1))).combine_chunks()
@@ -156,13 +155,13 @@ def _told(
     return RuleCost(name, reasons[0].text, seconds, failed.get(name, 0))
 
 
-def _sample(run_: Run, prepared: Prepared, rows: int) -> Any:
+def _sample(run_: PreparedRun, rows: int) -> Any:
     """The first rows of the batch, as they landed."""
     engine = run_.job.engine
     if run_.slice is None:
-        frame, _ = engine.adopt(run_.job.data, prepared.read)
+        frame, _ = engine.adopt(run_.job.data, run_.plan.read)
     else:
-        frame = engine.scan(prepared.compiled.plan.read, run_.slice.pinned)
+        frame = engine.scan(run_.plan.read, run_.slice.pinned)
     first = engine.collect(frame, min(rows, _FIRST))
     most = _most_rows(first, rows)
     return first.slice(0, most) if most <= first.num_rows or first.num_rows < _FIRST else engine.collect(frame, most)
@@ -174,7 +173,7 @@ def _most_rows(landed: Any, rows: int) -> int:
     return int(max(1, min(rows, MOST_BYTES // size)))
 
 
-def _links(run_: Run, plan: Plan) -> dict[str, Frame]:
+def _links(run_: PreparedRun, plan: Plan) -> dict[str, Frame]:
     engine = run_.job.engine
     return {name: engine.link(link, run_.links[link.reference].pinned) for name, link in plan.links.items()}
 

@@ -184,8 +184,8 @@ def test_more_than_the_share_that_may_go_waits_for_a_person(
 ) -> None:
     from lakelogic.ledger.store import open_ledger
     from lakelogic.plan.compile import load_checked
-    from lakelogic.run.job import Job
     from lakelogic.run.publish import hold
+    from lakelogic.run.request import ContractRequest
 
     land(*upto(30))
     act(bronze())
@@ -196,7 +196,7 @@ def test_more_than_the_share_that_may_go_waits_for_a_person(
     assert result.status == "gated"
     assert "7 of 30 rows" in result.reasons[0]
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        job = Job(load_checked(silver(load_mode)), duckdb_engine, LocalCatalog(), ledger)
+        job = ContractRequest(load_checked(silver(load_mode)), duckdb_engine, LocalCatalog(), ledger)
         hold.release(job, result.run_id, person="me", why="they closed")
     assert ids() == list(range(1, 24))
     assert act(silver(load_mode)).status == "no_new_data"

@@ -22,10 +22,10 @@ from lakelogic.contract.reading.load import load
 from lakelogic.errors import DataError, LakeLogicError, SourceError
 from lakelogic.ledger.store import open_ledger
 from lakelogic.plan.source.days import Days
+from lakelogic.run.contract_run import run
 from lakelogic.run.input.days import Asked
-from lakelogic.run.job import Job
 from lakelogic.run.publish.hold import release
-from lakelogic.run.sequence import run
+from lakelogic.run.request import ContractRequest
 
 _SECONDS = itertools.count(2_000_000)
 FIELDS = [{"name": "id", "type": "int", "required": True}, {"name": "amount", "type": "int", "min": 0}]
@@ -450,9 +450,9 @@ def test_a_window_knows_a_renamed_file(act: Acting) -> None:
     loaded, catalog = load(contract), LocalCatalog()
     day = Asked(Days(date(2024, 1, 1), date(2024, 1, 1)))
     with open_ledger(catalog.ledger_url()) as ledger:
-        assert run(Job(loaded, act.engine, catalog, ledger, asked=day)).status == "no_new_data"
+        assert run(ContractRequest(loaded, act.engine, catalog, ledger, asked=day)).status == "no_new_data"
         again = replace(day, again=True)  # its rows carry the name of before
-        assert run(Job(loaded, act.engine, catalog, ledger, asked=again)).counts.good == 1
+        assert run(ContractRequest(loaded, act.engine, catalog, ledger, asked=again)).counts.good == 1
     assert stored() == [(1, 10)]
 
 
@@ -466,7 +466,7 @@ def test_a_batch_that_waits_is_not_published_beside_its_renamed_file(act: Acting
     assert act(contract).status == "succeeded"
     loaded, catalog = load(contract), LocalCatalog()
     with open_ledger(catalog.ledger_url()) as ledger, pytest.raises(LakeLogicError, match="read the same input"):
-        release(Job(loaded, act.engine, catalog, ledger), waits.run_id, person="Ann", why=None)
+        release(ContractRequest(loaded, act.engine, catalog, ledger), waits.run_id, person="Ann", why=None)
     assert stored() == [(1, 10), (2, 20), (3, 30)]
 
 

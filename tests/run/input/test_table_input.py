@@ -15,7 +15,7 @@ from lakelogic.errors import DataError
 from lakelogic.ledger.store import open_ledger
 from lakelogic.plan.compile import load_checked
 from lakelogic.run import upkeep
-from lakelogic.run.job import Job
+from lakelogic.run.request import ContractRequest
 from lakelogic.run.state.doctor import check_up
 from lakelogic.tables.registry import load as load_tables
 
@@ -150,7 +150,7 @@ def test_a_table_that_was_made_anew_is_read_again(act: Any, form: str, strategy:
 def test_the_doctor_sees_that_a_source_was_made_anew(act: Any, engine: Any) -> None:
     def looked() -> list[str]:
         with open_ledger(LocalCatalog().ledger_url()) as ledger:
-            found = check_up(Job(load_checked(gold()), engine, LocalCatalog(), ledger), mend=False)
+            found = check_up(ContractRequest(load_checked(gold()), engine, LocalCatalog(), ledger), mend=False)
         return [one.found for one in found if one.what == "source"]
 
     land("1.csv", "1,10")

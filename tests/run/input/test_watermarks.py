@@ -21,12 +21,12 @@ from lakelogic.plan.compile import load_checked
 from lakelogic.plan.source.days import Days
 from lakelogic.quarantine.table import Chosen
 from lakelogic.run import faults
+from lakelogic.run.contract_run import run
 from lakelogic.run.input.days import Asked
-from lakelogic.run.job import Job
 from lakelogic.run.publish.hold import release
 from lakelogic.run.replay.replay import replay
+from lakelogic.run.request import ContractRequest
 from lakelogic.run.result import Result
-from lakelogic.run.sequence import run
 from lakelogic.run.state.doctor import check_up
 from lakelogic.tables.registry import load as load_tables
 
@@ -64,7 +64,9 @@ def go(workspace: Path, duckdb_engine: Any, said: list[str]) -> Go:
         said.clear()
         with open_ledger(LocalCatalog().ledger_url()) as ledger:
             sinks = (lambda event: said.append(event.text),)
-            return run(Job(load_checked(contract), duckdb_engine, LocalCatalog(), ledger, sinks=sinks, **more))
+            return run(
+                ContractRequest(load_checked(contract), duckdb_engine, LocalCatalog(), ledger, sinks=sinks, **more)
+            )
 
     return call
 
@@ -75,7 +77,7 @@ def again(workspace: Path, duckdb_engine: Any) -> Callable[..., Any]:
 
     def call(contract: dict[str, Any]) -> Any:
         with open_ledger(LocalCatalog().ledger_url()) as ledger:
-            return replay(Job(load_checked(contract), duckdb_engine, LocalCatalog(), ledger), Chosen())
+            return replay(ContractRequest(load_checked(contract), duckdb_engine, LocalCatalog(), ledger), Chosen())
 
     return call
 
@@ -263,7 +265,7 @@ def test_what_a_table_has_lost_below_the_bound_stays_and_nothing_was_read_twice(
     assert ids() == ids("s.silver.a") == [1, 2, 3]
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
         for contract in over.values():
-            job = Job(load_checked(contract), duckdb_engine, LocalCatalog(), ledger)
+            job = ContractRequest(load_checked(contract), duckdb_engine, LocalCatalog(), ledger)
             assert not [found for found in check_up(job, mend=False) if "twice" in str(found)]
 
 
@@ -490,7 +492,12 @@ def test_a_batch_that_waits_behind_a_gate_is_not_published_twice(go: Go, workspa
     assert (held.status, ids()) == ("gated", [1])
     assert go(strict).status == "gated"
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        release(Job(load_checked(strict), duckdb_engine, LocalCatalog(), ledger), held.run_id, person="me", why=None)
+        release(
+            ContractRequest(load_checked(strict), duckdb_engine, LocalCatalog(), ledger),
+            held.run_id,
+            person="me",
+            why=None,
+        )
     assert ids() == [1, 2]
     go(strict)
     assert ids() == [1, 2]
@@ -508,7 +515,12 @@ def test_a_batch_that_waits_does_not_give_way_to_one_that_begins_later(go: Go, d
     go(strict)
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
         assert len(ledger.waiting()) == 2
-        release(Job(load_checked(strict), duckdb_engine, LocalCatalog(), ledger), held.run_id, person="me", why=None)
+        release(
+            ContractRequest(load_checked(strict), duckdb_engine, LocalCatalog(), ledger),
+            held.run_id,
+            person="me",
+            why=None,
+        )
     assert ids() == [1, 2, 20]
     assert go(strict).status == "gated"
     go(orders(quality={"max_quarantine_ratio": 1}))

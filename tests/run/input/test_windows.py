@@ -17,10 +17,10 @@ from lakelogic.errors import CompileError, DataError, UnsupportedError, UsageErr
 from lakelogic.ledger.store import Ledger, open_ledger
 from lakelogic.plan.compile import load_checked
 from lakelogic.plan.source.days import Days
+from lakelogic.run.contract_run import run
 from lakelogic.run.input.days import Asked
-from lakelogic.run.job import Job
+from lakelogic.run.request import ContractRequest
 from lakelogic.run.result import Result
-from lakelogic.run.sequence import run
 from lakelogic.storage.dates import day_of_file, days_of_file
 
 Go = Callable[..., Result]
@@ -77,7 +77,7 @@ def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledger]:
 @pytest.fixture
 def go(ledger: Ledger, engine: Any) -> Go:
     def call(contract: dict[str, Any], asked: Asked | None = None) -> Result:
-        return run(Job(load_checked(contract), engine, LocalCatalog(), ledger, asked=asked))
+        return run(ContractRequest(load_checked(contract), engine, LocalCatalog(), ledger, asked=asked))
 
     return call
 

@@ -16,9 +16,9 @@ from lakelogic.errors import UsageError
 from lakelogic.ledger.records import Act, Held
 from lakelogic.plan.compile import load_checked
 from lakelogic.run.events import Sink
-from lakelogic.run.job import Job
 from lakelogic.run.publish import withhold
 from lakelogic.run.publish.hold import Decision, give_up, release
+from lakelogic.run.request import ContractRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def approve(request: ApproveRequest, sinks: tuple[Sink, ...] = ()) -> Decision:
         if not request.discard:
             engine = registry.load(request.engine or record.engine or registry.default_name())
         try:
-            job = Job(loaded, engine, catalog, ledger, sinks=sinks)
+            job = ContractRequest(loaded, engine, catalog, ledger, sinks=sinks)
             decide = give_up if request.discard else release
             return decide(job, record.run_id, person=request.by or person(), why=request.why)
         finally:

@@ -18,10 +18,10 @@ from lakelogic.engines import registry
 from lakelogic.errors import LakeLogicError, UsageError
 from lakelogic.ledger.store import open_ledger
 from lakelogic.privacy.keys import new_key
+from lakelogic.run.contract_run import run
 from lakelogic.run.event_types import EngineStarting
 from lakelogic.run.events import Event, Sink
-from lakelogic.run.job import Job
-from lakelogic.run.sequence import run
+from lakelogic.run.request import ContractRequest
 
 LAYERS = ("bronze", "silver", "gold")
 _SAMPLES = 8
@@ -148,7 +148,7 @@ def _secrets(key_file: Path) -> dict[str, str]:
 def _one(demo: _DemoPass, ledger: Any, path: Path) -> DatasetRow:
     loaded = load(path)
     started = time.monotonic()
-    job = Job(loaded, demo.engine, demo.catalog, ledger, environ=demo.environ, sinks=demo.sinks)
+    job = ContractRequest(loaded, demo.engine, demo.catalog, ledger, environ=demo.environ, sinks=demo.sinks)
     dataset = loaded.contract.dataset_name
     try:
         result = run(job)

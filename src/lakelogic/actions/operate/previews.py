@@ -64,13 +64,13 @@ def _token(action: str, place: QueuePlace, request: Request) -> tuple[str, int |
 def _replayed(place: QueuePlace, request: Request, limit: int, engine_name: str | None) -> dict[str, Any]:
     from lakelogic.actions.look.stories import local_engine
     from lakelogic.engines import registry
-    from lakelogic.run.job import Job
-    from lakelogic.run.replay.preview import rehearse
+    from lakelogic.run.replay.preview import preview
+    from lakelogic.run.request import ContractRequest
 
     assert place.loaded is not None
     engine = registry.load(engine_name or local_engine())
     try:
-        result = rehearse(Job(place.loaded, engine, LocalCatalog(), None), request.chosen, limit)
+        result = preview(ContractRequest(place.loaded, engine, LocalCatalog(), None), request.chosen, limit)
     finally:
         engine.close()
     quality = place.loaded.contract.quality

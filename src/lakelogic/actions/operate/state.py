@@ -8,7 +8,7 @@ from typing import Any
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.ledger.store import open_ledger
 from lakelogic.plan.compile import load_checked
-from lakelogic.run.job import Job
+from lakelogic.run.request import ContractRequest
 from lakelogic.run.state.checks import Finding
 from lakelogic.run.state.doctor import check_up
 
@@ -48,7 +48,7 @@ def examine(request: DoctorRequest) -> list[Examined]:
     with open_ledger(catalog.ledger_url()) as ledger:
         for written in request.contracts:
             loaded = load_checked(written, env=request.env, overrides=request.overrides)
-            job = Job(loaded, None, catalog, ledger)  # type: ignore[arg-type]  # no row is evaluated
+            job = ContractRequest(loaded, None, catalog, ledger)  # type: ignore[arg-type]  # no row is evaluated
             findings = check_up(job, mend=request.mend)
             examined.append(Examined(loaded.contract.dataset_name, tuple(findings)))
     return examined

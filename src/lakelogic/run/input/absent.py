@@ -14,7 +14,7 @@ from lakelogic.plan.nodes import Landed
 from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.run.event_types import Caution, FieldMissing
 from lakelogic.run.formats import tables_of
-from lakelogic.run.job import Run
+from lakelogic.run.phases import BegunRun, OpenedRun
 from lakelogic.run.state.progress import application
 from lakelogic.sql.types import STRING, Type, from_arrow, parse_type
 from lakelogic.tables.facts import record_kept
@@ -37,7 +37,7 @@ class Before:
         return Memory(frozenset(name.lower() for name in self.names), self.kinds)
 
 
-def before(run_: Run, source: SourceColumns) -> Before:
+def before(run_: OpenedRun, source: SourceColumns) -> Before:
     """What landed before. Only keys of JSON are asked for: an input with a header speaks for itself."""
     if run_.places is None or formats.has_header(source.format):
         return Before()
@@ -82,7 +82,7 @@ def seen(source: SourceColumns, known: Before) -> list[str]:
     return sorted({name.lower(): name for name in names}.values())
 
 
-def tell(run_: Run, compiled: Compiled, known: Before) -> None:
+def tell(run_: BegunRun, compiled: Compiled, known: Before) -> None:
     """Say which declared fields did not land: always where there is a header, in JSON where they landed before."""
     with_header = formats.has_header(compiled.plan.read.format)
     missing = [name for name in compiled.landed.missing if with_header or known.has(name)]
@@ -95,7 +95,7 @@ def tell(run_: Run, compiled: Compiled, known: Before) -> None:
         )
 
 
-def tell_aside(run_: Run, compiled: Compiled, stored: Collection[str]) -> None:
+def tell_aside(run_: BegunRun, compiled: Compiled, stored: Collection[str]) -> None:
     """Say which columns were not published, and how they would be; `stored` are the columns of the table."""
     there = {name.lower() for name in stored}
     replaces = run_.strategy.replaces

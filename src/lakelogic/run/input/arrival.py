@@ -9,12 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
+from lakelogic.plan.strategies.frames import Behind
 from lakelogic.tables.facts import CommitRecord
+
+BEHIND = "behind"  # in what a commit tells of its input: changed files, and those that were first read after them
 
 # Why rows wait on.
 REPLACED = "the table holds a later batch than theirs: run the contract over its source again"
 UNTOLD = "nothing tells whether the table has newer rows of their keys: name a sequence_by, or keep the runs' ids"
+
+
+def behind_of(told: Mapping[str, Any]) -> Behind:
+    """The changed files of a batch from what its commit tells of its input."""
+    return tuple((tuple(changed), tuple(later)) for changed, later in told.get(BEHIND, ()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,23 +10,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lakelogic.ledger.records import InputFile
-from lakelogic.plan.strategies.frames import Behind
 from lakelogic.run.event_types import Caution
 from lakelogic.run.formats import tables_of
+from lakelogic.run.input.arrival import BEHIND
 from lakelogic.run.input.tracked import FORMER
-from lakelogic.run.job import Run
+from lakelogic.run.phases import ListedRun
 from lakelogic.run.state.progress import good_commits
 from lakelogic.storage.local import FileInfo
 
-BEHIND = "behind"  # in what a commit tells of its input: changed files, and those that were first read after them
 
-
-def behind_of(told: Mapping[str, Any]) -> Behind:
-    """The changed files of a batch from what its commit tells of its input."""
-    return tuple((tuple(changed), tuple(later)) for changed, later in told.get(BEHIND, ()))
-
-
-def settle_order(run_: Run, changed: Sequence[FileInfo], known: Mapping[str, InputFile]) -> dict[str, Any]:
+def settle_order(run_: ListedRun, changed: Sequence[FileInfo], known: Mapping[str, InputFile]) -> dict[str, Any]:
     """What the batch says of changed files that others were read after; people are told what becomes of their rows."""
     contract, where = run_.job.loaded.contract, run_.places
     strategy = run_.strategy

@@ -5,14 +5,14 @@ from __future__ import annotations
 from lakelogic.plan.fingerprint import making, reading
 from lakelogic.run.event_types import Caution
 from lakelogic.run.formats import tables_of
-from lakelogic.run.job import Run
+from lakelogic.run.phases import OpenedRun
 from lakelogic.run.state.progress import good_commits
 from lakelogic.tables.facts import CommitFacts
 
 EARLIER = "the table was made by an earlier version of the contract"
 
 
-def is_by_another(run_: Run) -> bool:
+def is_by_another(run_: OpenedRun) -> bool:
     """Whether the newest batch of the table was made in another way than this contract would; not where nobody knows.
 
     Where files or tables are read and how rows meet their table may change: rows stay what they are.
@@ -21,13 +21,13 @@ def is_by_another(run_: Run) -> bool:
     return mark is not None and mark != making(run_.job.loaded)
 
 
-def is_read_otherwise(run_: Run) -> bool:
+def is_read_otherwise(run_: OpenedRun) -> bool:
     """Whether the source of the newest batch was read by other options; not where nobody knows."""
     mark = _newest(run_).read_by
     return mark is not None and mark != reading(run_.job.loaded)
 
 
-def _newest(run_: Run) -> CommitFacts:
+def _newest(run_: OpenedRun) -> CommitFacts:
     """What the newest batch of the table says of itself."""
     ledger, loaded = run_.job.ledger, run_.job.loaded
     if ledger is None or run_.places is None or (head := ledger.head(run_.progress.key)) is None:
@@ -37,11 +37,10 @@ def _newest(run_: Run) -> CommitFacts:
     return newest.facts if newest is not None else CommitFacts()
 
 
-def nothing_but_the_contract(run_: Run, reason: str) -> str:
+def nothing_but_the_contract(run_: OpenedRun, reason: str) -> str:
     """Why there is nothing to do; where only the contract is new, that is said, and how it reaches the table."""
-    if not is_by_another(run_):
+    if run_.places is None or not is_by_another(run_):
         return reason
-    assert run_.places is not None
     ways = "to the rows that are there, `lakelogic quarantine replay` to bad rows that wait"
     if is_read_otherwise(run_):
         # A replay has the rows as they were read then: other options do not reach them.

@@ -7,18 +7,19 @@ in between, so having been published once is not enough: it must be what the tab
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from lakelogic.plan.fingerprint import earlier, fingerprint
 from lakelogic.plan.strategies.replaced import as_batch
 from lakelogic.run.input.pin import MARK, without_marks
 from lakelogic.run.input.tracked import AGAIN, DIGESTS, FORMER, OVER
-from lakelogic.run.job import Run
+from lakelogic.run.phases import PinnedRun
 
 AFTER = "after"  # in the identity of a batch: the one on top of which it was made again
 
 
-def by(run_: Run) -> str | None:
+def by(run_: PinnedRun) -> str | None:
     """The newest batch of the table, where it was read from the source as well and is not this one.
 
     Rows that an append took stay taken: there a file that changed back follows its other form by itself. Batches of
@@ -43,7 +44,7 @@ def by(run_: Run) -> str | None:
     return newest
 
 
-def _plain(identity: dict[str, Any]) -> str:
+def _plain(identity: Mapping[str, Any]) -> str:
     """What was read, whatever it was made on top of."""
     told = as_batch(identity)
     return json.dumps(

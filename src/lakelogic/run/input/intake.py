@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from lakelogic.errors import DataError, UnsupportedError
 from lakelogic.ledger.records import InputFile
-from lakelogic.plan.compile import compile_contract
+from lakelogic.plan.compile import SourceColumns, compile_contract
 from lakelogic.plan.crossing import crossing
 from lakelogic.plan.nodes import Plan
 from lakelogic.plan.strategies.replaced import INSTEAD, Sources
@@ -23,14 +23,15 @@ from lakelogic.run.input.behind import settle_order
 from lakelogic.run.input.contents import remembered
 from lakelogic.run.input.pin import Slice
 from lakelogic.run.input.renamed import Listing
-from lakelogic.run.job import Run
+from lakelogic.run.phases import ListedRun, OpenedRun
+from lakelogic.run.places import Places
+from lakelogic.run.state.known import Known
 from lakelogic.run.state.progress import good_commits
-from lakelogic.run.state.recover import Known
 from lakelogic.storage.local import source_root
 from lakelogic.tables.base import TableState
 
 
-def recognise(run_: Run, source: Slice, known: Known) -> Known:
+def recognise(run_: OpenedRun, source: Slice, known: Known) -> Known:
     """What was read before by the names that files have now; what is found out about them is said and remembered."""
     job, contract = run_.job, run_.job.loaded.contract
     run_.digests.put(remembered(source.files, known.files))
@@ -58,20 +59,29 @@ def recognise(run_: Run, source: Slice, known: Known) -> Known:
     return replace(known, inputs={**tables, **found.known}, over=found.over)
 
 
-def choose(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any]]:
-    """What is read of a pinned source, and what makes the batch another one than its files tell."""
-    contract, cut = run_.job.loaded.contract, run_.cut
+@dataclass(frozen=True, slots=True)
+class SourcePart:
+    """What is read of a source that was listed."""
+
+    source: Slice
+    instead: Mapping[str, Any] = field(default_factory=dict)  # what makes the batch another one than its files tell
+    looked: SourceColumns | None = None  # the columns of the source, where they were looked at for that
+
+
+def choose(run_: ListedRun, source: Slice) -> SourcePart:
+    """Which part of what lies there is read, given what the table holds."""
+    contract, cut, known = run_.job.loaded.contract, run_.cut, run_.recovery
     if source.files and contract.source.identity == "content":
         source = replace(source, contents={file.path: run_.digests.of(file.path) for file in source.files})
-    anew = _anew(run_, known) if run_.job.anew else {}
+    anew = _anew(run_) if run_.job.anew else {}
     if run_.bound is not None:
         source = tracked.without_copies(source)
         parts = tracked.in_part(source, known.files) if source.files and not run_.bound.is_open else {}
-        return source, {**parts, **anew}
+        return SourcePart(source, {**parts, **anew})
     if run_.job.anew:
-        return source, anew
+        return SourcePart(source, anew)
     if cut is not None and cut.by == "rows":
-        return source, tracked.in_part(source, known.files) if source.files else {}
+        return SourcePart(source, tracked.in_part(source, known.files) if source.files else {})
     if cut is not None and (cut.again or cut.column is not None):
         # Days that are replaced are replaced by all of their files, by a column of the table or else by the stamps.
         if (
@@ -80,33 +90,33 @@ def choose(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any
             or not known.table_exists
             or not cuts.takes_back(contract, run_.strategy)
         ):
-            return source, {}
+            return SourcePart(source)
         told = f"the table has no column for days: rows of the {len(source.files)} files of {cut.days} are replaced"
         names = {file.path for file in source.files} | {*tracked.named_otherwise(source.files, known.files).values()}
         names |= {*tracked.moved_over(source.files, known.over).values()}
-        return source, _in_place(run_, tracked.Taken(source, Sources(tuple(sorted(names))), told=(told,)))
+        return SourcePart(source, _in_place(run_, tracked.Taken(source, Sources(tuple(sorted(names))), told=(told,))))
     if source.pinned.table is not None:
-        return _table(run_, source, known) if _follows(run_) else _whole(run_, source, known)
+        return SourcePart(*(_table(run_, source) if _follows(run_) else _whole(run_, source)))
     if not tracked.tracks(run_.strategy):
         if contract.source.load_mode == "full":
-            return source, {}
+            return SourcePart(source)
         found = tracked.news(source, known.files)
-        return tracked.replace_files(source, found.files), settle_order(run_, found.changed, known.files)
-    return _append(run_, source, known)
+        return SourcePart(tracked.replace_files(source, found.files), settle_order(run_, found.changed, known.files))
+    return _append(run_, source)
 
 
-def moved_over(run_: Run, source: Slice, known: Known) -> dict[str, str]:
+def moved_over(run_: ListedRun, source: Slice) -> dict[str, str]:
     """Files that are read whole and were moved over another one: their earlier names stand for no row any more."""
     if run_.bound is not None or (run_.cut is not None and run_.cut.by == "rows"):
         return {}
-    return tracked.moved_over(source.files, known.over)
+    return tracked.moved_over(source.files, run_.recovery.over)
 
 
-def _anew(run_: Run, known: Known) -> dict[str, Any]:
+def _anew(run_: ListedRun) -> dict[str, Any]:
     """What a batch says that takes the place of all rows; where they are not only ours, it is refused."""
     contract, where = run_.job.loaded.contract, run_.places
     strategy = run_.strategy
-    if where is None or not known.table_exists:
+    if where is None or not run_.recovery.table_exists:
         return {}
     if others := [other.name for other in where.others if other.strategy == "append"]:
         raise UnsupportedError(
@@ -132,49 +142,47 @@ def _anew(run_: Run, known: Known) -> dict[str, Any]:
     return {INSTEAD: {"column": state.schema.names[0], "everything": True}}
 
 
-def _follows(run_: Run) -> bool:
+def _follows(run_: ListedRun) -> bool:
     """Whether a table is read from the last version on; to append its rows once more is never asked for."""
     contract = run_.job.loaded.contract
     return tables_read.follows(contract, run_.strategy) and (not run_.job.again or tracked.tracks(run_.strategy))
 
 
-def _append(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any]]:
-    contract, where = run_.job.loaded.contract, run_.places
-    before = known.files
+def _append(run_: ListedRun, source: Slice) -> SourcePart:
+    contract, where, known = run_.job.loaded.contract, run_.places, run_.recovery
+    before, looked, plan = known.files, None, None
     if run_.cut is not None:
         before = {path: file for path, file in before.items() if path in {one.path for one in source.files}}
     found = tracked.news(source, before, known.over)
-    plan = _plan(run_, tracked.replace_files(source, found.files)) if before and where and found.files else None
+    if before and where and found.files:
+        plan, looked = _plan(run_, tracked.replace_files(source, found.files))
     taken = tracked.take_files(contract, source, found, before, plan)
-    if taken.source.files != found.files:
-        run_.looked = None
     for line in taken.told if taken.source.files else ():
         run_.events.tell(Note(line))
-    return taken.source, _in_place(run_, taken)
+    return SourcePart(taken.source, _in_place(run_, taken), looked if taken.source.files == found.files else None)
 
 
-def _table(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any]]:
+def _table(run_: ListedRun, source: Slice) -> tuple[Slice, dict[str, Any]]:
     """A table from the last version on, where it was read before."""
     contract, where = run_.job.loaded.contract, run_.places
-    if where is None or not known.table_exists:
+    if where is None or not run_.recovery.table_exists:
         return source, {}
-    before, stamps = _read_before(run_, source, known)
+    before, stamps = _read_before(run_, source, where)
     if before is None:
         return source, {}
-    across = crossing(_plan(run_, source)) if tracked.tracks(run_.strategy) else None
-    run_.looked = None  # its partitions are those of other files
+    across = crossing(_plan(run_, source)[0]) if tracked.tracks(run_.strategy) else None
     taken = tables_read.take_table(contract, run_.strategy, source, before, stamps, run_.job.engine, across)
     for line in taken.told:
         run_.events.tell(Note(line))
     return taken.source, _in_place(run_, taken)
 
 
-def _whole(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any]]:
+def _whole(run_: ListedRun, source: Slice) -> tuple[Slice, dict[str, Any]]:
     """A table of which all is read every time: rows that it gave before and does not have any more go."""
     contract, where = run_.job.loaded.contract, run_.places
-    if where is None or not known.table_exists or not tables_read.removes(contract, run_.strategy):
+    if where is None or not run_.recovery.table_exists or not tables_read.removes(contract, run_.strategy):
         return source, {}
-    before, stamps = _read_before(run_, source, known)
+    before, stamps = _read_before(run_, source, where)
     if before is None:
         return source, {}
     if contract.materialization.deletion is None and tables_read.was_replaced(source, run_.job.engine):
@@ -191,19 +199,18 @@ def _whole(run_: Run, source: Slice, known: Known) -> tuple[Slice, dict[str, Any
     return source, instead
 
 
-def _read_before(run_: Run, source: Slice, known: Known) -> tuple[InputFile | None, tuple[str, ...]]:
+def _read_before(run_: ListedRun, source: Slice, where: Places) -> tuple[InputFile | None, tuple[str, ...]]:
     """Up to where the table was read, and under which names its rows stand in the target.
 
     The commits of the target tell both. The ledger is asked first: it has the last word where a commit is not there
     any more.
     """
-    assert run_.places is not None
     location = str(source.pinned.table)
     tables = tables_of(run_.job.loaded.contract.materialization.format, run_.job.engine)
-    found, stamps = known.inputs.get(location), set[str]()
+    found, stamps = run_.recovery.inputs.get(location), set[str]()
     for commit in good_commits(tables, run_.progress):
         facts, told = commit.facts, commit.facts.input
-        if not _is_of(told, source, facts.target, run_.places.target_location):
+        if not _is_of(told, source, facts.target, where.target_location):
             continue
         is_newest = not stamps
         stamps.add(str(facts.source))
@@ -231,7 +238,7 @@ def _is_of(told: Mapping[str, Any], source: Slice, was: str | None, target: str)
     return Path(location).exists() and Path(place).samefile(location)
 
 
-def _in_place(run_: Run, taken: tracked.Taken) -> dict[str, Any]:
+def _in_place(run_: ListedRun, taken: tracked.Taken) -> dict[str, Any]:
     """What the batch says of the rows that it takes the place of."""
     contract, where = run_.job.loaded.contract, run_.places
     if taken.instead is None or where is None:
@@ -240,7 +247,7 @@ def _in_place(run_: Run, taken: tracked.Taken) -> dict[str, Any]:
     if state is None:
         return {}
     if taken.instead.whole:
-        return _gone(run_, taken, state)
+        return _gone(run_, taken, taken.instead, where, state)
     why = taken.told[0]
     tracked.refuse_secondary(where.others, why)
     column = tracked.stamp_column(contract, state, where.target, why)
@@ -254,12 +261,9 @@ def _in_place(run_: Run, taken: tracked.Taken) -> dict[str, Any]:
     return {INSTEAD: {"column": column, **taken.instead.as_dict(), "after": list(taken.after)}}
 
 
-def _gone(run_: Run, taken: tracked.Taken, state: TableState) -> dict[str, Any]:
+def _gone(run_: ListedRun, taken: tracked.Taken, part: Sources, where: Places, state: TableState) -> dict[str, Any]:
     """What a batch says that holds all of a table: rows that came from there and are not in it go, by their key."""
-    contract, where, part = run_.job.loaded.contract, run_.places, taken.instead
-    assert where is not None
-    assert part is not None
-    described = taken.source.described
+    contract, described = run_.job.loaded.contract, taken.source.described
     tables = tables_of(contract.materialization.format, run_.job.engine)
     if why := tables_read.why_rows_stay(contract, tables, state, run_.progress, part):
         told = f"rows of {where.target} that {described} does not have any more stay: {why}"
@@ -279,8 +283,8 @@ def _gone(run_: Run, taken: tracked.Taken, state: TableState) -> dict[str, Any]:
     return {INSTEAD: {"column": column, **part.as_dict(), "after": list(taken.after)}}
 
 
-def _plan(run_: Run, source: Slice) -> Plan:
-    """The plan over what is new: whether its steps bring rows of several files together."""
+def _plan(run_: ListedRun, source: Slice) -> tuple[Plan, SourceColumns]:
+    """The plan over what is new, whose steps may bring rows of several files together; and its columns."""
     job = run_.job
-    run_.looked = window.look(job.loaded.contract, source, job.engine)
-    return compile_contract(job.loaded, run_.looked, window.look_at_links(run_.links, job.engine)).plan
+    looked = window.look(job.loaded.contract, source, job.engine)
+    return compile_contract(job.loaded, looked, window.look_at_links(run_.links, job.engine)).plan, looked

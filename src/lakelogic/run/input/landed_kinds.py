@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from lakelogic.plan.compile import SourceColumns
 from lakelogic.run.event_types import Caution
-from lakelogic.run.job import Run
+from lakelogic.run.phases import BegunRun
 
 
-def tell_numbers(run_: Run, source: SourceColumns) -> None:
+def tell_numbers(run_: BegunRun, source: SourceColumns) -> None:
     """Say where something else than numbers lands in a column that nobody declared and that holds numbers so far."""
     for column in source.columns:
         kind = source.kinds.get(column.name.lower())
@@ -22,7 +22,7 @@ def tell_numbers(run_: Run, source: SourceColumns) -> None:
         )
 
 
-def tell_finer(run_: Run, source: SourceColumns) -> None:
+def tell_finer(run_: BegunRun, source: SourceColumns) -> None:
     """Say where instants lose something: contracts and tables know microseconds."""
     for name in source.finer:
         message = f"`{name}` landed with instants finer than microseconds: what is finer is cut off."

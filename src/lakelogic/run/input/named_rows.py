@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from lakelogic.ledger.store import Ledger
 from lakelogic.run.event_types import Caution
-from lakelogic.run.job import Run
+from lakelogic.run.phases import PinnedRun
 
 
-def warn_of_used_name(run_: Run) -> None:
+def warn_of_used_name(run_: PinnedRun, ledger: Ledger) -> None:
     """Say that nothing of the rows was taken; where both counts are known and differ, that they are other rows.
 
     The rows themselves are not compared: that would cost a pass over them, and a repeated call is to cost nothing.
     """
-    name, ledger = run_.job.batch, run_.job.ledger
-    assert ledger is not None
+    name = run_.job.batch
     published = (record for _, record in ledger.published_batches(run_.progress.key))
     held = next((record.counts_source for record in published if record.batch_id == run_.batch_id), None)
     handed = row_count(run_.job.data)

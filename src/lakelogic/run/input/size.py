@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from lakelogic.run.job import Run
+from lakelogic.run.phases import PinnedRun
 
 
-def bytes_ahead(run_: Run) -> int:
+def bytes_ahead(run_: PinnedRun) -> int:
     """The input, the links, and the table where the strategy looks at it; only what is on this machine is counted."""
     inputs = [*([run_.slice] if run_.slice else []), *run_.links.values()]
     found = sum(_size(Path(file) for file in one.pinned.files) for one in inputs)

@@ -29,11 +29,11 @@ from lakelogic.quarantine.rows import BadSide
 from lakelogic.quarantine.table import ACTIVE
 from lakelogic.run.event_types import Note
 from lakelogic.run.formats import tables_of
-from lakelogic.run.input import days as cuts
+from lakelogic.run.input import days
 from lakelogic.run.input.days import Asked, Cut
 from lakelogic.run.input.reread import Reread, is_known
 from lakelogic.run.input.tracked import DIGESTS, FORMER, HOW_TO_BEGIN_AGAIN, OVER, PART_OF
-from lakelogic.run.job import Run
+from lakelogic.run.phases import ListedRun, OpenedRun, PinnedRun
 from lakelogic.run.publish.reconcile import Counts
 from lakelogic.run.publish.settle import pinned
 from lakelogic.sql.expressions import Column, Expression, Literal, call, convert, text
@@ -54,7 +54,7 @@ def decide(
     if asked is None:
         return None, None
     if strategy is None:
-        return cuts.decide(contract, writes, asked, columns)
+        return days.decide(contract, writes, asked, columns)
     if asked.again:
         raise UsageError(
             f"Days of `{contract.dataset_name}` cannot be processed again: `watermark_strategy: {strategy}` begins "
@@ -70,23 +70,23 @@ def _range(contract: Contract, writes: Strategy, asked: Asked | None, columns: S
     written = range_of(contract.source)
     assert written is not None, "compiling refuses other text"
     again = asked is not None and asked.again
-    days = written
+    span = written
     if asked is not None:
         if not written.meets(asked.days):
             cut = Cut(asked.days, "rows", contract.source.watermark_field, again=again, within=written)
             return cut, f"nothing: the contract reads {written}"
-        days = Days(max(written.first, asked.days.first), min(written.last, asked.days.last))
+        span = Days(max(written.first, asked.days.first), min(written.last, asked.days.last))
     if writes.replaces and not again:
-        cut = Cut(days, "rows", contract.source.watermark_field, within=written, whole=True)
+        cut = Cut(span, "rows", contract.source.watermark_field, within=written, whole=True)
         return cut, cut.told()
-    found, told = cuts.decide(contract, writes, Asked(days, again=again), columns, by_rows=True)
-    if found is None:
-        found = Cut(days, "rows", contract.source.watermark_field, again=again, whole=True)
-        told = found.told()
-    return replace(found, within=written), told
+    decided, text = days.decide(contract, writes, Asked(span, again=again), columns, by_rows=True)
+    if decided is None:
+        decided = Cut(span, "rows", contract.source.watermark_field, again=again, whole=True)
+        text = decided.told()
+    return replace(decided, within=written), text
 
 
-def bound_of(run_: Run) -> Bound | None:
+def bound_of(run_: OpenedRun) -> Bound | None:
     """Where the run begins; None for a contract whose table does not tell, and for rows that are only judged."""
     contract, where = run_.job.loaded.contract, run_.places
     source = contract.source
@@ -110,14 +110,15 @@ def bound_of(run_: Run) -> Bound | None:
     return replace(bound, greatest=greatest, least=_before(greatest, source.lookback, bound))
 
 
-def look_up(run_: Run) -> None:
+def look_up(run_: OpenedRun) -> tuple[Bound | None, OpenedRun]:
     """Find where the run begins, if its table tells, and say so before anything is read."""
-    run_.bound = bound_of(run_)
-    if run_.bound is not None:
-        run_.told = "; ".join(filter(None, [run_.bound.told(), run_.told]))
-        run_.note = "; ".join(filter(None, [run_.told, run_.job.note]))
-    if run_.told is not None and run_.job.loaded.contract.source.bounded_by is not None:
-        run_.events.tell(Note(f"Watermark: {run_.told}"))
+    bound = bound_of(run_)
+    if bound is not None:
+        input_text = "; ".join(filter(None, [bound.told(), run_.input_text]))
+        run_ = replace(run_, input_text=input_text, note="; ".join(filter(None, [input_text, run_.job.note])))
+    if run_.input_text is not None and run_.job.loaded.contract.source.bounded_by is not None:
+        run_.events.tell(Note(f"Watermark: {run_.input_text}"))
+    return bound, run_
 
 
 def _before(greatest: Any, lookback: str | None, bound: Bound) -> Any:
@@ -163,7 +164,7 @@ def _known(where: Expression, strategy: Strategy, stored: Mapping[str, Type]) ->
     return call("and", where, call("not", is_member)), {key: stored[key] for key in keys}
 
 
-def identity(run_: Run) -> dict[str, Any]:
+def identity(run_: ListedRun) -> dict[str, Any]:
     """What makes a batch that begins somewhere another one: where, and after which batch of the table."""
     if run_.bound is None:
         return {}
@@ -172,7 +173,7 @@ def identity(run_: Run) -> dict[str, Any]:
     return {INPUT: {**run_.bound.as_dict(), ON: newest}}
 
 
-def nothing_came(run_: Run) -> bool:
+def nothing_came(run_: PinnedRun) -> bool:
     """Whether the newest batch of the table read this very input by this contract, and the table ends where it did."""
     ledger, bound = run_.job.ledger, run_.bound
     if ledger is None or bound is None or bound.is_open or run_.job.again:
@@ -192,7 +193,7 @@ def _read(identity_: Mapping[str, Any]) -> str:
     return json.dumps(kept, sort_keys=True)
 
 
-def reached(run_: Run, measured: Mapping[str, Any]) -> str | None:
+def reached(run_: ListedRun, measured: Mapping[str, Any]) -> str | None:
     """Where the table ends once the run is done, as the ledger keeps it."""
     if run_.bound is None:
         return None
@@ -201,7 +202,16 @@ def reached(run_: Run, measured: Mapping[str, Any]) -> str | None:
     return replace(run_.bound, greatest=max(found)).as_dict()["after"] if found else None
 
 
-def without_waiting(run_: Run, counts: Counts, bad: BadSide, reread: Reread | None) -> Counts:
+def ends(run_: PinnedRun, measured: Mapping[str, Any]) -> str | None:
+    """The last day that is read once this run is done; it never moves back. With a bound, where the table ends."""
+    if run_.bound is not None:
+        return reached(run_, measured)
+    ledger = run_.job.ledger if run_.places is not None else None
+    before = ledger.watermark(run_.progress.key) if ledger is not None else None
+    return max(filter(None, (before, days.newest_day(run_.slice, run_.cut))), default=None)
+
+
+def without_waiting(run_: ListedRun, counts: Counts, bad: BadSide, reread: Reread | None) -> Counts:
     """The counts that gates look at: a bad row beyond the bound is read with every run, and was judged by one before.
 
     Only rows of batches that were published count as judged: what waits behind a gate has passed none.
@@ -218,7 +228,7 @@ def without_waiting(run_: Run, counts: Counts, bad: BadSide, reread: Reread | No
     return replace(counts, quarantined=counts.quarantined - len(known))
 
 
-def nothing_taken(run_: Run, counts: Counts) -> str | None:
+def nothing_taken(run_: PinnedRun, counts: Counts) -> str | None:
     """Why there is nothing to publish, where a window or a bound took no row; the run then has begun nothing.
 
     How many rows a bound left out is told in any case.
@@ -235,7 +245,7 @@ def nothing_taken(run_: Run, counts: Counts) -> str | None:
     return "; ".join(filter(None, [cut.nothing() if cut is not None else "nothing new to read", left_out]))
 
 
-def _left_out(run_: Run, counts: Counts) -> str | None:
+def _left_out(run_: ListedRun, counts: Counts) -> str | None:
     """How many rows the bound left out, for people; None where there is no bound."""
     if STEP not in counts.filtered:
         return None

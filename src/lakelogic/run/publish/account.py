@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lakelogic.run.job import Settled
+from lakelogic.run.phases import GatedRun
 from lakelogic.run.publish import digests
 
 
-def account(settled: Settled, applied: Mapping[str, int]) -> dict[str, Any]:
+def account(run: GatedRun, applied: Mapping[str, int]) -> dict[str, Any]:
     """Every row that was read, by what became of it, with the counts that were taken apart from one another.
 
     `evidence` is where counts came from: what the scan itself saw, what the footers of staged files hold, what the
     strategy did to the table. `digests` add up what both sides hold, in any order.
     """
-    counts, staged = settled.counts, settled.staged
+    counts, staged = run.counts, run.staged
     return {
         "read": counts.source,
         **{name: value for name, value in counts.as_dict().items() if name != "source"},
@@ -25,13 +25,13 @@ def account(settled: Settled, applied: Mapping[str, int]) -> dict[str, Any]:
             "good_in_footers": sum(file.rows for file in staged.good),
             "bad_in_footers": sum(file.rows for file in staged.bad),
         },
-        "digests": digests_of(settled),
+        "digests": digests_of(run),
     }
 
 
-def digests_of(settled: Settled) -> dict[str, str]:
+def digests_of(run: GatedRun) -> dict[str, str]:
     """What both sides add up to: the same for the same batch, however often it is tried, and on every engine."""
-    return {"good": str(settled.measured.get("digest", "")), "quarantined": digests.of_total(settled.bad.ids.total)}
+    return {"good": str(run.measured.get("digest", "")), "quarantined": digests.of_total(run.bad.ids.total)}
 
 
 def as_lines(told: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -26,7 +26,7 @@ from lakelogic.quarantine.folding import Seen
 from lakelogic.quarantine.rows import BadSide
 from lakelogic.quarantine.table import ACTIVE, Queue, Stamped
 from lakelogic.run.formats import tables_of
-from lakelogic.run.input.behind import behind_of
+from lakelogic.run.input.arrival import behind_of
 from lakelogic.run.input.days import within
 from lakelogic.run.input.deleted import marks_after
 from lakelogic.run.input.reread import Reread, is_known, let_go

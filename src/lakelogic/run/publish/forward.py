@@ -8,8 +8,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lakelogic import clock
@@ -22,12 +22,13 @@ from lakelogic.run import faults
 from lakelogic.run.event_types import Caution, Note, RolledForward
 from lakelogic.run.events import Events
 from lakelogic.run.input.tracked import inputs_told, replaced_inputs
-from lakelogic.run.job import Job
 from lakelogic.run.places import QUARANTINE_FORMAT, Places
 from lakelogic.run.publish import withhold
 from lakelogic.run.publish.commit import Commit, committer
-from lakelogic.run.publish.order import Batch, Done, publish
+from lakelogic.run.publish.order import Batch, CommitInput, Done, Publication, put_away
 from lakelogic.run.publish.staged import Manifest
+from lakelogic.run.request import ContractRequest
+from lakelogic.run.sequence import SequenceWalk, steps
 from lakelogic.run.state.progress import Progress, application, good_commits
 from lakelogic.tables.base import TableFormat
 from lakelogic.tables.facts import CommitRecord
@@ -37,9 +38,59 @@ ROLLED = "rolled forward from its staged rows: it had stopped before everything 
 FOUND = "it had published before it stopped; the ledger was told later"
 
 
-def roll(job: Job, intent: Intent, batch: Manifest, events: Events) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordPublication(Publication):
+    """A batch that an earlier run has staged, as its record tells."""
+
+    record: Manifest
+    reason: str  # why it is published now
+    listener: Events  # who hears what became of it
+
+
+class RecordInput(CommitInput):
+    """A staged record as an input to the sequence: nothing is read or judged, only its commits are left to do.
+
+    It keeps its number, unless others have committed since: then it is published behind `later` under a new one, and
+    the intent of the `earlier` number is given up.
+    """
+
+    tells_phases = False
+
+    def __init__(self, later: Sequence[CommitRecord] | None = None, earlier: Intent | None = None) -> None:
+        self.later, self.earlier = later, earlier
+
+    def intend(self, batch: RecordPublication) -> RecordPublication:
+        """The intent is written with its record, under a new number; not where it keeps the one that it has."""
+        if self.later is None:
+            return batch
+        record = renumber(batch.job, batch.batch.commit, batch.record, self.later)
+        return replace(batch, record=record, batch=ready(batch.batch.commit, record))
+
+    def put_away(self, batch: RecordPublication) -> RecordPublication:
+        """Bad rows are in the quarantine; those of a batch that was held are there already."""
+        if self.earlier is not None and self.later is not None:
+            batch.job.memory.abandon(self.earlier)
+        return put_away(batch)
+
+    def record(self, batch: RecordPublication) -> Done:
+        """The ledger knows what became of it."""
+        conclude(batch.job, batch.record, batch.batch.commit, batch.closed, batch.reason, batch.listener)
+        return Done(batch.batch.commit, batch.closed)
+
+
+def publish_record(
+    rows: RecordInput, job: ContractRequest, commit: Commit, record: Manifest, events: Events, listener: Events
+) -> Done:
+    """The commits of a staged record; `listener` hears what became of it."""
+    batch = RecordPublication(
+        job=job, events=events, batch=ready(commit, record), record=record, reason=ROLLED, listener=listener
+    )
+    done = SequenceWalk(rows, batch).through((*steps("intend", "intend"), *steps("put_away")))
+    return done if isinstance(done, Done) else Done(commit)
+
+
+def roll(job: ContractRequest, intent: Intent, batch: Manifest, events: Events) -> None:
     """Finish a batch from its staged record."""
-    assert job.ledger is not None
     if trouble := batch.trouble():
         _give_up(job, intent, batch, trouble, events)
         return
@@ -50,23 +101,21 @@ def roll(job: Job, intent: Intent, batch: Manifest, events: Events) -> None:
             raise
         _give_up(job, intent, batch, error.message, events)
         return
+    later: list[CommitRecord] | None = None
     if is_overtaken(commit, batch):
         later = later_commits(commit.tables, batch)
-        if any(commit.batch_id == batch.batch_id for commit in later):
-            conclude(job, batch, commit, Done(), FOUND, events)
+        if any(newer.batch_id == batch.batch_id for newer in later):
+            conclude(job, batch, commit, (), FOUND, events)
             return
         if reason := stands_against(commit, batch, later):
             _give_up(job, intent, batch, reason, events)
             return
-        batch = renumber(job, commit, batch, later)
-        job.ledger.abandon(intent)
     counts = batch.facts.counts
     events.tell(RolledForward(batch.run_id, int(counts["good"]), int(counts["quarantined"])))
-    done = publish(ready(commit, batch), job.engine, events)
-    conclude(job, batch, commit, done, ROLLED, events)
+    publish_record(RecordInput(later, intent), job, commit, batch, events, events)
 
 
-def committing(job: Job, batch: Manifest) -> Commit:
+def committing(job: ContractRequest, batch: Manifest) -> Commit:
     """The commit of a batch by the contract and into the places that it was staged for, whatever they are now."""
     contract = Contract.model_validate(batch.contract)
     strategy = replace(strategy_of(contract), unbounded=batch.approved is not None)
@@ -96,7 +145,7 @@ def ready(commit: Commit, batch: Manifest) -> Batch:
     )
 
 
-def renumber(job: Job, commit: Commit, batch: Manifest, later: list[CommitRecord]) -> Manifest:
+def renumber(job: ContractRequest, commit: Commit, batch: Manifest, later: Sequence[CommitRecord]) -> Manifest:
     """The batch under a new number, behind what others have committed since; its intent is written with its record."""
     newer = tuple(str(commit.facts.run_id) for commit in later)
     given = batch
@@ -108,7 +157,6 @@ def renumber(job: Job, commit: Commit, batch: Manifest, later: list[CommitRecord
 
     commit.begin(batch.facts.input, job.engine.name, staged)
     commit.is_behind = True
-    faults.reach("after_intent")
     return given
 
 
@@ -137,14 +185,15 @@ def stands_against(commit: Commit, batch: Manifest, later: list[CommitRecord]) -
     return None
 
 
-def conclude(job: Job, batch: Manifest, commit: Commit, done: Done, reason: str, events: Events) -> None:
+def conclude(
+    job: ContractRequest, batch: Manifest, commit: Commit, closed: tuple[str, ...], reason: str, events: Events
+) -> None:
     """Tell the ledger what became of a batch that was finished from its record, last of all."""
-    assert job.ledger is not None
-    if done.closed:
-        withhold.hold(job.ledger, replace(batch, reasons=done.closed), events)
-        told = "; ".join((*done.closed, reason))
+    if closed:
+        withhold.hold(job.memory, replace(batch, reasons=closed), events)
+        told = "; ".join((*closed, reason))
         record = replace(batch.record, status="gated", reason=told, finished_at=clock.now(), watermark=None)
-        job.ledger.finish(
+        job.memory.finish(
             replace(record, quarantine_version=commit.quarantine_version), (), batch.batch_id, batch.progress.key
         )
         faults.reach("after_ledger")
@@ -152,15 +201,18 @@ def conclude(job: Job, batch: Manifest, commit: Commit, done: Done, reason: str,
     _published(job, batch, commit.applied, reason, (commit.good_version, commit.quarantine_version))
 
 
-def found(job: Job, batch: Manifest, commit: CommitRecord) -> None:
+def found(job: ContractRequest, batch: Manifest, commit: CommitRecord) -> None:
     """Tell the ledger of a batch whose good commit was found in the table."""
     _published(job, batch, commit.facts.applied, FOUND, (None, None))
 
 
 def _published(
-    job: Job, batch: Manifest, applied: Mapping[str, int], reason: str, versions: tuple[int | None, int | None]
+    job: ContractRequest,
+    batch: Manifest,
+    applied: Mapping[str, int],
+    reason: str,
+    versions: tuple[int | None, int | None],
 ) -> None:
-    assert job.ledger is not None
     account = {**(batch.record.account if isinstance(batch.record.account, Mapping) else {}), "applied": dict(applied)}
     good, bad = versions
     record = replace(batch.record, finished_at=clock.now(), target_version=good, quarantine_version=bad)
@@ -169,10 +221,10 @@ def _published(
     read = batch.facts.input
     replaced = replaced_inputs(read, whole=batch.facts.replaces)
     record = replace(record, reason=reason, account=account)
-    job.ledger.finish(record, inputs_told(read), batch.batch_id, batch.progress.key, replaced=replaced)
+    job.memory.finish(record, inputs_told(read), batch.batch_id, batch.progress.key, replaced=replaced)
     faults.reach("after_ledger")
-    withhold.overtake(job.ledger, batch.progress.label, batch.places, batch.facts)
-    if batch.approved is not None and (held := job.ledger.held(batch.run_id)) is not None:
+    withhold.overtake(job.memory, batch.progress.label, batch.places, batch.facts)
+    if batch.approved is not None and (held := job.memory.held(batch.run_id)) is not None:
         decide(job, held, "released", str(batch.approved["person"]), batch.approved["why"])
 
 
@@ -182,22 +234,20 @@ def approval(approved: Mapping[str, Any]) -> str:
     return f"approved by {approved['person']}{at}" + (f": {approved['why']}" if approved["why"] else "")
 
 
-def decide(job: Job, held: Held, state: Any, person: str, why: str | None) -> None:
+def decide(job: ContractRequest, held: Held, state: Any, person: str, why: str | None) -> None:
     """Write down what became of a waiting batch, and who said so; once."""
-    assert job.ledger is not None
-    if (known := job.ledger.held(held.run_id)) is not None and known.state != "waiting":
+    if (known := job.memory.held(held.run_id)) is not None and known.state != "waiting":
         return
     facts: Any = held.facts
     rows = sum(int(file["rows"]) for file in facts["good"])
-    job.ledger.decide(replace(held, state=state, person=person, why=why, decided_at=clock.now()))
+    job.memory.decide(replace(held, state=state, person=person, why=why, decided_at=clock.now()))
     told = {"run_id": held.run_id, "batch_id": held.batch_id, "rows": rows, "gate": facts["reasons"]}
-    job.ledger.tell(Act("approve" if state == "released" else "give up", held.dataset, person, why, told))
+    job.memory.tell(Act("approve" if state == "released" else "give up", held.dataset, person, why, told))
 
 
-def drop(job: Job, where: Places, progress: Progress, intent: Intent, events: Events) -> None:
+def drop(job: ContractRequest, where: Places, progress: Progress, intent: Intent, events: Events) -> None:
     """Give up what a run began and did not stage to the end; its files go, and nothing else."""
-    assert job.ledger is not None
-    job.ledger.abandon(intent)
+    job.memory.abandon(intent)
     events.tell(Note(f"An earlier run of {progress} stopped before it published; its rows are read again"))
     if intent.run_id is None:  # of a version that did not name its folders
         return
@@ -208,12 +258,11 @@ def drop(job: Job, where: Places, progress: Progress, intent: Intent, events: Ev
         shutil.rmtree(where.quarantine_staging(intent.batch_id, intent.run_id), ignore_errors=True)
 
 
-def _give_up(job: Job, intent: Intent, batch: Manifest, why: str, events: Events) -> None:
+def _give_up(job: ContractRequest, intent: Intent, batch: Manifest, why: str, events: Events) -> None:
     """A batch that cannot be finished from its record: the run failed, and what it read is new again."""
-    assert job.ledger is not None
     again = "Hand the rows in again" if batch.was_handed_in else "Its input is read again"
     reason = f"could not be finished from its staged rows: {why} {again}."
     now = clock.now()
-    job.ledger.record(replace(batch.record, status="failed", reason=reason, finished_at=now, watermark=None))
-    job.ledger.abandon(intent)
+    job.memory.record(replace(batch.record, status="failed", reason=reason, finished_at=now, watermark=None))
+    job.memory.abandon(intent)
     events.tell(Caution(f"Run {batch.run_id} {reason}"))

@@ -14,12 +14,11 @@ from lakelogic.run import faults
 from lakelogic.run.event_types import GoodRowsWritten
 from lakelogic.run.events import Events, logging_sink
 from lakelogic.run.formats import tables_of
-from lakelogic.run.job import Job
 from lakelogic.run.places import Places, places
 from lakelogic.run.publish import forward, withhold
 from lakelogic.run.publish.commit import Commit
-from lakelogic.run.publish.order import publish
 from lakelogic.run.publish.staged import Manifest, of_held
+from lakelogic.run.request import ContractRequest
 from lakelogic.run.state import leases
 from lakelogic.run.state.environments import refuse_others
 from lakelogic.run.state.progress import Progress, good_commits, progress_of
@@ -39,13 +38,14 @@ class Decision:
     again: bool = False  # it had been decided so before, and the ledger was not told
 
 
-def release(job: Job, run_id: str, *, person: str, why: str | None, approved_at: datetime | None = None) -> Decision:
+def release(
+    job: ContractRequest, run_id: str, *, person: str, why: str | None, approved_at: datetime | None = None
+) -> Decision:
     """Publish the good rows of a held batch, as they were staged; refused where anything that matters has changed."""
     held, record = _waiting(job, run_id, releases=True)
     where = _same_contract(job, held)
     batch = of_held(held, job.loaded.contract, where, record)
-    assert job.ledger is not None
-    lease = leases.acquire(job.ledger, where.target_location, f"{run_id}-approve")
+    lease = leases.acquire(job.memory, where.target_location, f"{run_id}-approve")
     try:
         faults.reach("after_lease")
         events = Events(held.dataset, (logging_sink, *job.sinks))
@@ -63,36 +63,33 @@ def release(job: Job, run_id: str, *, person: str, why: str | None, approved_at:
         events.tell(GoodRowsWritten(done.rows, where.target, approved_by=person))
         return replace(done, version=commit.good_version)
     finally:
-        leases.release(job.ledger, lease)
+        leases.release(job.memory, lease)
 
 
-def _publish(job: Job, batch: Manifest, events: Events) -> Commit:
+def _publish(job: ContractRequest, batch: Manifest, events: Events) -> Commit:
     """The good commit of the batch, under a new number, by the strategy of the contract."""
-    assert job.ledger is not None
     commit = forward.committing(job, batch)
     later = forward.later_commits(commit.tables, batch)
     if reason := forward.stands_against(commit, batch, later) if later else None:
         for newer in reversed(later):  # of a ledger that was not told of them
-            withhold.overtake(job.ledger, batch.progress.label, batch.places, newer.facts)
+            withhold.overtake(job.memory, batch.progress.label, batch.places, newer.facts)
         raise GateClosed(
             reason, hint="Give the batch up with --discard; what it read and nobody published is read by the next run."
         )
-    batch = forward.renumber(job, commit, batch, later)
-    done = publish(forward.ready(commit, batch), job.engine, Events(batch.progress.label, ()))
-    forward.conclude(job, batch, commit, done, forward.ROLLED, events)
+    silent = Events(batch.progress.label, ())
+    done = forward.publish_record(forward.RecordInput(later), job, commit, batch, silent, events)
     if done.closed:
         raise GateClosed(done.closed[0], hint="Nothing was published; the batch waits on.")
     return commit
 
 
-def give_up(job: Job, run_id: str, *, person: str, why: str | None) -> Decision:
+def give_up(job: ContractRequest, run_id: str, *, person: str, why: str | None) -> Decision:
     """Throw the staged rows of a held batch away; its input was never published and can be read again."""
     held, record = _waiting(job, run_id, releases=False)
     facts: Any = held.facts
     where = places(job.loaded.contract, job.catalog, _target(job, held))
     rows = of_held(held, job.loaded.contract, where, record).good_rows
-    assert job.ledger is not None
-    lease = leases.acquire(job.ledger, held.target, f"{run_id}-discard")
+    lease = leases.acquire(job.memory, held.target, f"{run_id}-discard")
     try:
         recover(job, where, _progress(job, held, where), Events(held.dataset, (logging_sink, *job.sinks)))
         if _is_there(job, where, held):
@@ -101,15 +98,14 @@ def give_up(job: Job, run_id: str, *, person: str, why: str | None) -> Decision:
         forward.decide(job, held, "discarded", person, why)
         shutil.rmtree(facts["folder"], ignore_errors=True)
     finally:
-        leases.release(job.ledger, lease)
+        leases.release(job.memory, lease)
     return Decision(held.run_id, held.dataset, "discarded", rows, where.target)
 
 
-def _waiting(job: Job, run_id: str, *, releases: bool) -> tuple[Held, RunRecord]:
-    assert job.ledger is not None
-    record = job.ledger.run(run_id)
-    held = withhold.of_run(job.ledger, record)
-    record = job.ledger.run(held.run_id) if held is not None else record
+def _waiting(job: ContractRequest, run_id: str, *, releases: bool) -> tuple[Held, RunRecord]:
+    record = job.memory.run(run_id)
+    held = withhold.of_run(job.memory, record)
+    record = job.memory.run(held.run_id) if held is not None else record
     if held is None:
         raise UsageError(
             f"The run `{record.run_id}` ({record.status}) has no rows that wait for a decision.",
@@ -127,17 +123,17 @@ def _waiting(job: Job, run_id: str, *, releases: bool) -> tuple[Held, RunRecord]
     return held, record
 
 
-def _target(job: Job, held: Held) -> str | None:
+def _target(job: ContractRequest, held: Held) -> str | None:
     """Where the run was sent, where that was not the contract's own place."""
     dataset = job.loaded.contract.dataset_name
     return held.dataset.removeprefix(f"{dataset}@") if held.dataset != dataset else None
 
 
-def _progress(job: Job, held: Held, where: Places) -> Progress:
+def _progress(job: ContractRequest, held: Held, where: Places) -> Progress:
     return progress_of(job.loaded.contract.dataset_name, where, _target(job, held))
 
 
-def _same_contract(job: Job, held: Held) -> Places:
+def _same_contract(job: ContractRequest, held: Held) -> Places:
     facts: Any = held.facts
     if not is_of(job.loaded, facts["fingerprint"]):
         raise GateClosed(
@@ -150,7 +146,7 @@ def _same_contract(job: Job, held: Held) -> Places:
     return where
 
 
-def _is_there(job: Job, where: Places, held: Held) -> bool:
+def _is_there(job: ContractRequest, where: Places, held: Held) -> bool:
     """Whether the target has this batch already."""
     tables = tables_of(job.loaded.contract.materialization.format, job.engine)
     commits = good_commits(tables, _progress(job, held, where))

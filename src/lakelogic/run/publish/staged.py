@@ -23,7 +23,7 @@ from lakelogic.errors import FeatureRefused
 from lakelogic.ledger.records import RUN_COLUMNS, Held, InputFile, RunRecord
 from lakelogic.plan.nodes import Plan, Published, Read
 from lakelogic.quarantine.rows import BadSide
-from lakelogic.run.job import Run, Settled
+from lakelogic.run.phases import GatedRun
 from lakelogic.run.places import Other, Places
 from lakelogic.run.publish.commit import Commit
 from lakelogic.run.state.progress import Progress, progress_of
@@ -243,7 +243,7 @@ def of_held(held: Held, contract: Contract, where: Places, record: RunRecord) ->
     )
 
 
-def manifest(run_: Run, commit: Commit, settled: Settled, facts: CommitFacts, record: RunRecord) -> Manifest:
+def manifest(run_: GatedRun, commit: Commit, facts: CommitFacts, record: RunRecord) -> Manifest:
     """Everything that was found out about a batch, ready to be committed."""
     return Manifest(
         run_.run_id,
@@ -255,11 +255,11 @@ def manifest(run_: Run, commit: Commit, settled: Settled, facts: CommitFacts, re
         commit.had_queue,
         run_.started,
         facts,
-        tuple(File(file.path, file.rows, file.size) for file in settled.staged.good),
-        tuple(File(file.path, file.rows, file.size) for file in settled.staged.bad),
-        tuple(File(file.path, file.rows, file.size) for file in settled.bad.files),
-        settled.prepared.compiled.plan.columns,
-        tuple(settled.closed),
+        tuple(File(file.path, file.rows, file.size) for file in run_.staged.good),
+        tuple(File(file.path, file.rows, file.size) for file in run_.staged.bad),
+        tuple(File(file.path, file.rows, file.size) for file in run_.bad.files),
+        run_.plan.columns,
+        tuple(run_.closed),
         run_.slice.inputs if run_.slice else (),
         commit.staging,
         commit.places,

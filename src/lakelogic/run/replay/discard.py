@@ -13,8 +13,8 @@ from lakelogic.ledger.records import Act
 from lakelogic.ledger.store import Ledger
 from lakelogic.quarantine.table import ACTIVE, DISCARDED, Chosen, Queue, Stamped, settle
 from lakelogic.run.events import Events, logging_sink
-from lakelogic.run.job import Job
 from lakelogic.run.places import QUARANTINE_FORMAT, places
+from lakelogic.run.request import ContractRequest
 from lakelogic.run.state import leases
 from lakelogic.run.state.environments import refuse_others
 from lakelogic.run.state.progress import application, applications, progress_of
@@ -40,7 +40,7 @@ def discard(loaded: Loaded, catalog: Catalog, ledger: Ledger, chosen: Chosen, *,
     try:
         refuse_others(loaded, where, progress, "Nothing was discarded.")
         no_engine: Any = None
-        job = Job(loaded, no_engine, catalog, ledger)
+        job = ContractRequest(loaded, no_engine, catalog, ledger)
         recover(job, where, progress, Events(dataset, (logging_sink,)))
         now = clock.now()
         waiting = replace(chosen, states=(ACTIVE,))

@@ -7,19 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from lakelogic import clock, names
-from lakelogic.plan.compile import compile_contract
-from lakelogic.plan.fingerprint import fingerprint
-from lakelogic.plan.strategies.settings import strategy_of
-from lakelogic.privacy.keys import load_keys
+from lakelogic import names
 from lakelogic.quarantine.rows import Decoder, Verdict
 from lakelogic.quarantine.table import Chosen
 from lakelogic.run.events import Events
-from lakelogic.run.input import pin as window
-from lakelogic.run.job import Job, Run
-from lakelogic.run.places import places
-from lakelogic.run.replay.replay import Taken, parts_of, prepare, strategy_for, take
+from lakelogic.run.phases import BegunRun, OpenedRun, PreparedRun
+from lakelogic.run.replay.replay import ReplayInput, open_replay, strategy_for
+from lakelogic.run.replay.waiting import Taken, parts_of, take
+from lakelogic.run.request import ContractRequest
+from lakelogic.run.sequence import SequenceWalk, steps
 from lakelogic.run.state.environments import refuse_others
+from lakelogic.run.steps import open as opening
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +31,7 @@ class Judged:
 
 
 @dataclass(slots=True)
-class Rehearsed:
+class ReplayPreview:
     """What would become of the chosen rows."""
 
     chosen: int = 0
@@ -44,31 +42,32 @@ class Rehearsed:
     rows: list[Judged] = field(default_factory=list)
 
 
-def rehearse(job: Job, chosen: Chosen, most_rows: int = 50) -> Rehearsed:
+class PreviewInput(ReplayInput):
+    """Rows of a replay of which nothing is staged: the sequence is left once their plan is a frame."""
+
+    def open(self, run: BegunRun) -> OpenedRun:
+        """What the contract demands is settled, and the quarantine is this environment's."""
+        opened = open_replay(run)
+        strategy_for(opened)  # what cannot be replayed at all is refused
+        refuse_others(run.job.loaded, opened.target, opened.progress, "Nothing is shown.")
+        return opened
+
+
+def preview(job: ContractRequest, chosen: Chosen, most_rows: int = 50) -> ReplayPreview:
     """Judge the chosen rows by the contract as it is now; `most_rows` of them are told one by one."""
-    contract = job.loaded.contract
-    started = clock.now()
-    run_ = Run(
-        job,
-        names.new_run_id(started),
-        started,
-        Events(contract.dataset_name, ()),
-        fingerprint(job.loaded),
-        strategy_of(contract),
+    walk = SequenceWalk(
+        PreviewInput(), replace(opening.begin(job), events=Events(job.loaded.contract.dataset_name, ()))
     )
-    compile_contract(job.loaded)
-    strategy_for(run_)  # what cannot be replayed at all is refused
-    run_.keys = load_keys({f.masking for f in contract.model.fields if f.masking}, job.environ)
-    run_.places = places(contract, job.catalog, job.target).adding()
-    refuse_others(job.loaded, run_.places, run_.progress, "Nothing is shown.")
-    run_.links = window.pin_links(contract, job.catalog, job.engine)
-    found = Rehearsed()
-    for part in parts_of(run_, chosen):
-        _judge(replace(run_, drift={}), take(run_, part), found, most_rows)
-    return found
+    shown = ReplayPreview()
+    with walk:
+        walk.through(steps("open", "open"))
+        opened = walk.opened
+        for part in parts_of(opened, chosen):
+            _judge(opened, take(opened, part), shown, most_rows)
+    return shown
 
 
-def _judge(run_: Run, taken: Taken, found: Rehearsed, most_rows: int) -> None:
+def _judge(run_: OpenedRun, taken: Taken, found: ReplayPreview, most_rows: int) -> None:
     found.chosen += taken.done.chosen
     found.left_out += taken.landed.left_out
     judged: dict[tuple[str, str | None], Judged] = {}
@@ -94,10 +93,14 @@ def _judge(run_: Run, taken: Taken, found: Rehearsed, most_rows: int) -> None:
         found.rows.append(judged.get(one) or Judged(row, "left_out", (), said))
 
 
-def _verdicts(run_: Run, taken: Taken) -> tuple[dict[int, list[tuple[str, str | None, str]]], set[int]]:
+def _verdicts(run_: OpenedRun, taken: Taken) -> tuple[dict[int, list[tuple[str, str | None, str]]], set[int]]:
     """Of each row that fails, by its place, the reasons; and the places of rows of which a good one is made."""
-    prepared = prepare(run_, taken.landed)
-    plan = prepared.compiled.plan
+    walk = SequenceWalk(PreviewInput(taken), run_)
+    walk.through(steps("list", "lower"))
+    prepared = walk.state
+    if not isinstance(prepared, PreparedRun):
+        raise TypeError("The sequence has no frame.")
+    plan = prepared.plan
     decoder = Decoder(plan.reasons)
     wanted = [names.NUMBER, names.SIDE, names.BROKEN, *decoder.columns]
     made = run_.job.engine.collect(prepared.frame)

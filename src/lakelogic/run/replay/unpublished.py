@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from lakelogic.ledger.records import InputFile
 from lakelogic.run.input.tracked import tracks
-from lakelogic.run.job import Run
+from lakelogic.run.phases import OpenedRun
 from lakelogic.tables.facts import CommitRecord
 
 WHY: Final = (
@@ -17,13 +17,13 @@ WHY: Final = (
 RELEASE: Final = ", or release the batch with `lakelogic approve`"
 
 
-def reasons(run_: Run, batches: Iterable[str]) -> dict[str, str]:
+def reasons(run_: OpenedRun, batches: Iterable[str]) -> dict[str, str]:
     """Why rows of these batches are left out, and what can be done: only a batch that is held can be released."""
     held = {one.batch_id for one in run_.job.ledger.waiting()} if run_.job.ledger is not None else set[str]()
     return {batch: WHY + RELEASE if batch in held else WHY for batch in batches}
 
 
-def unpublished(run_: Run, commits: Iterable[CommitRecord], wanted: set[str]) -> frozenset[str]:
+def unpublished(run_: OpenedRun, commits: Iterable[CommitRecord], wanted: set[str]) -> frozenset[str]:
     """Those of the `wanted` batches whose input a run would read again, by what the quarantine's commits tell.
 
     Only where rows are added: a strategy that settles rows by their key, or replaces them, takes none twice.

@@ -13,8 +13,8 @@ from typing import Literal
 from lakelogic.errors import LakeLogicError, ReconcileError
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.run.events import Events
-from lakelogic.run.job import Job
 from lakelogic.run.places import Places
+from lakelogic.run.request import ContractRequest
 from lakelogic.run.state import entries as memory
 from lakelogic.run.state import evidence, put_back
 from lakelogic.run.state.progress import History, Progress, application, history, progress_of
@@ -40,7 +40,7 @@ class Finding:
 class Checked:
     """A target and what is known of it, to be compared."""
 
-    job: Job
+    job: ContractRequest
     where: Places
     progress: Progress
     tables: TableFormat
@@ -53,19 +53,18 @@ class Checked:
         return self.state.transactions.get(application(self.progress, "good"), 0)
 
 
-def check_progress(job: Job, where: Places, tables: TableFormat, *, mend: bool) -> Iterator[Finding]:
+def check_progress(job: ContractRequest, where: Places, tables: TableFormat, *, mend: bool) -> Iterator[Finding]:
     """Table, ledger, memory and rows of one target."""
-    assert job.ledger is not None
     progress = progress_of(job.loaded.contract.dataset_name, where)
     state = tables.state(where.target_location)
     if state is None:
-        seen = len(job.ledger.seen(progress.key))
+        seen = len(job.memory.seen(progress.key))
         told = f"there is no table yet; the next run reads everything ({seen} files are known from before)"
         yield Finding("look" if seen else "sound", "table", told, "run the contract" if seen else None)
         return
     rows = f"{state.rows} rows in " if state.rows is not None else ""
     yield Finding("sound", "table", f"version {state.version}, {rows}{len(state.files)} files")
-    adopt(job.ledger, progress, tables)
+    adopt(job.memory, progress, tables)
     checked = Checked(job, where, progress, tables, state, _history(tables, progress))
     yield from _ledger(checked, mend=mend)
     yield from _memory(checked, mend=mend)
@@ -81,8 +80,7 @@ def _history(tables: TableFormat, progress: Progress) -> History:
 
 
 def _ledger(checked: Checked, *, mend: bool) -> Iterator[Finding]:
-    ledger, key, commits = checked.job.ledger, checked.progress.key, checked.past.commits
-    assert ledger is not None
+    ledger, key, commits = checked.job.memory, checked.progress.key, checked.past.commits
     yield from _put_back(checked, mend=mend)
     known = ledger.batches_done(key)
     unknown = [commit for commit in commits if commit.batch_id not in known]
@@ -109,8 +107,7 @@ def _ledger(checked: Checked, *, mend: bool) -> Iterator[Finding]:
 
 def _inputs(checked: Checked, *, mend: bool) -> Iterator[Finding]:
     """Every input that the commits tell of must be known to the ledger: what it does not know is read again."""
-    ledger, key = checked.job.ledger, checked.progress.key
-    assert ledger is not None
+    ledger, key = checked.job.memory, checked.progress.key
     known = ledger.inputs(key)
     called = {*known, *(file.stamp for file in known.values())}  # under the name of then, or of now
     missing = {path: told for path, told in evidence.inputs_read(checked.past.commits).items() if path not in called}
@@ -129,8 +126,7 @@ def _inputs(checked: Checked, *, mend: bool) -> Iterator[Finding]:
 
 def _put_back(checked: Checked, *, mend: bool) -> Iterator[Finding]:
     """Batches that the ledger believes published, and the table does not hold: a copy of it was put back."""
-    ledger, where, progress, past = checked.job.ledger, checked.where, checked.progress, checked.past
-    assert ledger is not None
+    ledger, where, progress, past = checked.job.memory, checked.where, checked.progress, checked.past
     if not put_back.is_put_back(ledger.head(progress.key), ledger, progress, past, checked.newest):
         return
     contract = checked.job.loaded.contract
@@ -192,8 +188,7 @@ def _older(checked: Checked, past: chain.Past) -> Iterator[Finding]:
 
 def _mended(checked: Checked, broken: str, *, mend: bool) -> Finding:
     """A hole in the entries; log or ledger may still know everything, and one entry is made of that."""
-    ledger, progress = checked.job.ledger, checked.progress
-    assert ledger is not None
+    ledger, progress = checked.job.memory, checked.progress
     head = ledger.head(progress.key)
     log = checked.tables.is_whole(progress.target)
     if not log and (head is None or not ledger.batches_done(progress.key)):

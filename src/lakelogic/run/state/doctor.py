@@ -11,8 +11,8 @@ from lakelogic.ledger.records import InputFile
 from lakelogic.quarantine.table import Queue, Stamped
 from lakelogic.run.formats import tables_of
 from lakelogic.run.input import pin as window
-from lakelogic.run.job import Job
 from lakelogic.run.places import QUARANTINE_FORMAT, Places, places
+from lakelogic.run.request import ContractRequest
 from lakelogic.run.state import leases
 from lakelogic.run.state.checks import Finding, check_progress
 from lakelogic.run.state.progress import applications, good_commits, progress_of
@@ -21,7 +21,7 @@ from lakelogic.tables.base import TableFormat
 from lakelogic.tables.registry import load as load_tables
 
 
-def check_up(job: Job, *, mend: bool) -> list[Finding]:
+def check_up(job: ContractRequest, *, mend: bool) -> list[Finding]:
     """Everything about one dataset. Only the ledger is ever changed, and only with `mend`: tables are the truth."""
     contract = job.loaded.contract
     where = places(contract, job.catalog)
@@ -35,25 +35,23 @@ def check_up(job: Job, *, mend: bool) -> list[Finding]:
     ]
 
 
-def _lease(job: Job, where: Places, *, mend: bool) -> Iterator[Finding]:
-    assert job.ledger is not None
-    held = job.ledger.lease(where.target_location)
+def _lease(job: ContractRequest, where: Places, *, mend: bool) -> Iterator[Finding]:
+    held = job.memory.lease(where.target_location)
     if held is None:
         yield Finding("sound", "lease", "nobody writes to the table")
     elif not leases.is_dead(held.owner):
         yield Finding("sound", "lease", f"{held.owner} writes to the table since {held.acquired_at:%Y-%m-%d %H:%M:%S}")
     elif mend:
-        job.ledger.release(held)
+        job.memory.release(held)
         yield Finding("mended", "lease", f"{held.owner} died and held it; it is free now")
     else:
         yield Finding("look", "lease", f"{held.owner} died and holds it", "any run takes it over")
 
 
-def _upstream(job: Job, where: Places) -> Iterator[Finding]:
+def _upstream(job: ContractRequest, where: Places) -> Iterator[Finding]:
     """A table that is the source, and was dropped and made again since it was read."""
-    assert job.ledger is not None
     contract = job.loaded.contract
-    known = job.ledger.inputs(progress_of(contract.dataset_name, where).key)
+    known = job.memory.inputs(progress_of(contract.dataset_name, where).key)
     if not any(file.is_table for file in known.values()):
         return
     try:
@@ -68,14 +66,14 @@ def _upstream(job: Job, where: Places) -> Iterator[Finding]:
         yield Finding("look", "source", f"{told}; the next run reads all of it", "run the contract")
 
 
-def _left_behind(job: Job, where: Places, tables: TableFormat) -> Iterator[Finding]:
+def _left_behind(job: ContractRequest, where: Places, tables: TableFormat) -> Iterator[Finding]:
     """Folders that runs have staged in, of no run that has published, or is at work, and of no batch that waits.
 
     What a run that has published does not need any more stays for a while too; upkeep sees to that.
     """
     progress = progress_of(job.loaded.contract.dataset_name, where)
     runs = {str(commit.facts.run_id) for commit in good_commits(tables, progress)}
-    needed, root = folders_needed(job.ledger, where.target_location), Path(where.target_location)
+    needed, root = folders_needed(job.memory, where.target_location), Path(where.target_location)
     unused = [
         folder
         for folder in (sorted(root.glob("batch-*")) if root.is_dir() else ())
@@ -92,7 +90,7 @@ def _run_of(folder: str) -> str:
     return folder.partition("-table-")[0].removeprefix("batch-")[17:]
 
 
-def _queue(job: Job, where: Places, tables: TableFormat) -> Iterator[Finding]:
+def _queue(job: ContractRequest, where: Places, tables: TableFormat) -> Iterator[Finding]:
     progress, keeper = progress_of(job.loaded.contract.dataset_name, where), load_tables(QUARANTINE_FORMAT)
     queue = Queue(keeper, where.quarantine_location, Stamped.by(job.loaded.contract))
     there = {str(commit.batch_id) for commit in queue.commits(applications(progress, "bad"))}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from lakelogic.run.event_types import Caution
-from lakelogic.run.job import Run
+from lakelogic.run.phases import OpenedRun
 
 
-def warn_of_namesakes(run_: Run) -> None:
+def warn_of_namesakes(run_: OpenedRun) -> None:
     """Say so where another contract has published under the same name to another place, as the ledger knows it."""
     job, where = run_.job, run_.places
     if job.ledger is None or where is None:

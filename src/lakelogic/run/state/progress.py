@@ -51,6 +51,11 @@ def progress_of(dataset: str, where: Places, sent_to: str | None = None) -> Prog
     return Progress(dataset, where.target_location, where.quarantine_location, where.target, label)
 
 
+def nowhere(dataset: str) -> Progress:
+    """The progress of rows that are only judged: towards no table, and nobody remembers it."""
+    return Progress(dataset, "", "", "", dataset)
+
+
 def application(progress: Progress, side: str) -> str:
     """The name under which a table remembers our commits. A quarantine, which targets may share, knows the target too.
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
 
 from lakelogic import clock, names
 from lakelogic.errors import ReconcileError
@@ -22,8 +21,10 @@ from lakelogic.run.input.tracked import PART_OF, inputs_told, replaced_inputs
 from lakelogic.run.places import QUARANTINE_FORMAT, Places
 from lakelogic.run.publish import forward, staged, withhold
 from lakelogic.run.publish.secondary import publish
+from lakelogic.run.request import ContractRequest
 from lakelogic.run.state import entries as memory
 from lakelogic.run.state import put_back
+from lakelogic.run.state.known import Known
 from lakelogic.run.state.progress import History, Progress, application, good_commits, history
 from lakelogic.tables.base import TableFormat
 from lakelogic.tables.facts import CommitRecord, record_of
@@ -32,22 +33,7 @@ from lakelogic.tables.registry import load as load_tables
 from lakelogic.version import VERSION
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What is in the table already, by path, and whether there is a table at all."""
-
-    inputs: Mapping[str, InputFile] = field(default_factory=dict)
-    table_exists: bool = False
-    over: Mapping[str, str] = field(default_factory=dict)  # of files that were moved over another one: the earlier name
-    newest: int = 0  # the number of the last commit that was compared: a batch is worked out on top of it
-
-    @property
-    def files(self) -> dict[str, InputFile]:
-        """The files that were read."""
-        return {path: file for path, file in self.inputs.items() if not file.is_table}
-
-
-def recover(job: Any, where: Places, progress: Progress, events: Events) -> Known:
+def recover(job: ContractRequest, where: Places, progress: Progress, events: Events) -> Known:
     """Find out what the target holds, and bring the ledger up to it.
 
     - No table: nothing was read, whatever the ledger says; a table that was removed is made again.
@@ -55,27 +41,27 @@ def recover(job: Any, where: Places, progress: Progress, events: Events) -> Know
     - A ledger that was lost, or does not know what others committed, is filled again from the commits of the table.
     """
     tables = tables_of(job.loaded.contract.materialization.format, job.engine)
-    adopt(job.ledger, progress, tables)
+    adopt(job.memory, progress, tables)
     _finish_intents(job, where, progress, events, tables)
     if tables.state(where.target_location) is not None:
         _fill_ledger(job, where, progress, events, tables)
     _roll_forward(job, where, progress, events)
     if tables.state(where.target_location) is None:
         refuse_other_kinds(where.target_location, job.loaded.contract.materialization.format)
-        if job.ledger.seen(progress.key):
+        if job.memory.seen(progress.key):
             events.tell(Note(f"The table {where.target} is gone; everything is read again"))
-        return Known()
+        return Known(newest=0)
     newest = _fill_ledger(job, where, progress, events, tables)
     return Known(_inputs(job, progress), table_exists=True, newest=newest)
 
 
-def _inputs(job: Any, progress: Progress) -> dict[str, InputFile]:
+def _inputs(job: ContractRequest, progress: Progress) -> dict[str, InputFile]:
     """What was read. Earlier, a file of which a window took some rows was remembered as if it had been read whole."""
-    found: dict[str, InputFile] = job.ledger.inputs(progress.key)
+    found = job.memory.inputs(progress.key)
     if job.loaded.contract.source.watermark_field and found:
-        told = job.ledger.batch_inputs(progress.key, *progress.before)
+        told = job.memory.batch_inputs(progress.key, *progress.before)
         for path, file in found.items():
-            batch = told.get(file.batch_id) or {}
+            batch = told.get(file.batch_id or "") or {}
             if (batch.get("days") or {}).get("field") and PART_OF not in batch:
                 found[path] = replace(file, size=-1, mtime_ns=-1)
     return found
@@ -97,8 +83,10 @@ def adopt(ledger: Ledger, progress: Progress, tables: TableFormat | None = None)
         )
 
 
-def _finish_intents(job: Any, where: Places, progress: Progress, events: Events, tables: TableFormat) -> None:
-    for intent in job.ledger.open_intents(progress.key, where.target_location):
+def _finish_intents(
+    job: ContractRequest, where: Places, progress: Progress, events: Events, tables: TableFormat
+) -> None:
+    for intent in job.memory.open_intents(progress.key, where.target_location):
         found = record_of(tables, where.target_location, application(progress, "good"), intent.n)
         if found is not None and found.batch_id == intent.batch_id:
             _let_go(job, where, progress, found, intent.n)
@@ -109,15 +97,15 @@ def _finish_intents(job: Any, where: Places, progress: Progress, events: Events,
             forward.drop(job, where, progress, intent, events)
 
 
-def _roll_forward(job: Any, where: Places, progress: Progress, events: Events) -> None:
+def _roll_forward(job: ContractRequest, where: Places, progress: Progress, events: Events) -> None:
     """Batches that were staged to the end; behind what the table holds by now."""
     if job.engine is None:
         return  # whoever only looks, or gives rows up, leaves them to the next run
-    for intent in job.ledger.open_intents(progress.key, where.target_location):
+    for intent in job.memory.open_intents(progress.key, where.target_location):
         forward.roll(job, intent, staged.from_json(intent.staged), events)
 
 
-def _tell(job: Any, where: Places, progress: Progress, commit: CommitRecord, intent: Intent) -> None:
+def _tell(job: ContractRequest, where: Places, progress: Progress, commit: CommitRecord, intent: Intent) -> None:
     """The ledger hears of a run that had published; by its own record where it left one."""
     if intent.staged is None:
         _record(job, where, progress, commit)
@@ -125,7 +113,7 @@ def _tell(job: Any, where: Places, progress: Progress, commit: CommitRecord, int
     forward.found(job, staged.from_json(intent.staged), commit)
 
 
-def _fill_ledger(job: Any, where: Places, progress: Progress, events: Events, tables: TableFormat) -> int:
+def _fill_ledger(job: ContractRequest, where: Places, progress: Progress, events: Events, tables: TableFormat) -> int:
     """Compare the table with the ledger, commit by commit, and read back what the ledger does not know.
 
     Numbers tell nothing: another run may have been given a larger one, another ledger the same. The ledger remembers
@@ -135,27 +123,27 @@ def _fill_ledger(job: Any, where: Places, progress: Progress, events: Events, ta
     state = tables.state(where.target_location)
     assert state is not None
     newest = state.transactions.get(application(progress, "good"), 0)
-    head = job.ledger.head(progress.key)
+    head = job.memory.head(progress.key)
     past = history(tables, progress, head)
     commits = [commit for commit in past.commits if commit.batch_id is not None]
-    if put_back.is_put_back(head, job.ledger, progress, past, newest):
+    if put_back.is_put_back(head, job.memory, progress, past, newest):
         # Before the ledger hears of anything: what it believes is wrong.
         contract = job.loaded.contract
-        missing = put_back.look(job.ledger, contract, where, progress, past)
+        missing = put_back.look(job.memory, contract, where, progress, past)
         put_back.refuse(missing, where)
-        for line in put_back.bring_back(job.ledger, contract, where, progress, past, missing):
+        for line in put_back.bring_back(job.memory, contract, where, progress, past, missing):
             events.tell(Caution(line))
     if not commits and not newest:
         return newest  # somebody else's table
     if commits and commits[0].batch_id == head:
-        memory.ensure(job.ledger, tables, progress, newest, complete=True)
+        memory.ensure(job.memory, tables, progress, newest, complete=True)
         return newest
-    known = job.ledger.batches_done(progress.key)
-    complete = past.is_whole or _knows_the_rest(job.ledger, progress, commits, known, newest)
+    known = job.memory.batches_done(progress.key)
+    complete = past.is_whole or _knows_the_rest(job.memory, progress, commits, known, newest)
     if not complete:
         _tell_of_a_hole(job, where, past, events)
     # Before the ledger hears of anything: it would believe that nothing is missing.
-    memory.ensure(job.ledger, tables, progress, newest, complete=complete)
+    memory.ensure(job.memory, tables, progress, newest, complete=complete)
     if not commits:
         return newest
     unknown = [commit for commit in commits if commit.batch_id not in known]
@@ -166,9 +154,9 @@ def _fill_ledger(job: Any, where: Places, progress: Progress, events: Events, ta
     moved = [file for commit in reversed(unknown) for file in _record(job, where, progress, commit)]
     for line in moved_along(moved):
         events.tell(Note(line))
-    if job.ledger.last_n(progress.key) < newest:
-        job.ledger.next_n(progress.key, newest)
-    job.ledger.compared(progress.key, commits[0].batch_id)
+    if job.memory.last_n(progress.key) < newest:
+        job.memory.next_n(progress.key, newest)
+    job.memory.compared(progress.key, commits[0].batch_id)
     if unknown:
         events.tell(Note(f"The ledger knew nothing of {len(unknown)} commits to {where.target}; they were read back"))
     return newest
@@ -187,11 +175,11 @@ def _knows_the_rest(
     return bool(known) and ledger.last_n(progress.key) >= newest
 
 
-def _tell_of_a_hole(job: Any, where: Places, past: History, events: Events) -> None:
+def _tell_of_a_hole(job: ContractRequest, where: Places, past: History, events: Events) -> None:
     """Where nothing tells what was read, adding rows would add some a second time; others are met by their keys."""
     missing = f" {past.trouble}." if past.trouble else ""
     told = (
-        f"Nothing tells any more what {where.target} was made of: the ledger {job.ledger.name} does not know all "
+        f"Nothing tells any more what {where.target} was made of: the ledger {job.memory.name} does not know all "
         f"of its batches, and the older commits of its log are gone.{missing}"
     )
     if not strategy_of(job.loaded.contract).only_adds:
@@ -205,12 +193,12 @@ def _tell_of_a_hole(job: Any, where: Places, past: History, events: Events) -> N
     )
 
 
-def _let_go(job: Any, where: Places, progress: Progress, commit: CommitRecord, n: int) -> None:
+def _let_go(job: ContractRequest, where: Places, progress: Progress, commit: CommitRecord, n: int) -> None:
     """What a good commit published leaves the queue, where its run did not live to see to it."""
     contract = job.loaded.contract
     queue = Queue(load_tables(QUARANTINE_FORMAT), where.quarantine_location, Stamped.by(contract))
     attempt = names.new_run_id(clock.now())
-    foreign = adoption.batches_elsewhere(job.ledger, progress.before, progress.target)
+    foreign = adoption.batches_elsewhere(job.memory, progress.before, progress.target)
     let_go(queue, progress, commit, n, where.quarantine_staging(str(commit.batch_id), attempt), foreign)
 
 
@@ -222,7 +210,7 @@ def _give(where: Places, progress: Progress, commit: CommitRecord, n: int, event
         events.tell(Note(f"{name} was given the rows of an earlier run"))
 
 
-def _record(job: Any, where: Places, progress: Progress, commit: CommitRecord) -> list[InputFile]:
+def _record(job: ContractRequest, where: Places, progress: Progress, commit: CommitRecord) -> list[InputFile]:
     """The ledger hears of a commit; the files of a table that was moved, by where they came along to."""
     contract = job.loaded.contract
     facts, counts, batch_id = commit.facts, commit.facts.counts, str(commit.batch_id)
@@ -256,8 +244,8 @@ def _record(job: Any, where: Places, progress: Progress, commit: CommitRecord) -
         quarantine_target=where.quarantine,
         lakelogic_version=VERSION,
     )
-    job.ledger.finish(record, inputs, batch_id, progress.key, replaced=replaced)
-    withhold.overtake(job.ledger, progress.label, where, facts)
+    job.memory.finish(record, inputs, batch_id, progress.key, replaced=replaced)
+    withhold.overtake(job.memory, progress.label, where, facts)
     if moved := moved_inputs(inputs, batch_id, facts.target, where.target_location):
-        job.ledger.learn(progress.key, moved)
+        job.memory.learn(progress.key, moved)
     return moved

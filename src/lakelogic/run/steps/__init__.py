@@ -1,0 +1,1 @@
+"""What the steps of the sequence do for every input: open, prepare, stage, weigh."""
