@@ -16,6 +16,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from lakelogic.catalogs.local import LocalCatalog
+
 LAYERS = ("bronze", "silver", "gold")
 TYPES = ("string", "int", "decimal(12,2)", "date", "timestamp", "boolean")
 
@@ -101,7 +103,7 @@ def measure(root: Path) -> dict[str, object]:
     from lakelogic.driver.estate import load_estate
 
     imported = time.perf_counter()
-    estate = load_estate(root)
+    estate = load_estate(LocalCatalog(), root)
     order = estate.graph.order()
     waves = estate.graph.waves()
     done = time.perf_counter()

@@ -22,6 +22,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from lakelogic.run.surroundings import Surroundings
+
 LAYERS = ("bronze", "silver", "gold")
 
 
@@ -87,7 +89,9 @@ def measure(contracts: int, rows: int, engine_name: str, workers: int, cores: in
         if number is not None:
             land(root, contracts, number, rows)
         before, started = jobs_of(engine), time.perf_counter()
-        done = drive(DriveRequest(("_registry.yaml",), engine=engine_name, max_workers=side_by_side, **more))
+        done = drive(
+            Surroundings.here(), DriveRequest(("_registry.yaml",), engine=engine_name, max_workers=side_by_side, **more)
+        )
         wall = time.perf_counter() - started
         wanted = {"succeeded"} if number is not None else {"no_new_data"}
         assert {outcome.status for outcome in done.outcomes} == wanted, done.counts

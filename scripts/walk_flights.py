@@ -22,6 +22,7 @@ from typing import Any
 from lakelogic import DataProcessor
 from lakelogic.actions.operate.reset import ResetRequest, reset
 from lakelogic.engines import registry
+from lakelogic.run.surroundings import Surroundings
 
 CONTRACTS = Path(__file__).parents[1] / "examples" / "flights" / "contracts"
 TABLES = ("bronze_flights", "silver_flights", "gold_carriers")
@@ -95,7 +96,7 @@ def walk(engine: Any, rows: Rows) -> None:
     for number, months in enumerate(LANDINGS, 1):
         pass_(f"landing {number}", months)
     pass_("nothing new")
-    done = reset(ResetRequest(("contracts/silver_flights.yaml",)), lambda _: True)
+    done = reset(Surroundings.here(), ResetRequest(("contracts/silver_flights.yaml",)), lambda _: True)
     assert done
     pass_("silver was reset")
     pass_("a late month", (LATE,))

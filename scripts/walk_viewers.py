@@ -30,6 +30,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from lakelogic.run.surroundings import Surroundings
+
 ROOT = Path(__file__).resolve().parents[1]
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 RULES = ("missing_customer", "missing_region", "non_positive_amount", "stale_duplicate")
@@ -296,7 +298,10 @@ def main() -> int:
         build(Path(folder), asked.runs, asked.rows)
         from lakelogic.actions.operate.access import new_token
 
-        tokens = [new_token(f"viewer-{number}@example.com", {"*": "viewer"})[0] for number in range(asked.viewers)]
+        tokens = [
+            new_token(Surroundings.here(), f"viewer-{number}@example.com", {"*": "viewer"})[0]
+            for number in range(asked.viewers)
+        ]
         port = free_port()
         command = [sys.executable, "-m", "lakelogic", "serve", "contracts", "--port", str(port), "--workers", "0"]
         service = subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL)

@@ -11,6 +11,7 @@ import pytest
 from lakelogic import DataProcessor
 from lakelogic.actions.look.estate import EstateRequest
 from lakelogic.actions.look.served import Served
+from lakelogic.run.surroundings import Surroundings
 
 
 @pytest.fixture(scope="session")
@@ -35,7 +36,7 @@ def estate(workspace: Path, duckdb_once: Any, monkeypatch: pytest.MonkeyPatch) -
         for name, text in contracts.items():
             (workspace / "contracts" / name).write_text(text)
             DataProcessor(f"contracts/{name}", duckdb_once).run().raise_for_status()
-        return Served(EstateRequest(("contracts",)))
+        return Served(Surroundings.here(), EstateRequest(("contracts",)))
 
     return build
 

@@ -12,6 +12,7 @@ from lakelogic.actions.look.served import Served
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.ledger.records import RunRecord
 from lakelogic.ledger.store import open_ledger
+from lakelogic.run.surroundings import Surroundings
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 CONTRACT = """
@@ -48,7 +49,7 @@ def told(workspace, monkeypatch):
                 ledger.record(
                     RunRecord(f"run-{at:%d%H}", "silver_orders", "succeeded", at, finished_at=at, service_levels=levels)
                 )
-        found = service_levels(Served(EstateRequest(("contracts",))), None)
+        found = service_levels(Served(Surroundings.here(), EstateRequest(("contracts",))), None)
         assert [one["dataset"] for one in found] == ["silver_orders", "silver_other"]
         assert found[1]["levels"] == []
         return {one["name"]: one for one in found[0]["levels"]}

@@ -11,6 +11,7 @@ from lakelogic.actions.look.estate import EstateRequest
 from lakelogic.actions.look.site import build_site
 from lakelogic.actions.look.site_html import share, slug
 from lakelogic.errors import UsageError
+from lakelogic.run.surroundings import Surroundings
 
 EVIL = "<script>alert(1)</script>\\\"'&"
 CONTRACT = f"""
@@ -63,7 +64,7 @@ class Seen(HTMLParser):
 @pytest.fixture
 def site(estate, workspace) -> Path:
     estate({"people.yaml": CONTRACT}, {"people.csv": DATA})
-    done = build_site(EstateRequest(("contracts",)), "out/site")
+    done = build_site(Surroundings.here(), EstateRequest(("contracts",)), "out/site")
     assert (done.pages, done.datasets) == (6, 1)
     return workspace / "out/site"
 
@@ -98,7 +99,7 @@ def test_a_dataset_tells_its_columns_rules_promises_and_history(site):
 
 def test_a_run_that_found_nothing_new_is_neither_good_nor_the_judge_of_the_data(site, run_again):
     assert run_again("people.yaml").status == "no_new_data"
-    build_site(EstateRequest(("contracts",)), "out/site")
+    build_site(Surroundings.here(), EstateRequest(("contracts",)), "out/site")
     text = (site / "index.html").read_text()
     assert 'class="mark none">no new data<' in text
     assert "50.0\u2009%" in text
@@ -106,12 +107,12 @@ def test_a_run_that_found_nothing_new_is_neither_good_nor_the_judge_of_the_data(
 
 def test_a_site_is_made_again_as_a_whole_and_a_folder_of_others_is_left_alone(site, workspace):
     (site / "datasets/gone.html").write_text("of a dataset that is not there any more")
-    build_site(EstateRequest(("contracts",)), "out/site")
+    build_site(Surroundings.here(), EstateRequest(("contracts",)), "out/site")
     assert not (site / "datasets/gone.html").exists()
     (workspace / "mine").mkdir()
     (workspace / "mine/letter.txt").write_text("keep me")
     with pytest.raises(UsageError, match="no site of ours"):
-        build_site(EstateRequest(("contracts",)), "mine")
+        build_site(Surroundings.here(), EstateRequest(("contracts",)), "mine")
     assert (workspace / "mine/letter.txt").read_text() == "keep me"
     assert sorted(path.name for path in (workspace / "out").iterdir()) == ["site"]
 

@@ -20,9 +20,8 @@ from lakelogic.actions.operate.jobs import do
 from lakelogic.api.app import create_app
 from lakelogic.api.service import Service
 from lakelogic.api.settings import Settings
-from lakelogic.catalogs.local import LocalCatalog
-from lakelogic.ledger.store import open_ledger
 from lakelogic.ledger.work import WorkQueue
+from lakelogic.run.surroundings import Surroundings
 
 ROOT = Path(__file__).parents[2]
 LOCAL = "http://127.0.0.1:8096"
@@ -104,7 +103,7 @@ def serve(lab: Path, settings: Settings, apps: dict[Settings, Any]) -> Callable[
         wanted = replace(settings, **changed)
         app = apps[wanted] = apps.get(wanted) or create_app(wanted)
         if wanted not in known:
-            app.state.service = Service(wanted)
+            app.state.service = Service(wanted, Surroundings.here())
             known.add(wanted)
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         return TestClient(app, base, headers=headers, raise_server_exceptions=False)
@@ -123,7 +122,11 @@ def token(lab: Path) -> Callable[..., str]:
     """Make a token: `token("ada", lab="steward")`."""
 
     def make(person: str, **roles: str) -> str:
-        return new_token(person, {"*" if domain == "everywhere" else domain: role for domain, role in roles.items()})[0]
+        return new_token(
+            Surroundings.here(),
+            person,
+            {"*" if domain == "everywhere" else domain: role for domain, role in roles.items()},
+        )[0]
 
     return make
 
@@ -134,10 +137,10 @@ def work() -> Callable[[], int]:
 
     def done() -> int:
         count = 0
-        with open_ledger(LocalCatalog().ledger_url()) as ledger:
-            queue = WorkQueue(ledger.database)
+        with Surroundings.here() as around:
+            queue = WorkQueue(around.ledger.database)
             while (taken := queue.take("worker", timedelta(seconds=60))) is not None:
-                do(queue, taken)
+                do(around, taken)
                 count += 1
         return count
 

@@ -17,6 +17,7 @@ from lakelogic.actions.author import bounded, posted
 from lakelogic.actions.operate.access import list_tokens, revoke_token
 from lakelogic.api.settings import Oidc, Settings, check_bind, from_environment
 from lakelogic.errors import UsageError
+from lakelogic.run.surroundings import Surroundings
 
 READ = "/api/v1/datasets"
 
@@ -47,7 +48,7 @@ def test_once_there_are_tokens_everybody_needs_one(serve, token):
         assert serve(wrong).get(READ).status_code == 401
     assert serve().get(READ, headers={"Authorization": f"Basic {good}"}).status_code == 401
     assert serve().get("/health").status_code == 200
-    revoke_token(list_tokens()[0].token_id)
+    revoke_token(Surroundings.here(), list_tokens(Surroundings.here())[0].token_id)
     token("bob", everywhere="viewer")
     assert serve(good).get(READ).status_code == 401
 
@@ -69,9 +70,9 @@ def test_what_a_person_asked_for_never_begins_once_their_last_token_is_revoked(s
     first, second = token("olga", lab="operator"), token("olga", lab="operator")
     asked = serve(first).post("/api/v1/runs", json={"dataset": "silver_orders", "why": "again"}).json()
     by_id = {text: text.split("_")[1] for text in (first, second)}
-    assert revoke_token(by_id[first]).cancelled == ()  # she only changed her token
+    assert revoke_token(Surroundings.here(), by_id[first]).cancelled == ()  # she only changed her token
     assert serve(second).get(f"/api/v1/jobs/{asked['job_id']}").json()["state"] == "waiting"
-    assert revoke_token(by_id[second], "she left").cancelled == (asked["job_id"],)
+    assert revoke_token(Surroundings.here(), by_id[second], "she left").cancelled == (asked["job_id"],)
     assert (
         serve(token("ada", everywhere="viewer")).get(f"/api/v1/jobs/{asked['job_id']}").json()["state"] == "cancelled"
     )

@@ -15,6 +15,7 @@ from lakelogic.api.auth import Caller
 from lakelogic.api.routes.jobs import _stream
 from lakelogic.api.settings import Settings, check_bind
 from lakelogic.errors import UsageError
+from lakelogic.run.surroundings import Surroundings
 
 API = "/api/v1"
 KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
@@ -180,7 +181,7 @@ def test_the_beginning_of_an_id_tells_nothing_of_runs_elsewhere(serve, token):
 def test_the_last_token_to_go_leaves_the_door_shut(serve, token):
     assert serve().get(f"{API}/me").status_code == 200
     token("ada", everywhere="viewer")
-    revoke_token(list_tokens()[0].token_id)
+    revoke_token(Surroundings.here(), list_tokens(Surroundings.here())[0].token_id)
     assert serve().get(f"{API}/me").status_code == 401
 
 
@@ -245,11 +246,11 @@ def test_a_stream_tells_nothing_more_once_its_token_is_revoked(serve, token):
         caller = Caller("ada", {"*": "operator"})
         stream = _stream(client.app.state.service, caller, f"Bearer {text}", 0, None)
         first = await anext(stream)
-        revoke_token(list_tokens()[0].token_id)
+        revoke_token(Surroundings.here(), list_tokens(Surroundings.here())[0].token_id)
         return [first, *[one async for one in stream]]
 
     assert asyncio.run(told()) == ["retry: 2000\n\n"]
-    assert check_token(text) is None
+    assert check_token(Surroundings.here(), text) is None
 
 
 def test_behind_a_proxy_nobody_is_let_in_without_a_token(serve):
@@ -529,7 +530,7 @@ def test_what_was_made_of_values_that_are_masked_above_by_now_is_hidden(lab, ser
     assert all("example.com" in serve().get(url).text for url in told)
     hiding = "{name: mail, required: true, pii: true, masking: encrypt_deterministic}"
     (lab / "people/raw.yaml").write_text(raw.replace("{name: mail, required: true}", hiding))
-    remask("people/raw.yaml", why="personal")
+    remask(Surroundings.here(), "people/raw.yaml", why="personal")
     client = serve(most_body_bytes=9_997)
     row = client.get(f"{API}/quarantine/silver_late/rows").json()["items"][0]["row_id"]
     answers = [client.get(url) for url in (*told, f"{API}/quarantine/silver_late/rows/{row}")]

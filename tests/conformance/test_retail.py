@@ -17,6 +17,7 @@ import pytest
 from deltalake import DeltaTable
 
 from lakelogic.actions.operate.demo import DemoReport, run_demo
+from lakelogic.run.surroundings import Surroundings
 
 LOSSES = ("filtered", "deduplicated")
 ENGINES = ("duckdb", "polars", pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.slow]))
@@ -45,7 +46,7 @@ class Estate:
         self.first = self.run()
 
     def run(self) -> DemoReport:
-        return run_demo(self.engine, str(self.folder))
+        return run_demo(Surroundings.here(), self.engine, str(self.folder))
 
     def table(self, name: str) -> DeltaTable:
         return DeltaTable(str(self.folder.joinpath(*name.split("."))))

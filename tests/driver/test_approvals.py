@@ -17,6 +17,7 @@ from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.driver.passes import Pass
 from lakelogic.errors import UsageError
 from lakelogic.ledger.store import open_ledger
+from lakelogic.run.surroundings import Surroundings
 
 BRONZE = """
 info: {target_layer: bronze, dataset: bronze_orders, owner: team}
@@ -44,7 +45,7 @@ def estate(lay, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def go(**more: Any) -> Pass:
     asked = {"registries": ("c/_registry.yaml",), "engine": "duckdb", "max_workers": 1, **more}
-    return drive(DriveRequest(**asked))
+    return drive(Surroundings.here(), DriveRequest(**asked))
 
 
 def ids() -> list[int]:
@@ -62,7 +63,7 @@ def test_a_batch_above_the_threshold_waits_and_is_published_when_it_is_approved_
         f"waits for approval: lakelogic approve {only.run_id} --approval-file approvals/one.ok",
     )
     assert not (estate / "lakelogic_warehouse/s/bronze/orders/_delta_log").exists()
-    written = write(str(only.run_id), "approvals/one.ok", "the supplier knows", by="ines")
+    written = write(Surroundings.here(), str(only.run_id), "approvals/one.ok", "the supplier knows", by="ines")
     assert written.figures == {"source": 3, "good": 2, "quarantined": 1}
 
     done = go(**gated)
@@ -82,7 +83,7 @@ def test_a_batch_above_the_threshold_waits_and_is_published_when_it_is_approved_
     assert (stale.exit_code, stale.outcomes[0].status, ids()) == (5, "gated", [1, 2])
     assert any("is refused: it is of the batch" in reason for reason in stale.outcomes[0].reasons)
     # One of this batch with other figures is somebody else's.
-    write(str(stale.outcomes[0].run_id), "approvals/one.ok", by="ines")
+    write(Surroundings.here(), str(stale.outcomes[0].run_id), "approvals/one.ok", by="ines")
     file = estate / "approvals/one.ok"
     told = json.loads(file.read_text())
     told["approvals"][0]["figures"]["good"] = 9

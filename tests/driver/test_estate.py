@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.driver.estate import Estate, load_all_contracts, load_estate
 from lakelogic.errors import LoadError, UsageError
 
@@ -41,7 +42,7 @@ def told(estate: Estate) -> list[tuple[str, str, int | None]]:
 
 
 def test_a_registry_tells_entity_layer_and_what_runs(lay: Any) -> None:
-    estate = load_estate(lay(FILES) / "_registry.yaml")
+    estate = load_estate(LocalCatalog(), lay(FILES) / "_registry.yaml")
     assert [(m.dataset, m.entity, m.layer, m.enabled) for m in estate] == [
         ("bronze_customers", "customers", "bronze", True),
         ("silver_customers", "customers", "silver", True),
@@ -52,19 +53,19 @@ def test_a_registry_tells_entity_layer_and_what_runs(lay: Any) -> None:
 
 
 def test_depends_on_means_the_same_layer_or_the_last_before_it(lay: Any) -> None:
-    graph = load_estate(lay(FILES)).graph
+    graph = load_estate(LocalCatalog(), lay(FILES)).graph
     assert [(e.upstream, e.downstream, e.kinds) for e in graph.edges] == [
         ("bronze_customers", "bronze_orders", ("depends_on",))
     ]
     gold = REGISTRY.replace("bronze: bronze/orders.yaml", "gold: gold/orders.yaml")
     other = lay(FILES | {"_registry.yaml": gold, "gold/orders.yaml": contract("gold", "orders")})
     (other / "bronze/orders.yaml").unlink()
-    assert [e.upstream for e in load_estate(other).graph.edges] == ["silver_customers"]
+    assert [e.upstream for e in load_estate(LocalCatalog(), other).graph.edges] == ["silver_customers"]
 
 
 def test_a_folder_is_all_its_registries_and_contracts(lay: Any) -> None:
     root = lay(FILES | {"other/loose.yaml": contract("gold", "loose"), "policy_packs/p.yaml": "name: p\n"})
-    estate = load_estate(root)
+    estate = load_estate(LocalCatalog(), root)
     assert [m.dataset for m in estate] == ["bronze_customers", "silver_customers", "bronze_orders", "gold_loose"]
     assert told(estate) == [("LL-C175", "loose.yaml", None)]
     assert estate.is_valid
@@ -72,7 +73,7 @@ def test_a_folder_is_all_its_registries_and_contracts(lay: Any) -> None:
 
 def test_members_are_selected_by_layer_entity_and_contract_in_the_order_of_the_graph(lay: Any) -> None:
     root = lay(FILES)
-    estate = load_estate(root)
+    estate = load_estate(LocalCatalog(), root)
     names = lambda members: [str(member) for member in members]  # noqa: E731 — one line says it
     assert names(estate.select()) == ["bronze_customers", "silver_customers"]
     assert names(estate.select(disabled=True)) == ["bronze_customers", "bronze_orders", "silver_customers"]
@@ -98,7 +99,7 @@ def test_everything_that_is_wrong_is_told_at_once(lay: Any) -> None:
             "orders.yaml": "info: {entity: orders\n",
         }
     )
-    estate = load_estate(root / "_registry.yaml")
+    estate = load_estate(LocalCatalog(), root / "_registry.yaml")
     assert told(estate) == [
         ("LL-C111", "_domain.yaml", 2),
         ("LL-C101", "_registry.yaml", 3),
@@ -116,41 +117,43 @@ def test_everything_that_is_wrong_is_told_at_once(lay: Any) -> None:
 
 def test_a_contract_under_another_layer_than_its_own_is_told_so(lay: Any) -> None:
     root = lay(FILES | {"silver/customers.yaml": contract("gold", "customers")})
-    estate = load_estate(root / "_registry.yaml")
+    estate = load_estate(LocalCatalog(), root / "_registry.yaml")
     assert told(estate) == [("LL-C174", "_registry.yaml", 5)]
 
 
 def test_a_registry_that_is_not_there_is_told_with_what_was_meant(lay: Any) -> None:
-    estate = load_estate(lay(FILES) / "_registri.yaml")
+    estate = load_estate(LocalCatalog(), lay(FILES) / "_registri.yaml")
     assert [(p.code, p.hint and p.hint.endswith("_registry.yaml`?")) for p in estate.errors] == [("LL-C101", True)]
 
 
 def test_a_folder_without_contracts_is_told_so(tmp_path: Path) -> None:
-    assert [p.code for p in load_estate(tmp_path).errors] == ["LL-C179"]
+    assert [p.code for p in load_estate(LocalCatalog(), tmp_path).errors] == ["LL-C179"]
 
 
 def test_two_contracts_of_one_dataset_are_an_error(lay: Any) -> None:
-    estate = load_estate(lay({"a.yaml": contract("bronze", "x"), "b.yaml": contract("bronze", "x")}))
+    estate = load_estate(LocalCatalog(), lay({"a.yaml": contract("bronze", "x"), "b.yaml": contract("bronze", "x")}))
     assert [(p.code, Path(str(p.where.file)).name) for p in estate.errors] == [("LL-C173", "b.yaml")]
     assert len(estate) == 1
 
 
 def test_a_system_may_list_its_contracts_in_place_of_a_registry(lay: Any) -> None:
     estate = load_estate(
-        lay({"_system.yaml": "system: crm\ncontracts: [a.yaml]\n", "a.yaml": contract("bronze", "a")}) / "_system.yaml"
+        LocalCatalog(),
+        lay({"_system.yaml": "system: crm\ncontracts: [a.yaml]\n", "a.yaml": contract("bronze", "a")}) / "_system.yaml",
     )
     assert [(m.dataset, m.system, m.entity) for m in estate] == [("bronze_crm_a", "crm", "a")]
 
 
 def test_owners_come_from_the_contract_or_the_domain(lay: Any) -> None:
     estate = load_estate(
+        LocalCatalog(),
         lay(
             {
                 "_domain.yaml": "domain: sales\nownership: {domain_owner: Ada, team: sellers}\n",
                 "a.yaml": contract("bronze", "a"),
                 "b.yaml": contract("bronze", "b").replace(", owner: ops", ""),
             }
-        )
+        ),
     )
     assert [(m.dataset, m.owner, m.domain) for m in estate] == [
         ("bronze_a", "ops", "sales"),
@@ -166,12 +169,12 @@ def test_an_environment_is_chosen_where_it_is_and_unknown_only_where_nobody_has_
             "without/b.yaml": contract("bronze", "b").replace("b.csv", "'{env}/b.csv'"),
         }
     )
-    estate = load_estate(root, env="prod", environ={})
+    estate = load_estate(LocalCatalog(), root, env="prod", environ={})
     assert told(estate) == []
     assert estate["bronze_a_a"].loaded.contract.quality.max_quarantine_ratio == 0.1
     assert estate["bronze_b"].loaded.contract.source.path == "prod/b.csv"
     assert {member.loaded.env for member in estate} == {"prod"}
-    wrong = load_estate(root, env="prd", environ={})
+    wrong = load_estate(LocalCatalog(), root, env="prd", environ={})
     assert [(p.code, p.hint) for p in wrong.errors] == [("LL-C130", "Did you mean `prod`?")]
 
 
@@ -179,7 +182,7 @@ def test_environment_overrides_and_packs_go_to_every_contract(lay: Any) -> None:
     from lakelogic.contract.reading.packs import PackChoice
 
     root = lay(FILES | {"policy_packs/strict.yaml": "name: strict\nrequire: {quality: {max_quarantine_ratio: 0.1}}\n"})
-    estate = load_estate(root, overrides=["source.format=csv"], packs=PackChoice(("strict",)))
+    estate = load_estate(LocalCatalog(), root, overrides=["source.format=csv"], packs=PackChoice(("strict",)))
     assert {m.loaded.contract.source.format for m in estate} == {"csv"}
     assert {m.loaded.contract.quality.max_quarantine_ratio for m in estate} == {0.1}
 
@@ -191,7 +194,7 @@ def test_the_estate_that_is_measured_has_no_fault(tmp_path: Path) -> None:
     bench = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(bench)
     bench.write_estate(tmp_path, contracts=13, systems=2)
-    estate = load_estate(tmp_path)
+    estate = load_estate(LocalCatalog(), tmp_path)
     assert told(estate) == []
     assert len(estate) == 13
     assert len({member.system for member in estate}) == 2

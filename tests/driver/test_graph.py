@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from lakelogic import build_dag_from_upstream, load_all_contracts, topo_sort
+from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.driver.estate import load_estate
 from lakelogic.driver.graph import Graph
 from lakelogic.errors import LoadError
@@ -34,7 +35,7 @@ def test_the_loop_of_the_pipelines_page_sees_every_contract_after_what_it_needs(
 
 
 def test_edges_come_from_upstream_sources_links_and_foreign_keys(lay: Any, shop: dict[str, str]) -> None:
-    graph = load_estate(lay(shop)).graph
+    graph = load_estate(LocalCatalog(), lay(shop)).graph
     assert {
         (e.upstream, e.downstream): e.kinds for e in graph.edges if e.downstream.startswith(("gold", "silver_pos"))
     } == {
@@ -51,7 +52,7 @@ def test_edges_come_from_upstream_sources_links_and_foreign_keys(lay: Any, shop:
 
 
 def test_waves_may_run_at_once(lay: Any, shop: dict[str, str]) -> None:
-    waves = load_estate(lay(shop)).graph.waves()
+    waves = load_estate(LocalCatalog(), lay(shop)).graph.waves()
     assert [sorted(str(member) for member in wave) for wave in waves] == [
         ["bronze_crm_customers", "bronze_erp_products", "bronze_pos_orders"],
         ["silver_crm_customers", "silver_erp_products", "silver_pos_orders"],
@@ -61,7 +62,9 @@ def test_waves_may_run_at_once(lay: Any, shop: dict[str, str]) -> None:
 
 
 def test_a_part_of_the_graph_keeps_the_order_through_what_is_left_out(lay: Any, shop: dict[str, str]) -> None:
-    graph = load_estate(lay(shop)).graph.only(["bronze_erp_products", "gold_fact_sales", "bronze_pos_orders"])
+    graph = load_estate(LocalCatalog(), lay(shop)).graph.only(
+        ["bronze_erp_products", "gold_fact_sales", "bronze_pos_orders"]
+    )
     assert edges(graph) == {("bronze_erp_products", "gold_fact_sales"), ("bronze_pos_orders", "gold_fact_sales")}
     assert [str(member) for member in graph.order()][-1] == "gold_fact_sales"
 
@@ -73,18 +76,19 @@ def test_paths_meet_however_they_are_spelt(lay: Any, tmp_path: Path) -> None:
             "b.yaml": f"dataset: b\nsource: {{path: '{tmp_path}/lake/../lake/a', format: delta}}\n",
         }
     )
-    assert edges(load_estate(root).graph) == {("a", "b")}
+    assert edges(load_estate(LocalCatalog(), root).graph) == {("a", "b")}
 
 
 def test_a_circle_is_told_with_its_way_and_line(lay: Any) -> None:
     estate = load_estate(
+        LocalCatalog(),
         lay(
             {
                 "a.yaml": "dataset: a\nsource: {path: a.csv}\nupstream: [c]\n",
                 "b.yaml": "dataset: b\nsource: {path: a.csv}\nupstream: [a]\n",
                 "c.yaml": "dataset: c\nsource: {path: a.csv}\nupstream: [b]\n",
             }
-        )
+        ),
     )
     found = list(estate.errors)
     assert [(p.code, p.message) for p in found] == [("LL-C172", "`a` needs `c` needs `b` needs `a`.")]
@@ -96,12 +100,13 @@ def test_a_circle_is_told_with_its_way_and_line(lay: Any) -> None:
 
 def test_a_dataset_that_names_itself_is_a_circle_and_a_table_that_reads_itself_is_none(lay: Any) -> None:
     estate = load_estate(
+        LocalCatalog(),
         lay(
             {
                 "a.yaml": "dataset: a\nsource: {path: a.csv}\nupstream: [a]\n",
                 "b.yaml": "dataset: b\nsource: {path: x.y.b}\nmaterialization: {target_path: x.y.b}\n",
             }
-        )
+        ),
     )
     assert [p.code for p in estate.errors] == ["LL-C172"]
     assert edges(estate.graph) == {("a", "a")}
@@ -114,7 +119,7 @@ def test_an_unknown_upstream_is_an_error_of_the_whole_estate_and_a_warning_of_a_
             "silver.yaml": "dataset: silver_crm_customers\nsource: {path: a.csv}\nupstream:\n  - bronze_crm_custmers\n",
         }
     )
-    whole, part = load_estate(root), load_estate([root / "silver.yaml"])
+    whole, part = load_estate(LocalCatalog(), root), load_estate(LocalCatalog(), [root / "silver.yaml"])
     assert [(p.code, p.where.line, p.hint) for p in whole.errors] == [
         ("LL-C171", 4, "Did you mean `bronze_crm_customers`?")
     ]
@@ -144,7 +149,8 @@ def test_a_table_inside_another_is_an_error(
     monkeypatch.chdir(tmp_path)
     text = "dataset: {name}\nsource: {{path: a.csv}}\nmaterialization: {place}\n"
     estate = load_estate(
-        lay({"a.yaml": text.format(name="a", place=first), "b.yaml": text.format(name="b", place=second)})
+        LocalCatalog(),
+        lay({"a.yaml": text.format(name="a", place=first), "b.yaml": text.format(name="b", place=second)}),
     )
     found = [problem for problem in estate.problems if problem.code == "LL-C180"]
     assert not estate.is_valid
@@ -154,13 +160,14 @@ def test_a_table_inside_another_is_an_error(
 
 def test_a_need_of_a_later_layer_and_a_shared_table_are_doubtful(lay: Any) -> None:
     estate = load_estate(
+        LocalCatalog(),
         lay(
             {
                 "g.yaml": "dataset: gold_a\nsource: {path: a.csv}\nmaterialization: {target_path: x.gold.a}\n",
                 "s.yaml": "dataset: silver_a\nsource: {path: a.csv}\nupstream: [gold_a]\n"
                 "materialization: {target_path: X.gold.A}\ntarget_layer: silver\n",
             }
-        )
+        ),
     )
     assert estate.is_valid
     assert {p.code for p in estate.problems} >= {"LL-C176", "LL-C177"}

@@ -20,7 +20,8 @@ from lakelogic.engines import registry
 from lakelogic.engines.base import CanStop
 from lakelogic.errors import EngineError, UsageError
 from lakelogic.ledger.store import open_ledger
-from lakelogic.run.events import Event
+from lakelogic.run.events.hub import Event
+from lakelogic.run.surroundings import Surroundings
 
 # Two thousand rows of one key on either side: joined and exploded they take longer than anybody waits.
 ENDLESS = """
@@ -60,7 +61,7 @@ def estate(lay, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def go(engine: str = "duckdb", sinks: Any = (), **more: Any) -> Pass:
-    return drive(DriveRequest(("_registry.yaml",), engine=engine, max_workers=1, **more), sinks)
+    return drive(Surroundings.here(sinks), DriveRequest(("_registry.yaml",), engine=engine, max_workers=1, **more))
 
 
 def of(done: Pass, dataset: str) -> DatasetOutcome:

@@ -19,6 +19,7 @@ from lakelogic.driver.outcome import DatasetOutcome
 from lakelogic.driver.passes import Pass
 from lakelogic.engines import registry
 from lakelogic.errors import UsageError
+from lakelogic.run.surroundings import Surroundings
 
 CONTRACT = """
 info: {target_layer: bronze, dataset: bronze_NAME, owner: team}
@@ -46,7 +47,7 @@ def estate(lay, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def go(listen: Any = lambda _: None, **more: Any) -> Pass:
     """A pass in which `a` succeeds with two good rows and a bad one, and `b` fails."""
-    return drive(DriveRequest(("_registry.yaml",), engine="duckdb", **more), listen=listen)
+    return drive(Surroundings.here(), DriveRequest(("_registry.yaml",), engine="duckdb", **more), listen=listen)
 
 
 def expected(done: Pass) -> dict[str, Any]:
@@ -146,7 +147,7 @@ def test_a_pass_can_be_scraped_while_it_goes_on_and_is_left_for_the_last_scrape(
         ("_registry.yaml",), engine="duckdb", max_workers=1, metrics_backend="prometheus", metrics_port=port,
         metrics_prefix="shop", metrics_tags=("env=test",), metrics_linger=60, metrics_path="metrics.prom",
     )  # fmt: skip
-    drive(request, listen=look, ended=ended)
+    drive(Surroundings.here(), request, listen=look, ended=ended)
     scraper.join()  # it may still be reading what it was given
     first, second, last = seen
     assert first["shop_pass_running/test"] == 1

@@ -24,6 +24,7 @@ from lakelogic.driver.passes import Pass
 from lakelogic.engines import registry
 from lakelogic.errors import LakeLogicError, LoadError, UsageError
 from lakelogic.ledger.store import open_ledger
+from lakelogic.run.surroundings import Surroundings
 
 REGISTRY = """
 entries:
@@ -83,7 +84,7 @@ def estate(lay, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def go(listen: Callable[[DatasetOutcome], None] = lambda _: None, **more: Any) -> Pass:
     asked = {"registries": ("contracts/_registry.yaml",), "engine": "duckdb", **more}
-    return drive(DriveRequest(**asked), listen=listen)
+    return drive(Surroundings.here(), DriveRequest(**asked), listen=listen)
 
 
 def statuses(done: Pass) -> dict[str, str]:
@@ -339,7 +340,7 @@ def test_a_pattern_that_mixes_the_files_of_contracts_is_refused(estate: Path) ->
 
 def test_the_plan_tells_order_and_reasons_and_runs_nothing(estate: Path) -> None:
     request = DriveRequest(("contracts/_registry.yaml",), layers=("bronze", "silver"), engine="duckdb")
-    found = plan(request)
+    found = plan(Surroundings.here(), request)
     assert [(one.wave, one.dataset, one.after) for one in found.datasets] == [
         (1, "bronze_orders", ()),
         (1, "bronze_items", ()),
@@ -470,7 +471,7 @@ def test_an_output_that_cannot_be_written_does_not_hide_how_the_pass_came_out(es
 def test_a_registry_may_have_any_name(estate: Path) -> None:
     (estate / "contracts/_registry.yaml").rename(estate / "contracts/nightly.yaml")
     request = DriveRequest(("contracts/nightly.yaml",), layers=("gold",), engine="duckdb")
-    assert [one.dataset for one in plan(request).datasets] == ["gold_totals"]
+    assert [one.dataset for one in plan(Surroundings.here(), request).datasets] == ["gold_totals"]
 
 
 @pytest.mark.parametrize("flag", ["--layers", "--entities", "--contracts", "--exclude"])

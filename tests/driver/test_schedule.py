@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.cli.console import LineFormatter
 from lakelogic.driver.estate import Estate, load_estate
 from lakelogic.driver.outcome import DatasetOutcome, exit_code, outcome
@@ -21,7 +22,7 @@ WAIT = 60  # for another thread that comes in a moment, or never
 
 @pytest.fixture
 def estate(lay, shop) -> Estate:
-    found = load_estate(lay(shop), compiled=False)
+    found = load_estate(LocalCatalog(), lay(shop), compiled=False)
     assert found.is_valid
     return found
 

@@ -21,6 +21,7 @@ from lakelogic.driver.passes import Pass
 from lakelogic.errors import UsageError
 from lakelogic.ledger.store import open_ledger
 from lakelogic.plan.source.days import Days
+from lakelogic.run.surroundings import Surroundings
 
 H = timedelta(hours=1)
 BRONZE = """
@@ -68,12 +69,12 @@ def values(table: str) -> list[tuple[int, int]]:
 
 def test_a_backfill_shows_its_windows_runs_them_in_order_and_goes_on_in_the_middle(estate: Path) -> None:
     days = {"backfill_start_date": "2026-02-01", "backfill_end_date": "2026-02-03", "state_path": "state.json"}
-    shown = plan(asked(**days)).as_dict()
+    shown = plan(Surroundings.here(), asked(**days)).as_dict()
     assert [window["first"] for window in shown["windows"]] == ["2026-02-01", "2026-02-02", "2026-02-03"]
     assert not (estate / "lakelogic_warehouse").exists()
     second = estate / "landing/o_2026-02-02.csv"
     second.write_text("id,day,n\n2,2026-02-02,-2\n")  # the whole of it is bad
-    done = drive(asked(**days))
+    done = drive(Surroundings.here(), asked(**days))
     assert [(one.days.first.day, one.status) for one in done.windows] == [(1, "done"), (2, "partial"), (3, "waiting")]
     assert told(done) == [
         ("bronze_orders", "succeeded", "files dated 2026-02-01"),
@@ -84,8 +85,8 @@ def test_a_backfill_shows_its_windows_runs_them_in_order_and_goes_on_in_the_midd
     assert (done.exit_code, done.as_dict()["window"]) == (3, "backfill")
     assert "1 windows wait, from 2026-02-03" in done.warnings[0]
     second.write_text("id,day,n\n2,2026-02-02,2\n")
-    drive(asked(reprocess_date="2026-02-02", layers=("bronze",)))
-    again = drive(asked(**days, resume=True))
+    drive(Surroundings.here(), asked(reprocess_date="2026-02-02", layers=("bronze",)))
+    again = drive(Surroundings.here(), asked(**days, resume=True))
     assert [(one.dataset, one.status) for one in again.outcomes] == [
         ("bronze_orders", "skipped"), ("silver_orders", "skipped"),
         ("bronze_orders", "skipped"), ("silver_orders", "succeeded"),
@@ -96,10 +97,13 @@ def test_a_backfill_shows_its_windows_runs_them_in_order_and_goes_on_in_the_midd
 
 def test_days_are_processed_again_in_every_layer_and_no_watermark_moves_back(estate: Path) -> None:
     (estate / "c/silver.yaml").write_text(SILVER.replace("strategy: overwrite", "strategy: merge, primary_key: [id]"))
-    drive(asked(window="range", window_start_date="2026-02-01", window_end_date="2026-02-03"))
+    drive(Surroundings.here(), asked(window="range", window_start_date="2026-02-01", window_end_date="2026-02-03"))
     (estate / "landing/o_2026-02-01.csv").write_text("id,day,n\n11,2026-02-01,11\n")
     (estate / "landing/o_2026-02-03.csv").write_text("id,day,n\n3,2026-02-03,33\n")
-    done = drive(asked(reprocess_start_date="2026-02-01", reprocess_end_date="2026-02-02", summary_path="out.json"))
+    done = drive(
+        Surroundings.here(),
+        asked(reprocess_start_date="2026-02-01", reprocess_end_date="2026-02-02", summary_path="out.json"),
+    )
     assert (done.exit_code, [one.rows_source for one in done.outcomes]) == (0, [2, 2])
     assert values("s.bronze.orders") == values("s.silver.orders") == [(2, 2), (3, 3), (11, 11)]
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
@@ -116,42 +120,42 @@ def test_days_are_processed_again_in_every_layer_and_no_watermark_moves_back(est
 def test_an_upstream_beyond_its_grace_holds_back_and_within_it_is_used_and_told(
     estate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drive(asked())
+    drive(Surroundings.here(), asked())
     contract = estate / "c/silver.yaml"
     contract.write_text(f"{SILVER}upstream_policy: warn\nupstream_grace_hours: 6\n")
     now = clock.now()
     monkeypatch.setattr(clock, "now", lambda: now + 29 * H)
-    used = drive(asked(layers=("silver",)))
+    used = drive(Surroundings.here(), asked(layers=("silver",)))
     note = "used although `bronze_orders` is 29 h old and must be at most 24 h: within its grace of 6 h"
     assert (used.exit_code, used.outcomes[0].reasons) == (0, (note,))
     judged = SILVER.replace("n > 0", "n >= 1")
     contract.write_text(f"{judged}upstream_policy: warn\nupstream_grace_hours: 6\n")
-    drive(asked(layers=("silver",)))
+    drive(Surroundings.here(), asked(layers=("silver",)))
     with open_ledger(LocalCatalog().ledger_url()) as ledger:
         assert note in [run.reason for run in ledger.runs("silver_orders", limit=2)]
     monkeypatch.setattr(clock, "now", lambda: now + 31 * H)
-    late = drive(asked(layers=("silver",)))
+    late = drive(Surroundings.here(), asked(layers=("silver",)))
     assert (late.exit_code, late.outcomes[0].status) == (5, "held_back")
     assert late.outcomes[0].reasons == ("`bronze_orders` is 31 h old and must be at most 24 h, with a grace of 6 h",)
     contract.write_text(f"{SILVER}upstream_policy: strict\n")
     monkeypatch.setattr(clock, "now", lambda: now + 25 * H)
-    assert drive(asked(layers=("silver",))).exit_code == 5
+    assert drive(Surroundings.here(), asked(layers=("silver",))).exit_code == 5
     contract.write_text(f"{SILVER}upstream_sources: [{{dataset: bronze_orders, max_age: 30h}}]\n")
-    assert drive(asked(layers=("silver",))).exit_code == 0
+    assert drive(Surroundings.here(), asked(layers=("silver",))).exit_code == 0
 
 
 def test_gaps_are_days_between_those_that_runs_have_processed(estate: Path) -> None:
     for day in ("2026-02-01", "2026-02-03"):
-        drive(asked(window="range", window_start_date=day, window_end_date=day))
-    bronze, silver = gaps(GapsRequest())
+        drive(Surroundings.here(), asked(window="range", window_start_date=day, window_end_date=day))
+    bronze, silver = gaps(Surroundings.here(), GapsRequest())
     assert [(one.dataset, one.processed, one.gaps) for one in (bronze, silver)] == [
         ("bronze_orders", 2, (february(2, 2),)),
         ("silver_orders", 2, (february(2, 2),)),
     ]
     shown = CliRunner().invoke(cli, ["state", "gaps", "bronze_orders", "--until", "2026-02-05"]).stdout
     assert "2026-02-02, 2026-02-04 to 2026-02-05" in shown
-    drive(asked())  # reads all that is new, and the whole of the table
-    assert [one.gaps for one in gaps(GapsRequest(last="2026-02-04"))] == [(february(4, 4),), ()]
+    drive(Surroundings.here(), asked())  # reads all that is new, and the whole of the table
+    assert [one.gaps for one in gaps(Surroundings.here(), GapsRequest(last="2026-02-04"))] == [(february(4, 4),), ()]
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from lakelogic.errors import ExportError, ExportInterrupted, NotFound, UsageErro
 from lakelogic.exports.base import Delivered
 from lakelogic.plan.compile import load_checked
 from lakelogic.run import export as sending
+from lakelogic.run.surroundings import Surroundings
 
 CONTRACT = """
 info: {{dataset: gold_people, domain: people, target_layer: gold}}
@@ -84,7 +85,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> type[Elsewhere]:
 
 
 def sent(**changed: Any) -> Any:
-    return export(ExportRequest(("contract.yaml",), **changed))
+    return export(Surroundings.here(), ExportRequest(("contract.yaml",), **changed))
 
 
 def test_a_run_sends_what_it_published_masked_as_it_is_kept_and_without_stamps(lab, workspace):
@@ -100,10 +101,10 @@ def test_a_run_sends_what_it_published_masked_as_it_is_kept_and_without_stamps(l
 def test_a_version_is_sent_once_and_the_next_one_beside_it(lab, workspace):
     lab()
     assert [one["state"] for one in sent().exports] == ["up to date"]
-    assert len(history("gold_people")) == 1
+    assert len(history(Surroundings.here(), "gold_people")) == 1
     lab(people="3,cy@example.com,1\n")
     assert len(list((workspace / "out").glob("*/manifest.json"))) == 2
-    assert [(one["version"], one["rows"], one["state"]) for one in history("gold_people")] == [
+    assert [(one["version"], one["rows"], one["state"]) for one in history(Surroundings.here(), "gold_people")] == [
         (1, 1, "done"),
         (0, 2, "done"),
     ]
@@ -123,18 +124,21 @@ def test_without_its_variables_an_export_is_not_configured_and_nothing_fails(lab
     report = sent()
     assert (report.exit_code, report.exports[0]["state"]) == (0, "not configured")
     assert report.exports[0]["missing"] == ["SNOWFLAKE_ACCOUNT", "SNOWFLAKE_USER", "SNOWFLAKE_PASSWORD"]
-    assert history("gold_people") == []
+    assert history(Surroundings.here(), "gold_people") == []
 
 
 def test_what_may_work_later_is_tried_again_and_what_may_not_is_not(lab, elsewhere):
     elsewhere.trouble += [ExportInterrupted("busy"), ExportInterrupted("busy")]
     lab(SNOWFLAKE)
-    (done,) = history("gold_people")
+    (done,) = history(Surroundings.here(), "gold_people")
     assert (done["state"], done["attempts"]) == ("done", 3)
     elsewhere.trouble += [ExportError("no such role")]
     report = sent(again=True)
     assert (report.exit_code, report.exports[0]["error"]["code"], report.exports[0]["attempts"]) == (4, "LL-E045", 0)
-    assert [(one["state"], one["attempts"]) for one in history("gold_people")] == [("failed", 1), ("done", 3)]
+    assert [(one["state"], one["attempts"]) for one in history(Surroundings.here(), "gold_people")] == [
+        ("failed", 1),
+        ("done", 3),
+    ]
 
 
 def test_an_export_that_fails_does_not_fail_the_run_unless_it_is_required(lab, elsewhere):
@@ -144,10 +148,10 @@ def test_an_export_that_fails_does_not_fail_the_run_unless_it_is_required(lab, e
     elsewhere.trouble += [ExportError("no such role")]
     with pytest.raises(ExportError, match="no such role"):
         lab(needed, people="9,x@example.com,1\n")
-    told = status([load_checked("contract.yaml").contract])
+    told = status(Surroundings.here(), [load_checked("contract.yaml").contract])
     assert (told[0]["status"], told[0]["error"], told[0]["table_version"]) == ("failed", "no such role", 1)
     assert lab(needed, people="9,x@example.com,1\n").status == "no_new_data"  # it was published, and is sent now
-    assert status([load_checked("contract.yaml").contract])[0]["status"] == "up to date"
+    assert status(Surroundings.here(), [load_checked("contract.yaml").contract])[0]["status"] == "up to date"
 
 
 def test_manual_exports_wait_for_somebody(lab, elsewhere):
@@ -161,20 +165,20 @@ def test_status_tells_what_is_there_and_what_is_newer_here(lab, elsewhere):
     contract = lambda: [load_checked("contract.yaml").contract]  # noqa: E731
     manual = SNOWFLAKE.replace("}", ", when: manual}")
     lab(manual)
-    assert status(contract())[0]["status"] == "never exported"
+    assert status(Surroundings.here(), contract())[0]["status"] == "never exported"
     sent()
-    told = status(contract())[0]
+    told = status(Surroundings.here(), contract())[0]
     assert (told["status"], told["exported_version"], told["rows"]) == ("up to date", 0, 2)
     lab(manual, people="5,e@example.com,1\n")
-    assert status(contract())[0]["status"] == "behind"
+    assert status(Surroundings.here(), contract())[0]["status"] == "behind"
 
 
 def test_a_key_that_does_not_tell_rows_apart_is_refused_before_anything_is_sent(lab, elsewhere):
     lab("  - {type: snowflake, target: LAB.GOLD.PEOPLE, key: [email]}\n")
-    (told,) = history("gold_people")
+    (told,) = history(Surroundings.here(), "gold_people")
     assert (told["state"], told["error"]["message"][:37]) == ("failed", "The key (email) does not tell all row")
     lab("  - {type: snowflake, target: LAB.GOLD.PEOPLE, key: [amount]}\n")
-    assert "absent in 1 values" in history("gold_people")[0]["error"]["message"]
+    assert "absent in 1 values" in history(Surroundings.here(), "gold_people")[0]["error"]["message"]
     assert elsewhere.delivered == []
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from lakelogic.actions.author.contracts import explain, validate
 from lakelogic.plan.source.watermarks import Bound, bound_told
+from lakelogic.run.surroundings import Surroundings
 from lakelogic.sql.types import parse_type
 
 CONTRACT = """\
@@ -111,7 +112,7 @@ STEP = "transformations: [{%s}]"
 def test_what_cannot_hold_is_told_with_its_line(
     tmp_path: Path, source: str, given: dict[str, str], line: int, says: str, hint: str
 ) -> None:
-    found = validate(written(tmp_path, source, **given))
+    found = validate(Surroundings.here(), written(tmp_path, source, **given))
     [told] = [one for one in found.diagnostics if one.severity == "error"]
     assert told.where.line == line
     assert says in told.message
@@ -121,7 +122,7 @@ def test_what_cannot_hold_is_told_with_its_line(
 def test_changes_are_not_bounded(tmp_path: Path) -> None:
     file = written(tmp_path, f"{MAX}; cdc_op_field: op", how=MERGED)
     Path(file).write_text(Path(file).read_text().replace("load_mode: incremental", "load_mode: cdc"))
-    [told] = [one for one in validate(file).diagnostics if one.severity == "error"]
+    [told] = [one for one in validate(Surroundings.here(), file).diagnostics if one.severity == "error"]
     assert "only with `load_mode: incremental`" in told.message
 
 
@@ -142,7 +143,7 @@ def test_changes_are_not_bounded(tmp_path: Path) -> None:
     ],
 )
 def test_the_plan_shows_the_bound(tmp_path: Path, source: str, how: str, shown: str) -> None:
-    plan = explain(written(tmp_path, source, how=how))
+    plan = explain(Surroundings.here(), written(tmp_path, source, how=how))
     assert f"Watermark\n                 {shown}\n" in plan.text
     assert [node["detail"] for node in plan.data["accounts"][0]["nodes"] if node["label"] == "watermark"] == [[shown]]
 

@@ -16,6 +16,7 @@ from lakelogic.actions.operate.quarantine import Request, export_rows, list_rows
 from lakelogic.actions.operate.remask import remask
 from lakelogic.errors import UsageError
 from lakelogic.run import sequence
+from lakelogic.run.surroundings import Surroundings
 from lakelogic.tables.base import CommitInfo
 from lakelogic.tables.registry import load
 
@@ -76,7 +77,7 @@ def test_a_mask_that_is_added_stops_the_run_until_what_is_stored_is_masked(
     with pytest.raises(UsageError, match="lakelogic remask") as refused:
         run(duckdb_engine)
     assert CANARY not in str(refused.value)
-    done = remask("people.yaml")
+    done = remask(Surroundings.here(), "people.yaml")
     assert (done.rows, done.quarantined, done.columns) == (2, 1, ("email",))
     quarantined = load("delta").preview("lakelogic_warehouse/shop/quarantine/silver_people", 99)
     for shown in (str(load(kind).preview(TARGET, 99).to_pylist()), str(quarantined.to_pylist())):
@@ -92,7 +93,7 @@ def test_masking_the_key_of_a_merge_inserts_nobody_again(people: Any, duckdb_eng
     people("b")
     with pytest.raises(UsageError, match="was written in clear"):
         run(duckdb_engine)
-    remask("people.yaml")
+    remask(Surroundings.here(), "people.yaml")
     run(duckdb_engine)
     assert len(stored()) == 2
     assert all(len(one) == 64 for one in stored())
@@ -122,7 +123,7 @@ def test_a_rotated_key_of_a_merge_key_is_refused_and_masked_anew(
     monkeypatch.setenv("LAKELOGIC_PII_KEY", f"{KEYS[1]},{KEYS[0]}")
     with pytest.raises(UsageError, match="another key"):
         run(duckdb_engine)
-    remask("people.yaml")
+    remask(Surroundings.here(), "people.yaml")
     assert not set(before) & set(stored())
     run(duckdb_engine)
     assert len(stored()) == 2
@@ -156,20 +157,20 @@ def test_the_command_tells_what_it_did(people: Any, duckdb_engine: Any) -> None:
 def test_bad_rows_from_before_a_mask_are_not_shown(people: Callable[[str], None], duckdb_engine: Any) -> None:
     write(None)
     run(duckdb_engine)
-    [row] = list_rows(Request("people.yaml")).rows
+    [row] = list_rows(Surroundings.here(), Request("people.yaml")).rows
     write("hash")
     for act in (
-        lambda: show_rows(Request("people.yaml")),
-        lambda: export_rows(Request("people.yaml"), "bad.csv"),
-        lambda: explain_row(row["row_id"], Request("people.yaml"), "duckdb"),
-        lambda: explain_row(row["row_id"], None, "duckdb"),
+        lambda: show_rows(Surroundings.here(), Request("people.yaml")),
+        lambda: export_rows(Surroundings.here(), Request("people.yaml"), "bad.csv"),
+        lambda: explain_row(Surroundings.here(), row["row_id"], Request("people.yaml"), "duckdb"),
+        lambda: explain_row(Surroundings.here(), row["row_id"], None, "duckdb"),
     ):
         with pytest.raises(UsageError, match="Nothing is shown") as refused:
             act()
         assert CANARY not in str(refused.value)
     assert not Path("bad.csv").exists()
-    remask("people.yaml")
-    [shown] = show_rows(Request("people.yaml")).rows
+    remask(Surroundings.here(), "people.yaml")
+    [shown] = show_rows(Surroundings.here(), Request("people.yaml")).rows
     assert CANARY not in str(shown)
     assert len(shown["email"]) == 64
 
@@ -212,7 +213,7 @@ def test_a_table_that_was_masked_anew_is_so_when_upkeep_came_last(
     write(None, kind=kind)
     run(duckdb_engine)
     write("hash", kind=kind)
-    remask("people.yaml")
+    remask(Surroundings.here(), "people.yaml")
     upkeep(kind, trims=trims)
     people("c")
     assert run(duckdb_engine).status == "succeeded"
@@ -240,14 +241,14 @@ def test_without_a_key_rows_that_wait_are_given_up_only_when_that_is_asked_for(
     done = CliRunner().invoke(cli, ["remask", "people.yaml", "--forget-landed"])
     assert done.exit_code == 0, done.output
     assert "1 rows that wait in shop.quarantine.silver_people cannot be replayed any more" in done.output
-    assert remask("people.yaml").forgotten == 0  # there is nothing left to give up
+    assert remask(Surroundings.here(), "people.yaml").forgotten == 0  # there is nothing left to give up
 
 
 def test_with_a_key_rows_that_wait_are_replayed_after_a_remask(people: Any, duckdb_engine: Any) -> None:
     write(None)
     run(duckdb_engine)
     write("redact")
-    assert remask("people.yaml").forgotten == 0
+    assert remask(Surroundings.here(), "people.yaml").forgotten == 0
     Path("people.yaml").write_text(Path("people.yaml").read_text().replace("max: 90", "max: 100"))
     assert DataProcessor("people.yaml", duckdb_engine).replay().passed == 1
     assert stored() == ["***"] * 3
@@ -277,7 +278,7 @@ def test_no_command_shows_rows_of_a_table_from_before_a_mask(people: Any, duckdb
         assert "lakelogic remask" in refused.output
         assert CANARY not in refused.output
     assert not Path("bad.json").exists()
-    remask("people.yaml")
+    remask(Surroundings.here(), "people.yaml")
     for words in shows:
         shown = CliRunner().invoke(cli, words)
         assert shown.exit_code == 0, (words, shown.output)
@@ -289,12 +290,12 @@ def test_a_contract_that_cannot_be_read_could_mask_anything(people: Any, duckdb_
 
     write(None)
     run(duckdb_engine)
-    assert len(preview("shop.silver.people").rows) == 2
+    assert len(preview(Surroundings.here(), "shop.silver.people").rows) == 2
     Path("people.yaml").write_text("dataset: [people\n")
     with pytest.raises(UsageError, match="nobody can tell what it masks"):
-        preview("shop.silver.people")
+        preview(Surroundings.here(), "shop.silver.people")
     Path("people.yaml").unlink()
-    assert len(preview("shop.silver.people").rows) == 2
+    assert len(preview(Surroundings.here(), "shop.silver.people").rows) == 2
 
 
 @pytest.mark.parametrize("kind", ["delta", "iceberg", "parquet"])
@@ -310,7 +311,7 @@ def test_after_a_remask_upkeep_and_discards_make_no_run_believe_that_rows_are_in
         people(name)
         run(duckdb_engine)
     write("hash", kind=kind, strategy="append")
-    remask("people.yaml")
+    remask(Surroundings.here(), "people.yaml")
     for words in (
         ("maintain", "people.yaml"),
         ("quarantine", "discard", "people.yaml", "--all", "--reason", "test data"),
@@ -365,7 +366,7 @@ def test_after_a_remask_upkeep_leaves_no_clear_value_on_the_disk(people: Any, du
         run(duckdb_engine)
     assert held_on_disk("lakelogic_warehouse")
     write("hash", kind=kind, strategy="append")
-    remask("people.yaml")
+    remask(Surroundings.here(), "people.yaml")
     done = CliRunner().invoke(cli, ["maintain", "people.yaml", "--retention", "0h"])
     assert done.exit_code == 0, done.output
     assert held_on_disk("lakelogic_warehouse") == []

@@ -18,6 +18,7 @@ from lakelogic.actions.operate import quarantine as acts
 from lakelogic.cli.main import cli
 from lakelogic.quarantine.table import Chosen
 from lakelogic.run.input.reread import Reread
+from lakelogic.run.surroundings import Surroundings
 
 QUEUE = "lakelogic_warehouse/shop/quarantine/silver_orders"
 BRONZE = """
@@ -64,10 +65,10 @@ def test_three_passes_leave_one_entry_for_each_row(passes: Callable[[int], None]
     for number in range(3):
         passes(number)
     assert sorted(row["amount"] for row in entries()) == [-2, -1]
-    [one] = acts.overview()
+    [one] = acts.overview(Surroundings.here())
     assert one.counts == {"active": 2}
     assert one.oldest == FIRST
-    listed = acts.list_rows(acts.Request("silver.yaml"))
+    listed = acts.list_rows(Surroundings.here(), acts.Request("silver.yaml"))
     assert listed.total == 2
     assert {(row["first_seen"], row["at"], row["runs"]) for row in listed.rows} == {
         (FIRST, FIRST + timedelta(days=2), 3)
@@ -77,7 +78,7 @@ def test_three_passes_leave_one_entry_for_each_row(passes: Callable[[int], None]
 def test_a_row_that_was_discarded_stays_so_when_its_table_has_another_version(passes: Callable[[int], None]) -> None:
     passes(0)
     row = next(row for row in entries() if row["amount"] == -1)["_lakelogic_row_id"]
-    acts.discard_rows(acts.Request("silver.yaml", Chosen(rows=(row,))), "test data", by="anna")
+    acts.discard_rows(Surroundings.here(), acts.Request("silver.yaml", Chosen(rows=(row,))), "test data", by="anna")
     passes(1)
     assert {row["amount"]: row["quarantine_state"] for row in entries()} == {-1: "discarded", -2: "active"}
 
@@ -95,23 +96,23 @@ def unfolded(passes: Callable[[int], None], monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.usefixtures("unfolded")
 def test_an_older_table_is_folded_when_it_is_read() -> None:
-    [one] = acts.overview()
+    [one] = acts.overview(Surroundings.here())
     assert (one.counts, one.oldest, one.rules) == ({"active": 2}, FIRST, {"amount_min": 2})
-    listed = acts.list_rows(acts.Request("silver.yaml"))
+    listed = acts.list_rows(Surroundings.here(), acts.Request("silver.yaml"))
     assert {(row["first_seen"], row["at"], row["runs"]) for row in listed.rows} == {
         (FIRST, FIRST + timedelta(days=2), 3)
     }
     row_id = listed.rows[0]["row_id"]
-    assert explain_row(row_id, acts.Request("silver.yaml")).facts["row_id"] == row_id
-    assert len(acts.show_rows(acts.Request("silver.yaml")).rows) == 2
+    assert explain_row(Surroundings.here(), row_id, acts.Request("silver.yaml")).facts["row_id"] == row_id
+    assert len(acts.show_rows(Surroundings.here(), acts.Request("silver.yaml")).rows) == 2
 
 
 @pytest.mark.usefixtures("unfolded")
 def test_a_replay_of_a_folded_row_publishes_it_once_and_says_so() -> None:
     Path("silver.yaml").write_text(SILVER.replace("min: 0", "min: -1"))
-    done = acts.replay_rows(acts.Request("silver.yaml"), "duckdb")
+    done = acts.replay_rows(Surroundings.here(), acts.Request("silver.yaml"), "duckdb")
     assert (done.chosen, done.passed, done.failed) == (2, 1, 1)
-    [one] = acts.overview()
+    [one] = acts.overview(Surroundings.here())
     assert one.counts == {"active": 1, "replayed": 1}
     published = DeltaTable("lakelogic_warehouse/shop/silver/orders").to_pyarrow_table()["amount"].to_pylist()
     assert sorted(published) == [-1, 5, 5, 5]
@@ -127,17 +128,19 @@ def test_a_replay_in_which_a_row_fails_again_is_a_run_that_saw_it(
     passes(0)
     second = FIRST + timedelta(days=1)
     monkeypatch.setattr(clock, "now", lambda: second)
-    assert acts.replay_rows(acts.Request("silver.yaml"), "duckdb").failed == 2
-    listed = acts.list_rows(acts.Request("silver.yaml"))
+    assert acts.replay_rows(Surroundings.here(), acts.Request("silver.yaml"), "duckdb").failed == 2
+    listed = acts.list_rows(Surroundings.here(), acts.Request("silver.yaml"))
     assert {(row["first_seen"], row["at"], row["runs"]) for row in listed.rows} == {(FIRST, second, 2)}
 
 
 @pytest.mark.usefixtures("unfolded")
 def test_discarding_a_folded_row_takes_all_its_entries_out() -> None:
     row = next(row for row in entries() if row["amount"] == -1)["_lakelogic_row_id"]
-    found = acts.discard_rows(acts.Request("silver.yaml", Chosen(rows=(row,))), "test data", by="anna")
+    found = acts.discard_rows(
+        Surroundings.here(), acts.Request("silver.yaml", Chosen(rows=(row,))), "test data", by="anna"
+    )
     assert found.rows == (row,)
-    [one] = acts.overview()
+    [one] = acts.overview(Surroundings.here())
     assert one.counts == {"active": 1, "discarded": 1}
 
 
@@ -145,7 +148,7 @@ def test_a_replay_is_not_judged_by_the_service_levels_of_a_batch(passes: Callabl
     passes(0)
     promised = "service_levels: {row_count: {min_rows: 1000}, on_breach: fail}\n"
     Path("silver.yaml").write_text(SILVER.replace("min: 0", "min: -1") + promised)
-    done = acts.replay_rows(acts.Request("silver.yaml"), "duckdb")
+    done = acts.replay_rows(Surroundings.here(), acts.Request("silver.yaml"), "duckdb")
     assert (done.status, done.exit_code, done.passed, done.report["service_levels"]) == ("succeeded", 0, 1, [])
 
 

@@ -14,6 +14,7 @@ import pytest
 from lakelogic import clock
 from lakelogic.errors import CommitConflict, TableError
 from lakelogic.run import upkeep
+from lakelogic.run.surroundings import Surroundings
 from lakelogic.tables.base import CommitInfo, Layout, StagedFile, TableFormat
 from lakelogic.tables.registry import load
 
@@ -202,10 +203,10 @@ def test_no_retention_at_all_deletes_what_is_old_and_spares_what_a_waiting_batch
     Path("o.csv").write_text("id\n1\n2\n")
     waits = DataProcessor("o.yaml", engine=duckdb_engine).run()
     assert waits.status == "gated"
-    (done,) = maintain(MaintainRequest(("o.yaml",), retention=timedelta(0), compact=False))
+    (done,) = maintain(Surroundings.here(), MaintainRequest(("o.yaml",), retention=timedelta(0), compact=False))
     assert done.files_deleted == 1
     assert not left.exists()
     from lakelogic.actions.operate.approve import ApproveRequest, approve
 
-    approve(ApproveRequest(waits.run_id, why="two are fine", contract="o.yaml", engine="duckdb"))
+    approve(Surroundings.here(), ApproveRequest(waits.run_id, why="two are fine", contract="o.yaml", engine="duckdb"))
     assert load(form).state(LocalCatalog().resolve("a.b.orders")).rows == 2  # type: ignore[union-attr]

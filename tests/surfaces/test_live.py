@@ -17,8 +17,8 @@ from rich.console import Console as Screen
 
 from lakelogic import clock
 from lakelogic.cli.live import LiveView
-from lakelogic.run.event_types import PhaseBegan, RunStarted
-from lakelogic.run.events import Event
+from lakelogic.run.events.hub import Event
+from lakelogic.run.events.types import PhaseBegan, RunStarted
 
 
 def lines(view: LiveView, height: int = 40) -> list[str]:

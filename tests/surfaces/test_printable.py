@@ -15,8 +15,8 @@ from lakelogic.cli.console import LineFormatter, grid
 from lakelogic.cli.live import LiveView
 from lakelogic.cli.main import cli
 from lakelogic.errors import Diagnostic, SourceError, Where
-from lakelogic.run.event_types import EngineStarting, Note
-from lakelogic.run.events import Event, logging_sink
+from lakelogic.run.events.hub import Event, logging_sink
+from lakelogic.run.events.types import EngineStarting, Note
 
 EVIL = "a\x1b[2Jb\r\nc\x9b31m\u202e\u2028"
 RAW = ("\x1b", "\r", "\x9b", "\u202e", "\u2028")

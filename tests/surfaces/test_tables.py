@@ -16,6 +16,7 @@ from lakelogic.actions.look.preview import preview
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.cli.main import cli
 from lakelogic.ledger.store import open_ledger
+from lakelogic.run.surroundings import Surroundings
 from lakelogic.tables.kinds import kind_of
 from lakelogic.tables.registry import load
 
@@ -62,7 +63,7 @@ def told(result: Result) -> Any:
 
 
 def ids(table: str = "shop.silver.orders") -> list[Any]:
-    return sorted(row["id"] for row in preview(table, 100).rows)
+    return sorted(row["id"] for row in preview(Surroundings.here(), table, 100).rows)
 
 
 def test_ddl_shows_the_table_that_a_run_would_make_and_makes_nothing(shop: Path) -> None:
@@ -86,7 +87,7 @@ def test_ddl_shows_the_table_that_a_run_would_make_and_makes_nothing(shop: Path)
 def test_ddl_makes_an_empty_table_and_the_first_run_fills_it(shop: Path, form: str) -> None:
     write(form)
     assert call("ddl", "orders.yaml", "--apply").exit_code == 0
-    assert preview("shop.silver.orders").total == 0
+    assert preview(Surroundings.here(), "shop.silver.orders").total == 0
     assert kind_of("lakelogic_warehouse/shop/silver/orders") == form
     assert "is as the contract says" in call("ddl", "orders.yaml").stdout
     land("a.csv", "1,2026-01-01")
@@ -183,7 +184,7 @@ def test_bad_rows_are_kept_as_long_as_the_contract_says(shop: Path, monkeypatch:
     monkeypatch.setattr(clock, "now", lambda: now + timedelta(days=31))
     done = told(call("maintain", "orders.yaml", "--no-vacuum", "--json"))
     assert [one["bad_rows_deleted"] for one in done["tables"]] == [0, 1]
-    assert preview("shop.quarantine.silver_orders").total == 1
+    assert preview(Surroundings.here(), "shop.quarantine.silver_orders").total == 1
 
 
 def test_reset_shows_a_plan_and_asks(shop: Path) -> None:
@@ -216,7 +217,7 @@ def test_after_a_reset_everything_is_read_again_and_the_ledger_knows_why(shop: P
     land("b.csv", "2,2026-01-02")
     call("run", "orders.yaml")
     assert ids() == [1, 2]
-    assert preview("shop.quarantine.silver_orders").total == 1
+    assert preview(Surroundings.here(), "shop.quarantine.silver_orders").total == 1
 
 
 def test_a_layer_is_reset_and_others_stay(shop: Path) -> None:
@@ -240,7 +241,7 @@ def test_a_quarantine_that_others_share_loses_only_the_rows_of_the_dataset(shop:
     for name in ("orders.yaml", "other.yaml"):
         call("run", name)
     assert told(call("reset", "orders.yaml", "--yes", "--json"))["removed"][0]["shared"] is True
-    assert preview("shop.quarantine.all").total == 1
+    assert preview(Surroundings.here(), "shop.quarantine.all").total == 1
     listed = told(call("quarantine", "list", "other.yaml", "--json"))
     assert listed["total"] == 1, listed
 

@@ -14,6 +14,7 @@ from lakelogic.api.routes import contracts, decisions, estate, exports, jobs, li
 from lakelogic.api.service import Service
 from lakelogic.api.settings import Settings
 from lakelogic.api.shield import Shield
+from lakelogic.run.surroundings import Surroundings
 from lakelogic.version import VERSION
 
 _ABOUT = """What was rejected, why, and what fed a number; runs, replays and decisions, done by a worker.
@@ -23,7 +24,7 @@ steward (replay, discard), operator (run, decide) and admin, in each domain. Err
 of the command line. Lists go on with `after=<next>`. Documents have an ETag. Masked values stay masked."""
 
 
-def create_app(settings: Settings | None = None) -> FastAPI:
+def create_app(settings: Settings | None = None, around: Surroundings | None = None) -> FastAPI:
     """A service with these settings; whoever serves it has checked that it may be reached from where it listens."""
     settings = settings or Settings()
     middleware = [Middleware(Shield, settings=settings)]
@@ -41,7 +42,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         title="LakeLogic", version=VERSION, description=_ABOUT, docs_url=None, redoc_url=None,
         openapi_url="/openapi.json", middleware=middleware,
     )  # fmt: skip
-    app.state.service = Service(settings)
+    app.state.service = Service(settings, around or Surroundings.here())
     problems.handle(app)
     for module in (runtime, estate, exports, lineage, contracts, runs, jobs, quarantine, decisions):
         app.include_router(module.router)

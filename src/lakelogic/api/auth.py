@@ -19,6 +19,7 @@ from lakelogic.api.problems import Unauthenticated
 from lakelogic.api.settings import Oidc, Settings
 from lakelogic.errors import MissingExtra, Refused, SourceError
 from lakelogic.ledger.access import EVERYWHERE, ROLES
+from lakelogic.run.surroundings import Surroundings
 
 log = logging.getLogger("lakelogic.api")
 _LONGEST_NAME = 200
@@ -63,8 +64,8 @@ class Caller:
 class Door:
     """Lets people in."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    def __init__(self, settings: Settings, around: Surroundings) -> None:
+        self._settings, self._around = settings, around
         self._provider = _Provider(settings.oidc) if settings.oidc else None
 
     def caller(self, authorization: str | None) -> Caller:
@@ -77,7 +78,7 @@ class Door:
         if scheme.lower() != "bearer" or not text.strip():
             raise Unauthenticated("Only bearer tokens are taken.", hint="Send `Authorization: Bearer <token>`.")
         text = text.strip()
-        token = check_token(text)
+        token = check_token(self._around, text)
         if token is not None:
             return Caller(token.person, token.roles)
         if self._provider is not None and text.count(".") == 2:
@@ -87,7 +88,12 @@ class Door:
     def _is_open(self) -> bool:
         """On one's own machine, where nobody ever said that tokens are asked for; the last to expire opens nothing."""
         settings = self._settings
-        return settings.is_private and settings.oidc is None and not settings.tokens_only and not ever_had_tokens()
+        return (
+            settings.is_private
+            and settings.oidc is None
+            and not settings.tokens_only
+            and not ever_had_tokens(self._around)
+        )
 
 
 class _Provider:

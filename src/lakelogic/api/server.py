@@ -11,12 +11,13 @@ from contextlib import contextmanager
 from lakelogic.actions.operate.access import has_tokens
 from lakelogic.api.settings import Settings, check_bind
 from lakelogic.errors import MissingExtra
+from lakelogic.run.surroundings import Surroundings
 
 _GRACE_SECONDS = 2  # for answers that are on their way
 _PATIENCE_SECONDS = 2.5  # for workers; a piece that is stopped harder is taken up again
 
 
-def serve(settings: Settings, *, workers: int = 1) -> None:
+def serve(around: Surroundings, settings: Settings, *, workers: int = 1) -> None:
     """Serve until somebody ends it."""
     try:
         import uvicorn
@@ -25,8 +26,8 @@ def serve(settings: Settings, *, workers: int = 1) -> None:
         from lakelogic.api.listening import Hasty
     except ImportError as error:
         raise MissingExtra("api", "The service") from error
-    check_bind(settings, has_tokens=has_tokens())
-    app = create_app(settings)
+    check_bind(settings, has_tokens=has_tokens(around))
+    app = create_app(settings, around)
     with _beside(workers):
         config = uvicorn.Config(
             app, host=settings.host, port=settings.port, log_level="warning", server_header=False,

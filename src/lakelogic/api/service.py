@@ -13,6 +13,7 @@ from lakelogic.api.models import Problem
 from lakelogic.api.settings import Settings
 from lakelogic.driver.registry import Member
 from lakelogic.ledger.work import QueuedJob
+from lakelogic.run.surroundings import Surroundings
 
 _TROUBLE = {
     400: "It cannot be done as it was asked for.",
@@ -42,13 +43,13 @@ def trouble(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 class Service:
-    """One service."""
+    """One service. What it works in is made once, and shared by the threads that answer."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self.served = Served(settings.estate)
-        self.pages = QueuePages()
-        self.door = Door(settings)
+    def __init__(self, settings: Settings, around: Surroundings) -> None:
+        self.settings, self.around = settings, around
+        self.served = Served(around, settings.estate)
+        self.pages = QueuePages(around.catalog)
+        self.door = Door(settings, around)
 
     def member(self, name: str, caller: Caller, role: str = "viewer") -> Member:
         """A dataset that whoever asks may look at, or do something to; others do not exist for them."""

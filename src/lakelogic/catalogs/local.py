@@ -42,4 +42,8 @@ class LocalCatalog:
 
     def ledger_url(self) -> str:
         """The database of the ledger: `LAKELOGIC_LEDGER`, else a SQLite file inside the warehouse."""
-        return os.environ.get(LEDGER) or f"sqlite:///{self.warehouse / '.lakelogic' / 'ledger.db'}"
+        return os.environ.get(LEDGER) or self.own_ledger_url()
+
+    def own_ledger_url(self) -> str:
+        """The SQLite file inside the warehouse, whatever the variables say."""
+        return f"sqlite:///{self.warehouse / '.lakelogic' / 'ledger.db'}"

@@ -8,6 +8,7 @@ from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.errors import UsageError
 
 GROUP = "lakelogic.catalogs"
+VARIABLE = "LAKELOGIC_CATALOG"
 LOCAL = "local"
 
 

@@ -34,7 +34,7 @@ def approve(
     if run is None:
         if discard or why is not None or approval_file is not None:
             raise UsageError("A decision needs the RUN that it is about.", hint="`lakelogic approve` lists them.")
-        held = action.waiting()
+        held = action.waiting(console.surroundings())
         if as_json:
             console.json({"waiting": held})
         elif not held:
@@ -50,14 +50,14 @@ def approve(
     if approval_file is not None:
         if discard:
             raise UsageError("--discard is done at once, and not in a file.", hint="Leave --approval-file out.")
-        written = action.write(run, approval_file, why)
+        written = action.write(console.surroundings(), run, approval_file, why)
         if as_json:
             console.json(asdict(written))
         else:
             console.print(f"{written.figures['good']} rows of {written.run_id} are approved in {written.file}")
         return 0
     request = action.ApproveRequest(run, discard, why, contract, env, overrides, engine)
-    done = action.approve(request, console.sinks())
+    done = action.approve(console.surroundings(), request)
     console.clear()
     if as_json:
         decision = {"run_id": done.run_id, "dataset": done.dataset, "state": done.state, "rows": done.rows}

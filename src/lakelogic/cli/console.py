@@ -11,14 +11,17 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import click
 
 from lakelogic import clock, printable, signals
 from lakelogic.errors import DEBUG, Defect, LakeLogicError, trace
-from lakelogic.run.events import Event, Sink
+from lakelogic.run.events.hub import Event, Sink
 from lakelogic.version import VERSION
+
+if TYPE_CHECKING:
+    from lakelogic.run.surroundings import Surroundings
 
 P = ParamSpec("P")
 _CELL = 60  # characters of a cell on a terminal
@@ -45,6 +48,7 @@ class Console:
         self.as_json = as_json
         self._progress = sys.stderr.isatty() and not as_json
         self._shown = 0
+        self._around: Surroundings | None = None
         handler = logging.StreamHandler(sys.stderr if as_json else sys.stdout)
         handler.setFormatter(LineFormatter())
         handler.addFilter(self._make_room)
@@ -56,6 +60,14 @@ class Console:
     def sinks(self) -> tuple[Sink, ...]:
         """Listeners for a run: progress, where somebody is looking."""
         return (self.progress,) if self._progress else ()
+
+    def surroundings(self) -> Surroundings:
+        """What the command works in, made once; its progress is heard here, and it is closed with the command."""
+        if self._around is None:
+            from lakelogic.run.surroundings import Surroundings
+
+            self._around = click.get_current_context().with_resource(Surroundings.here(self.sinks()))
+        return self._around
 
     def progress(self, event: Event) -> None:
         """Overwrite one line on the terminal with what is going on."""

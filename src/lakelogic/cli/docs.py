@@ -32,7 +32,7 @@ def build(
 
     console = Console(as_json)
     only, without = words("--select", select), words("--exclude", exclude)
-    done = build_site(EstateRequest(places or (".",), env, select=only, exclude=without), out)
+    done = build_site(console.surroundings(), EstateRequest(places or (".",), env, select=only, exclude=without), out)
     if as_json:
         console.json({"folder": done.folder, "pages": done.pages, "datasets": done.datasets})
     else:

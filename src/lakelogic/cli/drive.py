@@ -154,7 +154,7 @@ def drive(
         **more,
     )
     if dry_run:
-        planned = plan(request)
+        planned = plan(console.surroundings(), request)
         console.json(planned.as_dict()) if as_json else _show_plan(console, planned)
         return 0
     return _run(console, request)
@@ -204,9 +204,10 @@ def _run(console: Console, request: Any) -> int:
         counted = ", ".join(f"{count} {status}" for status, count in done.counts.items() if count)
         console.print(f"{done.pipeline_run_id}: {counted} in {done.seconds:.1f} s")
 
-    sinks = console.sinks() if view is None else (view.hear,)
+    around = console.surroundings()
+    around = around if view is None else around.heard_by(view.hear)
     try:
-        return int(run(request, sinks, began, listen, ended).exit_code)
+        return int(run(around, request, began, listen, ended).exit_code)
     finally:
         if view is not None:
             view.stop()

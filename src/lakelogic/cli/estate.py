@@ -30,7 +30,7 @@ def _places(command: F) -> F:
 
 
 def _look(
-    places: tuple[str, ...], env: str | None, overrides: tuple[str, ...], packs: tuple[str, ...],
+    console: Console, places: tuple[str, ...], env: str | None, overrides: tuple[str, ...], packs: tuple[str, ...],
     pack_dir: str | None, select: tuple[str, ...], exclude: tuple[str, ...], **chosen: tuple[str, ...],
 ) -> tuple[Any, Any]:  # fmt: skip
     from lakelogic.actions.look.estate import EstateRequest, look_at
@@ -38,7 +38,7 @@ def _look(
 
     chosen |= {"select": words("--select", select), "exclude": words("--exclude", exclude)}
     request = EstateRequest(places or (".",), env, overrides, PackChoice(packs, pack_dir), **chosen)
-    return request, look_at(request)
+    return request, look_at(console.surroundings(), request)
 
 
 def _tell(console: Console, report: Any) -> None:
@@ -58,8 +58,8 @@ def estate_tree(as_json: bool, **asked: Any) -> int:
     """
     from lakelogic.actions.look.estate import tree, tree_data
 
-    _, report = _look(**asked)
     console = Console(as_json)
+    _, report = _look(console, **asked)
     domains = tree(report)
     if as_json:
         console.json({**report.as_dict(), "tree": tree_data(domains)})
@@ -79,8 +79,8 @@ def estate_tree(as_json: bool, **asked: Any) -> int:
 @guarded
 def estate_validate(as_json: bool, **asked: Any) -> int:
     """Check every document, every contract and the graph between them; all problems at once."""
-    _, report = _look(**asked)
     console = Console(as_json)
+    _, report = _look(console, **asked)
     if as_json:
         console.json(report.as_dict())
         return int(report.exit_code)
@@ -101,8 +101,8 @@ def estate_graph(form: str, output: str | None, layers: str, entities: str, as_j
     """What each dataset is made of."""
     from lakelogic.actions.look.estate import drawn, graph, graph_data
 
-    request, report = _look(**asked, layers=_words(layers), entities=_words(entities))
     console = Console(as_json)
+    request, report = _look(console, **asked, layers=_words(layers), entities=_words(entities))
     estate_graph_ = graph(report, request)
     if as_json or form == "json":
         data = {**graph_data(estate_graph_), "diagnostics": [problem.as_dict() for problem in report.problems]}
@@ -125,8 +125,8 @@ def estate_owners(as_json: bool, **asked: Any) -> int:
     """Who answers for which datasets, and whom to ask."""
     from lakelogic.actions.look.estate import owners
 
-    _, report = _look(**asked)
     console = Console(as_json)
+    _, report = _look(console, **asked)
     rows = owners(report)
     if as_json:
         listed = [

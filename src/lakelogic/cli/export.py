@@ -33,14 +33,14 @@ def export(
     console = Console(as_json)
     request = action.ExportRequest(contracts, only, env, overrides, PackChoice(packs, pack_dir), again, dry_run)
     if only_status:
-        statuses = action.status_of(request)
+        statuses = action.status_of(console.surroundings(), request)
         if as_json:
             console.json({"exports": statuses})
         else:
             heads = ("dataset", "export", "target", "status", "version", "exported", "lacks")
             console.table(heads, [_status_row(status) for status in statuses])
         return 0
-    report = action.export(request, console.sinks())
+    report = action.export(console.surroundings(), request)
     console.clear()
     if as_json:
         console.json(report.as_dict())

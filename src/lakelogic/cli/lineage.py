@@ -20,11 +20,11 @@ _places = click.option(
 )
 
 
-def _served(places: tuple[str, ...], env: str | None) -> Any:
+def _served(console: Console, places: tuple[str, ...], env: str | None) -> Any:
     from lakelogic.actions.look.estate import EstateRequest
     from lakelogic.actions.look.served import Served
 
-    return Served(EstateRequest(places or (".",), env))
+    return Served(console.surroundings(), EstateRequest(places or (".",), env))
 
 
 @lineage.command("rows")
@@ -44,7 +44,7 @@ def rows(
     from lakelogic.actions.look.drilldown import Start, chain
 
     console = Console(as_json)
-    story = chain(_served(places, env), Start(dataset, key, at), limit=limit)
+    story = chain(_served(console, places, env), Start(dataset, key, at), limit=limit)
     if as_json:
         console.json(story)
         return 0
@@ -81,7 +81,7 @@ def columns(
     from lakelogic.actions.look.columns import columns_of
 
     console = Console(as_json)
-    report = columns_of(_served(places, env), dataset, column, depth)
+    report = columns_of(_served(console, places, env), dataset, column, depth)
     if as_json:
         console.json(report)
         return 0

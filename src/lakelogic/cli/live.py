@@ -18,7 +18,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from lakelogic import clock, printable
-from lakelogic.run.events import Event
+from lakelogic.run.events.hub import Event
 
 _SIGNS: Final = {
     "succeeded": ("✓", "green"),

@@ -85,7 +85,7 @@ def run(
         contract, engine, env, overrides, dry_run, settings, policy_pack=packs, policy_pack_dir=pack_dir,
         profile=profile, profile_rows=profile_rows,
     )  # fmt: skip
-    report = run_contract(request, console.sinks())
+    report = run_contract(console.surroundings(), request)
     console.clear()
     if as_json:
         outcome = {"status": report.status, "exit_code": report.exit_code, "reasons": list(report.reasons)}
@@ -124,8 +124,10 @@ def validate(
         from lakelogic.actions.look.estate import EstateRequest, files_of
 
         wanted = {"select": words("--select", select), "exclude": words("--exclude", exclude)}
-        contracts = files_of(EstateRequest(contracts, env, overrides, chosen, **wanted))
-    checks = [check(contract, env=env, overrides=overrides, packs=chosen) for contract in contracts]
+        contracts = files_of(console.surroundings(), EstateRequest(contracts, env, overrides, chosen, **wanted))
+    checks = [
+        check(console.surroundings(), contract, env=env, overrides=overrides, packs=chosen) for contract in contracts
+    ]
     if as_json:
         console.json(
             {
@@ -165,7 +167,9 @@ def verify(
 
     console = Console(as_json)
     wanted = tuple(name.strip() for name in engines.split(",") if name.strip()) if engines else ()
-    report = verify_contract(VerifyRequest(contract, wanted, rows, seed, env, overrides), console.note)
+    report = verify_contract(
+        console.surroundings(), VerifyRequest(contract, wanted, rows, seed, env, overrides), console.note
+    )
     console.json(report.as_dict()) if as_json else console.print(report.text)
     return report.exit_code
 
@@ -206,7 +210,7 @@ def explain(
         from lakelogic.actions.look.stories import explain_key
         from lakelogic.cli.quarantine import show_story
 
-        story = explain_key(contract, keys_, env=env, overrides=overrides, engine=engine)
+        story = explain_key(console.surroundings(), contract, keys_, env=env, overrides=overrides, engine=engine)
         console.json(story.as_dict()) if as_json else show_story(console, story)
         return 0
     from lakelogic.contract.reading.packs import PackChoice
@@ -223,7 +227,9 @@ def explain(
             for place, value in value_origin.over:
                 console.print(f"  over {jsonlib.dumps(value, default=str)}   ({place})")
         return 0
-    explained = contracts.explain(contract, env=env, overrides=overrides, engine=engine, sql=sql, packs=chosen)
+    explained = contracts.explain(
+        console.surroundings(), contract, env=env, overrides=overrides, engine=engine, sql=sql, packs=chosen
+    )
     console.json(explained.data) if as_json else console.print(explained.text)
     return 0
 
@@ -260,7 +266,7 @@ def demo(engine: str | None, warehouse: str | None, as_json: bool) -> int:
     from lakelogic.cli.demo import show
 
     console = Console(as_json)
-    report = run_demo(engine, warehouse, console.sinks())
+    report = run_demo(console.surroundings(), engine, warehouse)
     console.clear()
     console.json(report.as_dict()) if as_json else show(report, console)
     return report.exit_code
@@ -318,7 +324,7 @@ def doctor(as_json: bool) -> int:
     from lakelogic.actions.operate.doctor import doctor as look
 
     console = Console(as_json)
-    findings = look()
+    findings = look(console.surroundings())
     broken = any(finding.ok is False for finding in findings)
     if as_json:
         rows = [{"what": f.what, "found": f.state, "ok": f.ok, "fix": f.fix} for f in findings]
@@ -367,7 +373,7 @@ def runs(
     from lakelogic.actions.look.ledger import list_runs
 
     console = Console(as_json)
-    runs_listed = list_runs(dataset, status, layer, limit)
+    runs_listed = list_runs(console.surroundings(), dataset, status, layer, limit)
     if as_json:
         console.json({"runs": runs_listed})
     elif not runs_listed:
@@ -392,7 +398,7 @@ def runs_show(run_id: str, as_json: bool) -> int:
     from lakelogic.actions.look.ledger import show_run
 
     console = Console(as_json)
-    run = show_run(run_id)
+    run = show_run(console.surroundings(), run_id)
     if as_json:
         console.json(run)
     else:
@@ -414,7 +420,8 @@ def runs_log(run_id: str, as_json: bool) -> int:
     from lakelogic.actions.look.ledger import log_of, show_run
 
     console = Console(as_json)
-    lines = log_of(str(show_run(run_id)["run_id"]))
+    around = console.surroundings()
+    lines = log_of(around, str(show_run(around, run_id)["run_id"]))
     if as_json:
         console.json({"lines": [{"at": line.at.isoformat(), "kind": line.kind, "text": line.body} for line in lines]})
     else:
@@ -438,8 +445,8 @@ def ledger_publish(target: str, as_json: bool) -> int:
     """Write the runs as a Delta table that anything can query."""
     from lakelogic.actions.look.ledger import publish_ledger
 
-    done = publish_ledger(target)
     console = Console(as_json)
+    done = publish_ledger(console.surroundings(), target)
     if as_json:
         console.json({"table": done.table, "location": done.location, "runs": done.runs})
     else:
@@ -458,7 +465,7 @@ def preview(table: str, limit: int, columns: tuple[str, ...], as_json: bool) -> 
     from lakelogic.actions.look.preview import preview as look
 
     console = Console(as_json)
-    shown = look(table, limit, words("--columns", columns))
+    shown = look(console.surroundings(), table, limit, words("--columns", columns))
     if as_json:
         console.json(
             {

@@ -76,7 +76,7 @@ def list_(what: str | None, state: str, limit: int, by: str | None, as_json: boo
             raise UsageError("--by needs to know whose rows to count.", hint="Name a contract before it.")
         return _counted(console, request_of(what, options, state), by, limit)
     if what is None:
-        queues = action.overview()
+        queues = action.overview(console.surroundings())
         if as_json:
             console.json({"quarantines": [queue.as_dict() for queue in queues]})
         elif not queues:
@@ -87,7 +87,7 @@ def list_(what: str | None, state: str, limit: int, by: str | None, as_json: boo
             shown = [(r["dataset"], r["table"], *(str(r[s]) for s in states), _at(r["oldest"])) for r in rows]
             console.table(("dataset", "table", *states, "oldest (UTC)"), shown)
         return 0
-    listed = action.list_rows(request_of(what, options, state), limit)
+    listed = action.list_rows(console.surroundings(), request_of(what, options, state), limit)
     if as_json:
         console.json({"dataset": listed.dataset, "table": listed.table, "total": listed.total, "rows": listed.rows})
     elif not listed.rows:
@@ -111,7 +111,7 @@ def list_(what: str | None, state: str, limit: int, by: str | None, as_json: boo
 def _counted(console: Console, request: Any, field: str, limit: int) -> int:
     from lakelogic.actions.look.queue_counts import count_by
 
-    counts = count_by(request, field, limit)
+    counts = count_by(console.surroundings(), request, field, limit)
     if console.as_json:
         console.json(counts.as_dict())
         return 0
@@ -134,7 +134,7 @@ def show(what: str, state: str, limit: int, reveal: bool, why: str | None, as_js
     from lakelogic.actions.operate.quarantine import show_rows
 
     console = Console(as_json)
-    shown = show_rows(request_of(what, options, state), limit, reveal=reveal, why=why)
+    shown = show_rows(console.surroundings(), request_of(what, options, state), limit, reveal=reveal, why=why)
     if as_json:
         data = {"dataset": shown.dataset, "table": shown.table, "revealed": list(shown.revealed), "rows": shown.rows}
         console.json({**data, "seen": shown.seen})
@@ -159,7 +159,7 @@ def export(what: str, file: str, raw: bool, state: str, as_json: bool, **options
     from lakelogic.actions.operate.quarantine import export_rows
 
     console = Console(as_json)
-    done = export_rows(request_of(what, options, state), file, raw=raw)
+    done = export_rows(console.surroundings(), request_of(what, options, state), file, raw=raw)
     if as_json:
         console.json({"dataset": done.dataset, "table": done.table, "file": done.file, "rows": done.rows})
     else:
@@ -180,7 +180,7 @@ def replay(contract: str, engine: str | None, preview: bool, as_json: bool, **op
     console = Console(as_json)
     if preview:
         return _preview(console, request_of(contract, options, "active"), engine)
-    done = replay_rows(request_of(contract, options, "active"), engine, console.sinks())
+    done = replay_rows(console.surroundings(), request_of(contract, options, "active"), engine)
     console.clear()
     if as_json:
         outcome = {"chosen": done.chosen, "passed": done.passed, "failed": done.failed, "left_out": done.left_out}
@@ -198,7 +198,7 @@ def replay(contract: str, engine: str | None, preview: bool, as_json: bool, **op
 def _preview(console: Console, request: Any, engine: str | None) -> int:
     from lakelogic.actions.operate.previews import preview
 
-    outcome = preview("replay", request, engine=engine)
+    outcome = preview(console.surroundings(), "replay", request, engine=engine)
     if console.as_json:
         console.json(outcome)
         return 0
@@ -221,7 +221,7 @@ def discard(contract: str, reason: str, everything: bool, as_json: bool, **optio
     from lakelogic.actions.operate.quarantine import discard_rows
 
     console = Console(as_json)
-    done = discard_rows(request_of(contract, options, "active"), reason, everything=everything)
+    done = discard_rows(console.surroundings(), request_of(contract, options, "active"), reason, everything=everything)
     if as_json:
         console.json({"dataset": done.dataset, "table": done.table, "discarded": len(done.rows), "rows": done.rows})
     else:
@@ -245,7 +245,9 @@ def explain(
     from lakelogic.actions.operate.quarantine import Request
 
     console = Console(as_json)
-    story = explain_row(row, Request(what, env=env, overrides=overrides) if what else None, engine)
+    story = explain_row(
+        console.surroundings(), row, Request(what, env=env, overrides=overrides) if what else None, engine
+    )
     console.json(story.as_dict()) if as_json else show_story(console, story)
     return 0
 

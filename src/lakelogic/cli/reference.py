@@ -111,6 +111,7 @@ VARIABLES: dict[str, tuple[Variable, ...]] = {
         Variable("LAKELOGIC_POLICY_PACK", "none", "Policy packs of every command, parted by commas."),
         Variable("LAKELOGIC_POLICY_PACK_DIR", "`policy_packs`", "Where policy packs lie."),
         Variable("LAKELOGIC_WAREHOUSE", "`lakelogic_warehouse`", "The folder of the built-in catalog."),
+        Variable("LAKELOGIC_CATALOG", "`local`", "Where tables lie: the built-in catalog, or that of another package."),
         Variable("LAKELOGIC_LEDGER", "SQLite in the warehouse",
                  "The database of the ledger: `sqlite:///…` or `postgresql://…`."),
         Variable("LAKELOGIC_ICEBERG_CATALOG", "SQLite in the warehouse",

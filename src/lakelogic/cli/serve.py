@@ -35,19 +35,21 @@ def serve(
 ) -> int:  # fmt: skip
     """Serve the estate at PLACES (registries, folders, contracts) over HTTP; by default that of this folder."""
     from lakelogic.actions.look.estate import EstateRequest
+    from lakelogic.run.surroundings import Surroundings
 
     try:
         from lakelogic.api.server import serve as listen
         from lakelogic.api.settings import Settings, from_environment
     except ImportError as error:
         raise MissingExtra("api", "The service") from error
-    from_variables: dict[str, object] = from_environment()
+    around = click.get_current_context().with_resource(Surroundings.here())
+    from_variables: dict[str, object] = from_environment(around.environ)
     settings = Settings(
         EstateRequest(places or (".",), env), host, port, tokens_only=tokens_only, has_page=not no_ui,
         root_path=root_path.rstrip("/"), **from_variables,  # type: ignore[arg-type]
     )  # fmt: skip
     click.echo(f"LakeLogic at http://{host}:{port} (routes: /docs, document: /openapi.json)", err=True)
-    listen(settings, workers=workers)
+    listen(around, settings, workers=workers)
     return 0
 
 
@@ -61,7 +63,9 @@ def worker(until_idle: bool, parent: int | None, as_json: bool) -> int:
     from lakelogic.actions.operate.jobs import work_loop
 
     console = Console(as_json)
-    done = work_loop(until_idle=until_idle, keep_on=lambda: parent is None or os.getppid() == parent)
+    done = work_loop(
+        console.surroundings(), until_idle=until_idle, keep_on=lambda: parent is None or os.getppid() == parent
+    )
     console.json({"done": done}) if as_json else console.print(f"{done} done")
     return 0
 
@@ -87,9 +91,9 @@ def token_new(person: str, roles: tuple[str, ...], lasts: str | None, as_json: b
         age = duration(lasts) if lasts else None
     except ValueError as error:
         raise UsageError(f"--lasts: {error}.", hint="Write 24h, 30 days or P30D.") from None
-    text, token = new_token(person, roles_of(roles), age)
     console = Console(as_json)
-    console.json({"token": text, **token_data(token)}) if as_json else console.print(text)
+    text, token_ = new_token(console.surroundings(), person, roles_of(roles), age)
+    console.json({"token": text, **token_data(token_)}) if as_json else console.print(text)
     return 0
 
 
@@ -101,7 +105,7 @@ def token_list(as_json: bool) -> int:
     from lakelogic.actions.operate.access import list_tokens, token_data
 
     console = Console(as_json)
-    tokens = [token_data(token) for token in list_tokens()]
+    tokens = [token_data(token) for token in list_tokens(console.surroundings())]
     if as_json:
         console.json({"tokens": tokens})
     else:
@@ -126,7 +130,7 @@ def token_revoke(token_id: str, why: str | None, as_json: bool) -> int:
     from lakelogic.actions.operate.access import revoke_token
 
     console = Console(as_json)
-    revoked = revoke_token(token_id, why)
+    revoked = revoke_token(console.surroundings(), token_id, why)
     if as_json:
         console.json(revoked.as_dict())
         return 0

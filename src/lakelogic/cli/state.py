@@ -30,7 +30,7 @@ def state_doctor(
     from lakelogic.actions.operate.state import DoctorRequest, examine
 
     console = Console(as_json)
-    examined = examine(DoctorRequest(contracts, env, overrides, not dry_run))
+    examined = examine(console.surroundings(), DoctorRequest(contracts, env, overrides, not dry_run))
     if as_json:
         console.json({"dry_run": dry_run, "datasets": [dataset.as_dict() for dataset in examined]})
         return max((dataset.exit_code for dataset in examined), default=0)
@@ -54,7 +54,7 @@ def state_gaps(datasets: tuple[str, ...], first: str | None, last: str | None, a
     from lakelogic.actions.look.gaps import GapsRequest, gaps
 
     console = Console(as_json)
-    processed = gaps(GapsRequest(datasets, first, last))
+    processed = gaps(console.surroundings(), GapsRequest(datasets, first, last))
     if as_json:
         console.json({"datasets": [dataset.as_dict() for dataset in processed]})
         return 0

@@ -25,7 +25,7 @@ def ddl(contract: str, carry_out: bool, env: str | None, overrides: tuple[str, .
     from lakelogic.actions.operate.ddl import ddl as action
 
     console = Console(as_json)
-    report = action(DdlRequest(contract, env, overrides, carry_out))
+    report = action(console.surroundings(), DdlRequest(contract, env, overrides, carry_out))
     if as_json:
         console.json(report.as_dict())
         return 0
@@ -64,7 +64,7 @@ def maintain(
     except ValueError as error:
         raise UsageError(f"--retention: {error}.", hint="Write 24h, 30m, 7 days or P7D.") from None
     request = MaintainRequest(what, env, overrides, age, not no_compact, not no_vacuum, dry_run)
-    done = action(request)
+    done = action(console.surroundings(), request)
     if as_json:
         console.json({"dry_run": dry_run, "tables": [report.as_dict() for report in done]})
         return 0
@@ -125,7 +125,7 @@ def reset(
             raise UsageError("A reset must be confirmed.", hint="Add --yes.")
         return click.confirm("Remove these tables and their progress?", err=True)
 
-    done = action(ResetRequest(what, layer, env, overrides, why), confirm)
+    done = action(console.surroundings(), ResetRequest(what, layer, env, overrides, why), confirm)
     if as_json:
         console.json({"removed": [each.as_dict() for each in done or ()]})
     else:
@@ -172,7 +172,7 @@ def reload(
 
     console = Console(as_json)
     request = RunRequest(contract, engine, env, overrides)
-    report = action(request, why, console.sinks(), rebuild_history=rebuild_history)
+    report = action(console.surroundings(), request, why, rebuild_history=rebuild_history)
     console.clear()
     if as_json:
         outcome = {"status": report.status, "exit_code": report.exit_code, "reasons": list(report.reasons)}
@@ -197,7 +197,7 @@ def remask(
     from lakelogic.actions.operate.remask import remask as action
 
     console = Console(as_json)
-    done = action(contract, env, overrides, why, forget_landed=forget_landed)
+    done = action(console.surroundings(), contract, env, overrides, why, forget_landed=forget_landed)
     if as_json:
         console.json(done.as_dict())
         return 0

@@ -23,7 +23,7 @@ from lakelogic.engines.base import Engine
 from lakelogic.errors import GateClosed, UsageError
 from lakelogic.ledger.records import Held
 from lakelogic.ledger.store import Ledger
-from lakelogic.run.events import Sink
+from lakelogic.run.events.hub import Sink
 from lakelogic.run.publish.hold import release
 from lakelogic.run.request import ContractRequest
 

@@ -23,7 +23,7 @@ from lakelogic.ledger.records import RunRecord
 from lakelogic.ledger.store import Ledger
 from lakelogic.plan.fingerprint import fingerprint
 from lakelogic.run.contract_run import run
-from lakelogic.run.events import Sink, log
+from lakelogic.run.events.hub import Sink, log
 from lakelogic.run.request import ContractRequest
 from lakelogic.run.result import Result
 from lakelogic.storage.room import world_error

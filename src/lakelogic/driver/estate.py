@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from lakelogic.catalogs.base import Catalog
 from lakelogic.contract import codes
 from lakelogic.contract.governance import LAYERS
 from lakelogic.contract.reading.check import in_order, nearest
@@ -28,6 +29,7 @@ from lakelogic.driver.registry import (
     systems_below,
 )
 from lakelogic.errors import CompileError, Diagnostic, LoadError, UsageError, Where
+from lakelogic.run.surroundings import Surroundings
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,7 @@ def _unknown(noun: str, name: str, options: Iterable[str]) -> UsageError:
 
 
 def load_estate(
+    catalog: Catalog,
     places: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     env: str | None = None,
@@ -170,7 +173,7 @@ def load_estate(
     if env is not None:
         problems += _unknown_environment(env, members.values())
     problems += finder.unknown_entities(members.values(), whole=whole)
-    graph = build_graph(members.values(), whole=whole and not _has_unread(problems))
+    graph = build_graph(catalog, members.values(), whole=whole and not _has_unread(problems))
     everything = in_order([*problems, *graph.problems, *_ownerless(members.values())])
     registries, missing = tuple(finder.registries), tuple(finder.missing)
     return Estate(tuple(members.values()), graph, tuple(everything), registries, documents, missing)
@@ -351,7 +354,11 @@ def load_all_contracts(
 ) -> Estate:
     """Load every contract of a folder (or of registries); raises LoadError with all that is wrong, at once."""
     return load_estate(
-        folder, env=env, overrides=overrides, packs=PackChoice(tuple(policy_pack), policy_pack_dir)
+        Surroundings.here().catalog,
+        folder,
+        env=env,
+        overrides=overrides,
+        packs=PackChoice(tuple(policy_pack), policy_pack_dir),
     ).check()
 
 

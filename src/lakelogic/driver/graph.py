@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.catalogs.base import Catalog
 from lakelogic.contract import codes
 from lakelogic.contract.reading.check import in_order, nearest
 from lakelogic.contract.source import is_table_name
@@ -18,6 +18,7 @@ from lakelogic.driver.registry import LAYER_ORDER, Member
 from lakelogic.errors import Diagnostic, LakeLogicError, LoadError, Where
 from lakelogic.run.places import places
 from lakelogic.run.state.overlap import nested
+from lakelogic.run.surroundings import Surroundings
 
 Kind = Literal["upstream", "source", "link", "foreign_key", "depends_on"]
 
@@ -211,13 +212,13 @@ def _circle(group: set[str], up: Mapping[str, tuple[str, ...]]) -> tuple[str, ..
     return (start,)
 
 
-def build_graph(members: Iterable[Member], *, whole: bool = True) -> Graph:
+def build_graph(catalog: Catalog, members: Iterable[Member], *, whole: bool = True) -> Graph:
     """The graph of all members, with what is wrong with it.
 
     An edge is known from `upstream`, from a source or a link that is another's target, from a foreign key, and
     from a registry's `depends_on`. Where not the `whole` estate is at hand, an unknown upstream is a warning.
     """
-    builder = _GraphBuilder({member.dataset: member for member in members})
+    builder = _GraphBuilder(catalog, {member.dataset: member for member in members})
     for member in builder.members.values():
         builder.look_at(member)
     order = {dataset: index for index, dataset in enumerate(builder.members)}
@@ -235,7 +236,8 @@ def build_graph(members: Iterable[Member], *, whole: bool = True) -> Graph:
 
 
 class _GraphBuilder:
-    def __init__(self, members: dict[str, Member]) -> None:
+    def __init__(self, catalog: Catalog, members: dict[str, Member]) -> None:
+        self.catalog = catalog
         self.members = members
         self.edges: dict[tuple[str, str], Edge] = {}
         self.unknown: list[UnknownUpstream] = []
@@ -263,12 +265,11 @@ class _GraphBuilder:
 
     def _nested_targets(self) -> None:
         """Tables in one another's folders: removing or cleaning the outer one would take the inner one along."""
-        catalog = LocalCatalog()
         locations: dict[str, list[str]] = {}
         makers: dict[str, tuple[str, str]] = {}
         for dataset, member in self.members.items():
             try:
-                where = places(member.loaded.contract, catalog)
+                where = places(member.loaded.contract, self.catalog)
             except LakeLogicError:  # told where the contract itself is looked at
                 continue
             named = [("materialization.target_path", where.target_location)]
@@ -379,7 +380,7 @@ def _backwards(graph: Graph) -> list[Diagnostic]:
 
 def build_dag_from_upstream(registry: Iterable[Member]) -> Graph:
     """The graph of loaded contracts; raises LoadError for circles and unknown upstreams, all at once."""
-    graph = build_graph(registry)
+    graph = build_graph(Surroundings.here().catalog, registry)
     errors = [problem for problem in graph.problems if problem.severity == "error"]
     if errors:
         raise LoadError(errors)

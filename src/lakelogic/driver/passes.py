@@ -14,7 +14,6 @@ from typing import Any
 
 from lakelogic import clock
 from lakelogic.catalogs.base import Catalog
-from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.driver.approvals import Approvals
 from lakelogic.driver.attempts import Engines, Retries, Runner
 from lakelogic.driver.freshness import FreshnessCheck
@@ -26,14 +25,15 @@ from lakelogic.driver.selection import Selection
 from lakelogic.driver.windows import Kind, window
 from lakelogic.engines.base import Engine
 from lakelogic.errors import LakeLogicError, UsageError
-from lakelogic.ledger.store import Ledger, open_ledger
+from lakelogic.ledger.store import Ledger
 from lakelogic.plan.source.days import Days
-from lakelogic.run.events import Sink, log
+from lakelogic.run.events.hub import Sink, log
 from lakelogic.run.input.days import Asked
 from lakelogic.run.input.links import References, sweep
 from lakelogic.run.processor import DataProcessor
 from lakelogic.run.publish.gates import Approval
 from lakelogic.run.result import Result
+from lakelogic.run.surroundings import Surroundings
 from lakelogic.version import VERSION
 
 Listener = Callable[[DatasetOutcome], None]
@@ -162,53 +162,53 @@ def not_begun(settings: PassSettings, error: LakeLogicError) -> Pass:
 
 
 def run_pass(
-    selection: Selection, settings: PassSettings, sinks: tuple[Sink, ...] = (), listen: Listener = lambda _: None
+    around: Surroundings, selection: Selection, settings: PassSettings, listen: Listener = lambda _: None
 ) -> Pass:
     """Run what was selected, each after everything it needs. Trouble of one dataset is an outcome, not an error."""
     started = clock.now()
     identity = new_pipeline_run_id(started)
     resume = Resume(settings.state_path, identity, resuming=settings.resume) if settings.state_path else None
-    catalog, engines, stop = LocalCatalog(), Engines(settings.engine, settings.engine_settings), threading.Event()
+    catalog, ledger, sinks = around.catalog, around.ledger, around.sinks
+    engines, stop = Engines(settings.engine, settings.engine_settings), threading.Event()
     warnings: list[str] = []
     shown = 0
-    with open_ledger(catalog.ledger_url()) as ledger:
-        if settings.resume and resume is not None and resume.is_new:
-            warnings.append(f"There is nothing to resume in {resume.path}: everything runs.")
-        references = _references(settings, selection, catalog, identity)
-        passed: list[Passed] = []
-        outcomes: list[DatasetOutcome] = []
-        with _ends_in_order(stop) as signalled:
-            try:
-                for asked in settings.windows or (None,):
-                    if asked is not None and passed and passed[-1].status != "done":
-                        passed.append(Passed(asked.days, "waiting"))  # windows build upon one another
-                        continue
-                    chosen = window(settings.window, selection.estate, ledger, asked)
-                    if chosen.warning:
-                        warnings.append(f"{chosen.warning[0].upper()}{chosen.warning[1:]}: everything is read in full.")
-                    if resume is not None and asked is not None:
-                        resume.scope = f"{settings.window} {asked.days}"
-                    for text in warnings[shown:]:
-                        log.warning(text)
-                    shown = len(warnings)
-                    runner = Runner(
-                        identity, engines, catalog, ledger, stop, chosen, settings.retries, resume,
-                        selection.passed_by, tuple(settings.asked.get("set", ())), sinks,
-                        admissions=(
-                            FreshnessCheck(selection.estate, ledger), *_approvals(settings, catalog, ledger, sinks)
-                        ),
-                        more={"references": references, "approval": settings.approval and settings.approval.gate},
-                        gated_exit_code=1 if settings.approval is None else 5,
-                    )  # fmt: skip
-                    settle = _settling(runner, selection, resume, listen, settings.approval)
-                    results = Scheduler(selection.graph, selection.members, runner, settings.policy, stop, settle).run()
-                    outcomes += results.values()
-                    if asked is not None:
-                        passed.append(Passed(asked.days, _how(results.values())))
-            finally:
-                engines.close()
-                if references is not None:
-                    references.close()
+    if settings.resume and resume is not None and resume.is_new:
+        warnings.append(f"There is nothing to resume in {resume.path}: everything runs.")
+    references = _references(settings, selection, catalog, identity)
+    passed: list[Passed] = []
+    outcomes: list[DatasetOutcome] = []
+    with _ends_in_order(stop) as signalled:
+        try:
+            for asked in settings.windows or (None,):
+                if asked is not None and passed and passed[-1].status != "done":
+                    passed.append(Passed(asked.days, "waiting"))  # windows build upon one another
+                    continue
+                chosen = window(settings.window, selection.estate, ledger, asked)
+                if chosen.warning:
+                    warnings.append(f"{chosen.warning[0].upper()}{chosen.warning[1:]}: everything is read in full.")
+                if resume is not None and asked is not None:
+                    resume.scope = f"{settings.window} {asked.days}"
+                for text in warnings[shown:]:
+                    log.warning(text)
+                shown = len(warnings)
+                runner = Runner(
+                    identity, engines, catalog, ledger, stop, chosen, settings.retries, resume,
+                    selection.passed_by, tuple(settings.asked.get("set", ())), sinks,
+                    admissions=(
+                        FreshnessCheck(selection.estate, ledger), *_approvals(settings, catalog, ledger, sinks),
+                    ),
+                    more={"references": references, "approval": settings.approval and settings.approval.gate},
+                    gated_exit_code=1 if settings.approval is None else 5,
+                )  # fmt: skip
+                settle = _settling(runner, selection, resume, listen, settings.approval)
+                results = Scheduler(selection.graph, selection.members, runner, settings.policy, stop, settle).run()
+                outcomes += results.values()
+                if asked is not None:
+                    passed.append(Passed(asked.days, _how(results.values())))
+        finally:
+            engines.close()
+            if references is not None:
+                references.close()
     if waiting := [window for window in passed if window.status == "waiting"]:
         warnings.append(f"{len(waiting)} windows wait, from {waiting[0].days.first}: the one before was not done.")
         log.warning(warnings[-1])

@@ -13,7 +13,7 @@ from lakelogic.driver.outcome import DONE, DatasetOutcome
 from lakelogic.driver.registry import Member
 from lakelogic.engines.base import Engine
 from lakelogic.errors import LakeLogicError, UsageError
-from lakelogic.run.events import log
+from lakelogic.run.events.hub import log
 from lakelogic.run.input import pin as window
 
 _FORMAT = 1

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from pathlib import Path
 
-from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.governance import LAYERS
 from lakelogic.contract.reading.check import nearest
 from lakelogic.contract.reading.packs import PackChoice
@@ -18,8 +17,9 @@ from lakelogic.driver.graph import Graph
 from lakelogic.driver.registry import Member
 from lakelogic.errors import Diagnostic, LoadError, SourceError, UsageError
 from lakelogic.ledger.ask import newest_runs
-from lakelogic.ledger.store import open_ledger
+from lakelogic.ledger.store import Ledger
 from lakelogic.run.input.pin import source_format, source_path
+from lakelogic.run.surroundings import Surroundings
 from lakelogic.storage.local import list_files
 
 
@@ -55,7 +55,7 @@ class Selection:
     warnings: tuple[Diagnostic, ...] = ()
 
 
-def choose(choice: Selectors) -> Selection:
+def choose(around: Surroundings, choice: Selectors) -> Selection:
     """Load the registries and choose; everything that is wrong with what would run is raised at once.
 
     Overrides and packs are meant for what was chosen, so that `--layers bronze --set source.path=…` says nothing
@@ -64,10 +64,10 @@ def choose(choice: Selectors) -> Selection:
     places = choice.registries or tuple(name for name in choice.contracts if Path(name).is_file())
     if not places:
         raise UsageError("A pass needs a registry.", hint="Add --registry contracts/_registry.yaml.")
-    estate = load_estate(places, env=choice.env, compiled=False)
+    estate = load_estate(around.catalog, places, env=choice.env, compiled=False)
     if estate.errors:
         raise LoadError(estate.errors)
-    chosen = _chosen(estate, choice)
+    chosen = _chosen(around, estate, choice)
     resolved, problems = resolved_again(
         estate, chosen, env=choice.env, overrides=choice.overrides or None, packs=choice.packs
     )
@@ -100,7 +100,7 @@ def choose(choice: Selectors) -> Selection:
     )
 
 
-def _chosen(estate: Estate, choice: Selectors) -> tuple[Member, ...]:
+def _chosen(around: Surroundings, estate: Estate, choice: Selectors) -> tuple[Member, ...]:
     """The members that are meant; a name that means none of them is an error."""
     wanted = {_layer(word, estate) for word in choice.layers}
     within = [member for member in estate if not wanted or member.layer in wanted]
@@ -112,12 +112,12 @@ def _chosen(estate: Estate, choice: Selectors) -> tuple[Member, ...]:
     for name in (*choice.contracts, *(word for word in choice.exclude if not is_selector(word))):
         if not any(_is_named(member, [name]) for member in within):
             raise _no_match("contract", name, datasets, choice.layers)
-    wanted_by_name = _selected(estate, choice.select) if choice.select else None
+    wanted_by_name = _selected(around, estate, choice.select) if choice.select else None
     members = tuple(
         member
         for member in estate.select(
             layers=choice.layers, entities=choice.entities, contracts=choice.contracts,
-            exclude=_excluded(estate, choice.exclude),
+            exclude=_excluded(around, estate, choice.exclude),
         )
         if wanted_by_name is None or member.dataset in wanted_by_name
     )  # fmt: skip
@@ -136,20 +136,22 @@ def is_selector(word: str) -> bool:
     return any(mark in word for mark in "*?[+:")
 
 
-def _selected(estate: Estate, words: Sequence[str]) -> frozenset[str]:
-    return selectors.selected(estate.members, estate.graph, words, newest_states)
+def _selected(around: Surroundings, estate: Estate, words: Sequence[str]) -> frozenset[str]:
+    return selectors.selected(
+        estate.members, estate.graph, words, lambda datasets: newest_states(around.ledger, datasets)
+    )
 
 
-def _excluded(estate: Estate, words: Sequence[str]) -> tuple[str, ...]:
+def _excluded(around: Surroundings, estate: Estate, words: Sequence[str]) -> tuple[str, ...]:
     """Names that are left out; selectors among them become the datasets they mean."""
     plain = [word for word in words if not is_selector(word)]
-    return (*plain, *sorted(_selected(estate, [word for word in words if is_selector(word)])))
+    return (*plain, *sorted(_selected(around, estate, [word for word in words if is_selector(word)])))
 
 
-def narrowed(estate: Estate, select: Sequence[str], exclude: Sequence[str]) -> Estate:
+def narrowed(around: Surroundings, estate: Estate, select: Sequence[str], exclude: Sequence[str]) -> Estate:
     """The part of an estate that is selected, with what is wrong about it and about what lies around it."""
-    kept = _selected(estate, select) if select else frozenset(estate.graph.members)
-    kept -= _selected(estate, exclude) if exclude else frozenset()
+    kept = _selected(around, estate, select) if select else frozenset(estate.graph.members)
+    kept -= _selected(around, estate, exclude) if exclude else frozenset()
     if not kept:
         raise UsageError("Nothing is left of what was selected.", hint="Take words out of --exclude.")
     members = tuple(member for member in estate.members if member.dataset in kept)
@@ -158,10 +160,9 @@ def narrowed(estate: Estate, select: Sequence[str], exclude: Sequence[str]) -> E
     return replace(estate, members=members, graph=estate.graph.only(kept), problems=problems)
 
 
-def newest_states(datasets: Sequence[str]) -> dict[str, str]:
+def newest_states(ledger: Ledger, datasets: Sequence[str]) -> dict[str, str]:
     """How the newest run of each dataset came out; one that has not run is not in it."""
-    with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        newest = newest_runs(ledger.database, datasets, 1, ("run_id", "dataset", "status", "started_at"))
+    newest = newest_runs(ledger.database, datasets, 1, ("run_id", "dataset", "status", "started_at"))
     return {dataset: str(runs[0]["status"]) for dataset, runs in newest.items() if runs}
 
 

@@ -16,7 +16,6 @@ from typing import Any
 import pyarrow as pa
 
 from lakelogic.catalogs.base import Catalog
-from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract import formats
 from lakelogic.contract.document import Contract
 from lakelogic.contract.fields import Field
@@ -68,6 +67,7 @@ ENOUGH = 3  # one of so many made-up rows must be good
 
 def verify(
     loaded: Loaded,
+    catalog: Catalog,
     engines: Sequence[Engine],
     *,
     rows: int = 200,
@@ -80,7 +80,7 @@ def verify(
             "Only one engine is here to compare with itself.", hint="pip install 'lakelogic[duckdb,polars]'"
         )
     say = tell or (lambda _: None)
-    contract, catalog = loaded.contract, LocalCatalog()
+    contract = loaded.contract
     say("looking at the source and the links")
     links = window.pin_links(contract, catalog)
     source = _source(contract, catalog, engines[0])

@@ -8,14 +8,14 @@ from dataclasses import replace
 
 from lakelogic.errors import Defect, LakeLogicError
 from lakelogic.run.broken import engine_told
-from lakelogic.run.event_types import Note, RunFailed, RunStarted
+from lakelogic.run.events.kept_lines import RunLog
+from lakelogic.run.events.types import Note, RunFailed, RunStarted
 from lakelogic.run.inputs.kinds import HandedInput, RunInput, SourceInput
 from lakelogic.run.outcome import record_failure
 from lakelogic.run.phases import BegunRun
 from lakelogic.run.publish.order import RunPublication
 from lakelogic.run.request import ContractRequest
 from lakelogic.run.result import Result
-from lakelogic.run.run_log import RunLog
 from lakelogic.run.sequence import SEQUENCE, SequenceWalk, State
 from lakelogic.run.steps.open import begin
 from lakelogic.storage.room import disk_told

@@ -57,7 +57,7 @@ def define(loaded: Loaded, catalog: Catalog) -> Definition:
     """Compare a contract with its table. Columns come from the model, and from the source where it can be seen."""
     contract = loaded.contract
     where = places(contract, catalog)
-    source, links = columns_now(loaded)
+    source, links = columns_now(loaded, catalog)
     if source is None and not contract.model.fields:
         raise UsageError(
             f"The columns of `{contract.dataset_name}` are not known before its source is there.",

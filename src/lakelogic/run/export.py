@@ -30,12 +30,12 @@ from lakelogic.exports.settings import missing, settings_of
 from lakelogic.ledger.exports import ExportLog, ExportRecord
 from lakelogic.ledger.store import Ledger
 from lakelogic.plan.source.deleted import Deleted
-from lakelogic.run.event_types import ExportFailed, ExportRetried, RowsExported
-from lakelogic.run.events import Events
+from lakelogic.run.events.hub import Events
+from lakelogic.run.events.types import ExportFailed, ExportRetried, RowsExported
 from lakelogic.run.formats import tables_of
 from lakelogic.run.input.deleted import deleted_of, without_deleted
 from lakelogic.run.masks.changed import refuse_clear
-from lakelogic.run.masks.read_before import refuse_late
+from lakelogic.run.masks.read_before import Upstream, refuse_late
 from lakelogic.run.phases import BegunRun, OpenedRun
 from lakelogic.run.places import places
 from lakelogic.run.result import Result
@@ -102,12 +102,12 @@ def table_of(contract: Contract, catalog: Catalog) -> TableState | None:
     return state
 
 
-def _sendable(contract: Contract, catalog: Catalog) -> TableState | None:
+def _sendable(contract: Contract, catalog: Catalog, ledger: Ledger) -> TableState | None:
     """The table, unless it holds in clear what the contract masks by now."""
     where = places(contract, catalog)
     progress = progress_of(contract.dataset_name, where)
     refuse_clear(contract, where, progress)
-    refuse_late(Loaded(contract), where, progress, "good", "Nothing was sent.")
+    refuse_late(Loaded(contract), where, progress, "good", "Nothing was sent.", Upstream(catalog, ledger))
     return table_of(contract, catalog)
 
 
@@ -131,7 +131,7 @@ def send(sender: Sender, contract: Contract, export: Export, *, again: bool = Fa
         if lacking := missing(export.type, given, export.target):
             return replace(sent, state="not configured", missing=tuple(lacking))
         if dry_run:
-            state = _sendable(contract, sender.catalog)
+            state = _sendable(contract, sender.catalog, sender.ledger)
             if state is None:
                 return replace(sent, state="no table")
             return replace(sent, state="planned", version=state.version, rows=state.rows)
@@ -151,7 +151,7 @@ def _send(
     sender: Sender, contract: Contract, export: Export, sent: Sent, given: Mapping[str, str],
     keep_on: Callable[[], None], *, again: bool,
 ) -> Sent:  # fmt: skip
-    state = _sendable(contract, sender.catalog)
+    state = _sendable(contract, sender.catalog, sender.ledger)
     if state is None:
         return replace(sent, state="no table")
     batch, log, started = batch_of(contract, export, state), ExportLog(sender.ledger.database), clock.now()

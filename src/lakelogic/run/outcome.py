@@ -15,7 +15,7 @@ from lakelogic.errors import LakeLogicError, LedgerError
 from lakelogic.ledger.records import Held, RunRecord
 from lakelogic.plan.compile import compile_contract
 from lakelogic.run import faults
-from lakelogic.run.event_types import (
+from lakelogic.run.events.types import (
     Caution,
     DatasetRuleFailed,
     DatasetRuleNoted,

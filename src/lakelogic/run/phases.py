@@ -20,7 +20,7 @@ from lakelogic.plan.strategies.replaced import Replaced, replaced_by
 from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.privacy.keys import Keys
 from lakelogic.quarantine.rows import BadSide
-from lakelogic.run.events import Events
+from lakelogic.run.events.hub import Events
 from lakelogic.run.input.contents import Digests
 from lakelogic.run.input.days import Cut
 from lakelogic.run.input.pin import Slice

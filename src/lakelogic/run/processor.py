@@ -8,21 +8,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.document import Contract
 from lakelogic.contract.reading.load import Loaded, load
 from lakelogic.contract.reading.packs import PackChoice
 from lakelogic.engines import registry
 from lakelogic.engines.base import Engine
 from lakelogic.errors import ContractError, Diagnostic, UsageError
-from lakelogic.ledger.store import Ledger, open_ledger
 from lakelogic.plan.compile import Compiled, compile_contract, load_compiled
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.run.contract_run import run
-from lakelogic.run.events import Sink
+from lakelogic.run.events.hub import Sink
 from lakelogic.run.phases import PreparedRun
 from lakelogic.run.request import ContractRequest
 from lakelogic.run.result import Result
+from lakelogic.run.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from lakelogic.quarantine.table import Chosen
@@ -36,7 +35,7 @@ class DataProcessor:
     `contract` is a path, a dict, YAML text, a Contract, or one that was loaded and checked. The engine is the
     argument's, else the contract's, else `LAKELOGIC_ENGINE`, else Spark where it can start, else DuckDB, else
     Polars. A Spark session that is handed in is used as it is: its settings are never changed. An engine that runs
-    already can be handed in and shared.
+    already can be handed in and shared; so can the surroundings, which are else those of the moment.
     """
 
     def __init__(
@@ -52,6 +51,7 @@ class DataProcessor:
         pipeline_run_id: str | None = None,
         sinks: tuple[Sink, ...] = (),
         settings: Mapping[str, Any] | None = None,
+        surroundings: Surroundings | None = None,
     ) -> None:
         self._written, self._env, self._overrides = contract, env, overrides or {}
         names = (policy_pack,) if isinstance(policy_pack, str) else tuple(policy_pack or ())
@@ -74,9 +74,10 @@ class DataProcessor:
         self.last_report: dict[str, Any] | None = None
         self.last_result: Result | None = None
         self._settings = {**(settings or {}), **({"spark": spark} if spark is not None else {})}
-        self._sinks = sinks
+        around = surroundings or Surroundings.here()
+        self._around = around.heard_by(*around.sinks, *sinks)
+        self._keeps_ledger = surroundings is not None
         self._pipeline_run_id = pipeline_run_id
-        self._catalog = LocalCatalog()
         self._judged: PreparedRun | None = None  # what the last run has judged
 
     @property
@@ -131,11 +132,12 @@ class DataProcessor:
         from lakelogic.run.profile import SAMPLE, Stopwatch, profile
 
         stopwatch = Stopwatch()
-        sinks, self._sinks = self._sinks, (*self._sinks, stopwatch)
+        around = self._around
+        self._around = around.heard_by(*around.sinks, stopwatch)
         try:
             result = self._run(self.loaded, None, materialize=True, target=None)
         finally:
-            self._sinks = sinks
+            self._around = around
         return profile(stopwatch, result, self._judged, SAMPLE if rows is None else rows)
 
     def run_source(self, source: str | os.PathLike[str], *, materialize: bool = False) -> Result:
@@ -179,11 +181,11 @@ class DataProcessor:
     ) -> Result:
         if df is not None and target is None and not loaded.contract.materialization.target_path:
             materialize = False  # rows that are handed in, and nowhere to put them: they are judged
-        ledger: Ledger | None = open_ledger(self._catalog.ledger_url()) if materialize else None
+        ledger = self._around.ledger if materialize else None  # before an engine starts for nothing
         job = ContractRequest(
             loaded,
             self.engine,
-            self._catalog,
+            self._around.catalog,
             ledger,
             materialize=materialize,
             target=target,
@@ -192,15 +194,15 @@ class DataProcessor:
             again=again,
             anew=anew,
             pipeline_run_id=self._pipeline_run_id,
-            sinks=self._sinks,
+            environ=self._around.environ,
+            sinks=self._around.sinks,
             compiled=self._compiled if loaded is self.loaded else None,
         )
         try:
             self._judged = None
             result = run(job, self._watch)
         finally:
-            if ledger is not None:
-                ledger.close()
+            self._rest()
         self.last_report, self.last_result = result.report, result
         return result
 
@@ -213,16 +215,20 @@ class DataProcessor:
         from lakelogic.quarantine.table import Chosen
         from lakelogic.run.replay.replay import replay
 
-        with open_ledger(self._catalog.ledger_url()) as ledger:
-            job = ContractRequest(
-                self.loaded,
-                self.engine,
-                self._catalog,
-                ledger,
-                pipeline_run_id=self._pipeline_run_id,
-                sinks=self._sinks,
-            )
+        around, ledger = self._around, self._around.ledger
+        job = ContractRequest(
+            self.loaded,
+            self.engine,
+            around.catalog,
+            ledger,
+            pipeline_run_id=self._pipeline_run_id,
+            environ=around.environ,
+            sinks=around.sinks,
+        )
+        try:
             done = replay(job, chosen or Chosen())
+        finally:
+            self._rest()
         if done.result is not None:
             self.last_report, self.last_result = done.result.report, done.result
         return done
@@ -238,7 +244,7 @@ class DataProcessor:
         """The plan, with the columns of source and links as far as they can be seen now; no row is read."""
         from lakelogic.run.input.inspect import columns_now
 
-        return compile_contract(self.loaded, *columns_now(self.loaded))
+        return compile_contract(self.loaded, *columns_now(self.loaded, self._around.catalog))
 
     def explain(self) -> str:
         """The plan as text."""
@@ -251,6 +257,11 @@ class DataProcessor:
     def dry_run(self) -> str:
         """What a run would do, without reading or writing any row."""
         return self.explain()
+
+    def _rest(self) -> None:
+        """Between two runs nothing stays open, unless whoever made the surroundings closes them."""
+        if not self._keeps_ledger:
+            self._around.close()
 
     def close(self) -> None:
         """Stop what this processor started itself."""

@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from lakelogic.engines.base import Engine, Frame
 from lakelogic.plan.nodes import Account, Assignment, Node, Plan, Publish, Reason, RowWise
-from lakelogic.run.event_types import PhaseBegan, RunStarted
-from lakelogic.run.events import Event
+from lakelogic.run.events.hub import Event
+from lakelogic.run.events.types import PhaseBegan, RunStarted
 from lakelogic.run.phases import PreparedRun
 from lakelogic.run.result import Result
 from lakelogic.sql.expressions import FALSE, Call, Column, Expression, Literal, columns_of, text, walk

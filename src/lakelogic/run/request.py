@@ -13,7 +13,7 @@ from lakelogic.engines.base import Engine
 from lakelogic.errors import UsageError
 from lakelogic.ledger.store import Ledger
 from lakelogic.plan.compile import Compiled
-from lakelogic.run.events import Sink
+from lakelogic.run.events.hub import Sink
 from lakelogic.run.halting import NEVER, Halt
 from lakelogic.run.input.days import Asked
 from lakelogic.run.publish import gates

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lakelogic.run import faults
-from lakelogic.run.event_types import Phase, PhaseBegan
+from lakelogic.run.events.types import Phase, PhaseBegan
 from lakelogic.run.phases import BegunRun, OpenedRun
 from lakelogic.run.publish.order import Done, Publication
 from lakelogic.run.result import Result

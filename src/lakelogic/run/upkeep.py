@@ -15,8 +15,8 @@ from lakelogic.contract.materialization import Compaction
 from lakelogic.errors import CommitConflict, LakeLogicError
 from lakelogic.ledger.store import Ledger
 from lakelogic.quarantine.table import Queue, Stamped, drop
-from lakelogic.run.event_types import Caution, Note
-from lakelogic.run.events import Events
+from lakelogic.run.events.hub import Events
+from lakelogic.run.events.types import Caution, Note
 from lakelogic.run.state import in_use, leases
 from lakelogic.run.state.entries import head_of
 from lakelogic.storage import fresh

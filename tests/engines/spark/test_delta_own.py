@@ -19,6 +19,7 @@ from lakelogic.engines.spark.native_delta import SparkDelta
 from lakelogic.errors import FeatureRefused, TableError, UnsupportedError
 from lakelogic.quarantine.table import Chosen
 from lakelogic.run import faults
+from lakelogic.run.surroundings import Surroundings
 
 pytestmark = pytest.mark.spark
 
@@ -111,7 +112,7 @@ def test_a_merge_that_dies_after_its_commit_is_there_once_and_ledgers_learn_of_i
     for ledger in Path("lakelogic_warehouse").rglob("*.db"):
         ledger.unlink()
     Path("contract.yaml").write_text(json.dumps(document))
-    found = {one.what: one.found for one in examine(DoctorRequest(("contract.yaml",)))[0].findings}
+    found = {one.what: one.found for one in examine(Surroundings.here(), DoctorRequest(("contract.yaml",)))[0].findings}
     assert found["ledger"] == "1 commits and 1 files were read back from the table"
     assert found["memory"] == "1 entries tell of all 1 commits"
     shop.sql(f"VACUUM {table}")

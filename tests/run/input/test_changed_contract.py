@@ -12,6 +12,7 @@ from lakelogic import DataProcessor
 from lakelogic.actions.operate.reset import reload
 from lakelogic.actions.operate.run import RunRequest
 from lakelogic.quarantine.table import Chosen
+from lakelogic.run.surroundings import Surroundings
 
 CONTRACT = """
 dataset: orders
@@ -60,7 +61,7 @@ def test_a_changed_rule_is_told_until_it_is_applied(duckdb_engine: Any, workspac
     assert result.status == "no_new_data"
     assert is_told(said)
     assert "made by an earlier version of the contract" in result.report["reason"]
-    reload(RunRequest("orders.yaml", "duckdb"))
+    reload(Surroundings.here(), RunRequest("orders.yaml", "duckdb"))
     result, said = act(duckdb_engine)
     assert result.status == "no_new_data"
     assert not is_told(said)
@@ -94,7 +95,7 @@ def test_other_reading_options_reach_bad_rows_by_reload_alone(duckdb_engine: Any
     assert "replay" not in advice
     with DataProcessor("orders.yaml", duckdb_engine) as processor:
         assert processor.replay(Chosen()).passed == 0
-    reload(RunRequest("orders.yaml", "duckdb"))
+    reload(Surroundings.here(), RunRequest("orders.yaml", "duckdb"))
     rows = DeltaTable("lakelogic_warehouse/shop/silver/orders").to_pyarrow_table().to_pylist()
     assert sorted((row["id"], row["amount"]) for row in rows) == [(1, 10), (2, None)]
     with DataProcessor("orders.yaml", duckdb_engine) as processor:

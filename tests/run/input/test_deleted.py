@@ -12,6 +12,7 @@ import pytest
 from lakelogic import DataProcessor
 from lakelogic.actions.look.preview import preview
 from lakelogic.run import upkeep
+from lakelogic.run.surroundings import Surroundings
 from lakelogic.tables.registry import load
 
 SILVER: dict[str, Any] = {
@@ -167,8 +168,8 @@ def test_a_preview_says_which_rows_are_deleted(duckdb_engine: Any, workspace: Pa
             return processor.run()
 
     silver(run)
-    shown = preview("shop.silver.orders")
+    shown = preview(Surroundings.here(), "shop.silver.orders")
     assert (shown.deleted_column, shown.deleted) == ("_lakelogic_is_deleted", 1)
     run(GOLD)
-    shown = preview("shop.gold.orders")
+    shown = preview(Surroundings.here(), "shop.gold.orders")
     assert (shown.deleted_column, shown.deleted) == (None, 0)

@@ -16,6 +16,7 @@ from lakelogic.actions.look.preview import preview
 from lakelogic.actions.operate.maintain import MaintainRequest, maintain
 from lakelogic.cli.main import cli
 from lakelogic.errors import DataError
+from lakelogic.run.surroundings import Surroundings
 
 FORMATS = ["delta", "parquet", "iceberg"]
 Go = Callable[..., Any]
@@ -47,12 +48,12 @@ def land(name: str, *rows: str) -> None:
 
 
 def pairs() -> list[tuple[int, int]]:
-    found = preview("a.g.below", 100).rows
+    found = preview(Surroundings.here(), "a.g.below", 100).rows
     return sorted((row["id"], row["amount"]) for row in found if row.get("is_current", True))
 
 
 def sweep() -> None:
-    maintain(MaintainRequest(("a.b.above",), retention=timedelta(0)))
+    maintain(Surroundings.here(), MaintainRequest(("a.b.above",), retention=timedelta(0)))
 
 
 @pytest.fixture
@@ -147,11 +148,11 @@ def test_upkeep_tells_which_followers_it_leaves_behind(go: Go, form: str) -> Non
     land("1", "1,10")
     go(above(form))
     go(below("append", "incremental"))
-    (done,) = maintain(MaintainRequest(("a.b.above",), retention=timedelta(0)))
+    (done,) = maintain(Surroundings.here(), MaintainRequest(("a.b.above",), retention=timedelta(0)))
     assert done.left_behind == ()  # it has read everything
     land("2", "2,20")
     go(above(form))
-    (done,) = maintain(MaintainRequest(("a.b.above",)))
+    (done,) = maintain(Surroundings.here(), MaintainRequest(("a.b.above",)))
     assert done.left_behind == ()  # within the retention
     land("3", "3,30")
     go(above(form))

@@ -12,6 +12,7 @@ import pytest
 from lakelogic import DataProcessor, clock
 from lakelogic.actions.look.preview import preview
 from lakelogic.errors import DataError
+from lakelogic.run.surroundings import Surroundings
 
 MODES = [None, "incremental"]
 Act = Callable[..., Any]
@@ -55,7 +56,7 @@ def land(*rows: str) -> None:
 
 def versions(key: int | None = None) -> list[tuple[Any, ...]]:
     """Key, city, start, end, and whether it is current: by key and start."""
-    found = preview("shop.gold.people", 100).rows
+    found = preview(Surroundings.here(), "shop.gold.people", 100).rows
     told = [
         (row["id"], row["city"], f"{row['effective_from']:%Y-%m-%d}", f"{row['effective_to']:%Y-%m-%d}",
          row["is_current"])

@@ -12,6 +12,7 @@ import pytest
 from lakelogic import DataProcessor
 from lakelogic.actions.look.preview import preview
 from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.run.surroundings import Surroundings
 from lakelogic.tables.registry import load as load_tables
 
 FIELDS = [{"name": "id", "type": "int", "required": True}, {"name": "amount", "type": "int", "min": 0}]
@@ -51,7 +52,7 @@ def upto(last: int, *but: int) -> list[str]:
 
 def rows(table: str = "shop.silver.orders", *columns: str) -> list[Any]:
     wanted = columns or ("id", "amount")
-    return sorted(tuple(row[name] for name in wanted) for row in preview(table, 1000).rows)
+    return sorted(tuple(row[name] for name in wanted) for row in preview(Surroundings.here(), table, 1000).rows)
 
 
 def ids(table: str = "shop.silver.orders") -> list[int]:

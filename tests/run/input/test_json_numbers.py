@@ -11,6 +11,7 @@ import pytest
 from lakelogic import DataProcessor
 from lakelogic.actions.look.preview import preview
 from lakelogic.errors import DataError
+from lakelogic.run.surroundings import Surroundings
 from lakelogic.tables.registry import load
 
 PLACE = "lakelogic_warehouse/shop/silver/rows"
@@ -44,7 +45,7 @@ def kind(column: str = "n") -> str:
 
 
 def rows(column: str = "n") -> dict[int, Any]:
-    return {row["id"]: row[column] for row in preview("shop.silver.rows", 100).rows}
+    return {row["id"]: row[column] for row in preview(Surroundings.here(), "shop.silver.rows", 100).rows}
 
 
 MERGE = {"materialization": {"target_path": "shop.silver.rows", "strategy": "merge", "primary_key": ["id"]}}

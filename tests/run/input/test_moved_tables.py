@@ -11,6 +11,7 @@ import pytest
 
 from lakelogic import DataProcessor
 from lakelogic.actions.look.preview import preview
+from lakelogic.run.surroundings import Surroundings
 
 FIELDS = [{"name": "id", "type": "int", "required": True}, {"name": "amount", "type": "int"}]
 BRONZE = {
@@ -41,7 +42,7 @@ def land(name: str, *ids: int) -> None:
 
 
 def ids() -> list[int]:
-    return sorted(row["id"] for row in preview("q.silver.t", 1000).rows)
+    return sorted(row["id"] for row in preview(Surroundings.here(), "q.silver.t", 1000).rows)
 
 
 @pytest.fixture

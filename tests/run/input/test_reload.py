@@ -14,6 +14,7 @@ from lakelogic.actions.operate.reset import ResetRequest, reload, reset
 from lakelogic.actions.operate.run import RunRequest, run_contract
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.errors import DataError, LakeLogicError, UnsupportedError
+from lakelogic.run.surroundings import Surroundings
 from lakelogic.tables.registry import load as load_tables
 
 FIELDS = [
@@ -45,15 +46,15 @@ def land(name: str, *rows: str) -> None:
 
 
 def rows(*columns: str, table: str = "shop.silver.orders") -> list[Any]:
-    return sorted(tuple(row[name] for name in columns) for row in preview(table, 100).rows)
+    return sorted(tuple(row[name] for name in columns) for row in preview(Surroundings.here(), table, 100).rows)
 
 
 def run(contract: str) -> Any:
-    return run_contract(RunRequest(contract, "duckdb"))
+    return run_contract(Surroundings.here(), RunRequest(contract, "duckdb"))
 
 
 def again(contract: str, **how: Any) -> Any:
-    return reload(RunRequest(contract, "duckdb"), **how)
+    return reload(Surroundings.here(), RunRequest(contract, "duckdb"), **how)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +197,7 @@ def test_secondary_targets_that_only_receive_rows_refuse_a_reload(workspace: Pat
 
 
 def wiped(contract: str) -> Callable[[], Any]:
-    return lambda: reset(ResetRequest((contract,)), lambda _: True)
+    return lambda: reset(Surroundings.here(), ResetRequest((contract,)), lambda _: True)
 
 
 def test_a_reset_takes_secondary_tables_along(workspace: Path) -> None:

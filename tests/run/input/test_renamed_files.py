@@ -26,6 +26,7 @@ from lakelogic.run.contract_run import run
 from lakelogic.run.input.days import Asked
 from lakelogic.run.publish.hold import release
 from lakelogic.run.request import ContractRequest
+from lakelogic.run.surroundings import Surroundings
 
 _SECONDS = itertools.count(2_000_000)
 FIELDS = [{"name": "id", "type": "int", "required": True}, {"name": "amount", "type": "int", "min": 0}]
@@ -481,9 +482,9 @@ def test_a_file_that_is_back_after_a_reload_is_new(act: Acting, workspace: Path)
     )
     first = land("a.csv", "1,10")
     land("b.csv", "2,20")
-    reload(RunRequest("orders.yaml", "duckdb"))
+    reload(Surroundings.here(), RunRequest("orders.yaml", "duckdb"))
     first.rename("kept.csv")
-    reload(RunRequest("orders.yaml", "duckdb"))
+    reload(Surroundings.here(), RunRequest("orders.yaml", "duckdb"))
     assert stored() == [(2, 20)]
     Path("kept.csv").rename(first)
     with DataProcessor("orders.yaml", act.engine) as processor:

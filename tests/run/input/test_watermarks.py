@@ -28,6 +28,7 @@ from lakelogic.run.replay.replay import replay
 from lakelogic.run.request import ContractRequest
 from lakelogic.run.result import Result
 from lakelogic.run.state.doctor import check_up
+from lakelogic.run.surroundings import Surroundings
 from lakelogic.tables.registry import load as load_tables
 
 Go = Callable[..., Result]
@@ -667,7 +668,7 @@ def test_reload_reads_everything_of_a_bounded_source(workspace: Path, monkeypatc
         with DataProcessor("orders.yaml") as processor:
             processor.run()
         land("b", "2,2026-01-02,2")
-        reload(RunRequest("orders.yaml"))
+        reload(Surroundings.here(), RunRequest("orders.yaml"))
         Path("landing/b.csv").unlink()
         return ids()
 

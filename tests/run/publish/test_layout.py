@@ -12,6 +12,7 @@ import pytest
 from lakelogic import DataProcessor
 from lakelogic.actions.look.preview import preview
 from lakelogic.errors import CompileError, TableError, UnsupportedError, UsageError
+from lakelogic.run.surroundings import Surroundings
 from lakelogic.tables.registry import load
 
 SALES = {
@@ -51,7 +52,7 @@ def run(engine: Any, document: dict[str, Any]) -> Any:
 
 
 def rows(table: str = "shop.silver.sales") -> list[tuple[Any, ...]]:
-    found = preview(table, 100).rows
+    found = preview(Surroundings.here(), table, 100).rows
     return sorted(((row["id"], row["day"], row["shop"]) for row in found), key=repr)
 
 

@@ -13,6 +13,7 @@ import pytest
 from lakelogic import DataProcessor
 from lakelogic.actions.look.preview import preview
 from lakelogic.errors import DataError
+from lakelogic.run.surroundings import Surroundings
 
 BEFORE = "struct<a:int>"
 AFTER = "struct<b:string,a:int,deep:struct<x:int>>"
@@ -49,7 +50,7 @@ def run(engine: Any, kind: str, form: str = "delta", strategy: str = "append", p
 
 
 def rows(table: str = "shop.silver.things") -> list[tuple[int, Any]]:
-    return sorted(((row["id"], row["s"]) for row in preview(table, 100).rows), key=repr)
+    return sorted(((row["id"], row["s"]) for row in preview(Surroundings.here(), table, 100).rows), key=repr)
 
 
 OLD = [{"id": 1, "at": "2026-01-01", "s": {"a": 1}}, {"id": 2, "at": "2026-01-01", "s": None}]

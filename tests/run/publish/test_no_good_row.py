@@ -15,6 +15,7 @@ from lakelogic.actions.operate import quarantine as acts
 from lakelogic.actions.operate.approve import ApproveRequest, approve
 from lakelogic.quarantine.table import Chosen
 from lakelogic.run.replay.unpublished import RELEASE, WHY
+from lakelogic.run.surroundings import Surroundings
 
 WAY_OUT = "`quality.max_quarantine_ratio: 1`"
 
@@ -132,7 +133,7 @@ def test_a_file_of_bad_rows_does_not_stop_the_files_that_come_later(
 def test_rows_that_somebody_has_discarded_close_nothing(duckdb_engine: Any, workspace: Path) -> None:
     land("1", "1,-1")
     assert run(duckdb_engine, contract()).status == "gated"
-    acts.discard_rows(acts.Request("orders.yaml"), "test data", everything=True, by="anna")
+    acts.discard_rows(Surroundings.here(), acts.Request("orders.yaml"), "test data", everything=True, by="anna")
     assert run(duckdb_engine, contract()).status == "succeeded"
     assert run(duckdb_engine, contract()).status == "no_new_data"
 
@@ -184,7 +185,7 @@ def test_a_batch_with_a_name_waits_until_its_owner_or_a_person_settles_it(duckdb
     assert handed.status == "gated"
     with DataProcessor(document, duckdb_engine) as processor:
         assert processor.replay(Chosen()).left_out == {WHY + RELEASE: 1}
-    approve(ApproveRequest(handed.run_id, why="the supplier knows", by="anna"))
+    approve(Surroundings.here(), ApproveRequest(handed.run_id, why="the supplier knows", by="anna"))
     assert run(duckdb_engine, document, rows, batch="monday").status == "no_new_data"
     with DataProcessor(contract(least=-9), duckdb_engine) as processor:
         assert processor.replay(Chosen()).passed == 1

@@ -10,6 +10,7 @@ import pytest
 
 from lakelogic import DataProcessor
 from lakelogic.actions.look.preview import preview
+from lakelogic.run.surroundings import Surroundings
 from lakelogic.tables.registry import load
 
 PLACE = "lakelogic_warehouse/shop/silver/places"
@@ -58,7 +59,7 @@ def run(engine: Any, document: dict[str, Any]) -> Any:
 
 
 def rows(table: str = "shop.silver.places") -> dict[int, tuple[Any, Any]]:
-    return {row["id"]: (row["place"], row["note"]) for row in preview(table, 1000).rows}
+    return {row["id"]: (row["place"], row["note"]) for row in preview(Surroundings.here(), table, 1000).rows}
 
 
 @PAIRS

@@ -12,6 +12,7 @@ from lakelogic import DataProcessor
 from lakelogic.actions.look.preview import preview
 from lakelogic.errors import UnsupportedError, UsageError
 from lakelogic.run.publish import commit, secondary
+from lakelogic.run.surroundings import Surroundings
 from lakelogic.tables.kinds import kind_of
 
 OTHERS = [
@@ -41,7 +42,7 @@ def run(engine: Any, document: dict[str, Any], **settings: Any) -> Any:
 
 
 def rows(table: str) -> list[tuple[Any, ...]]:
-    return sorted((row["id"], row["name"]) for row in preview(table, 100).rows)
+    return sorted((row["id"], row["name"]) for row in preview(Surroundings.here(), table, 100).rows)
 
 
 def test_other_places_get_the_good_rows_of_every_batch(engine: Any, landing: Path) -> None:

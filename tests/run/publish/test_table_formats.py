@@ -14,6 +14,7 @@ from deltalake import DeltaTable
 from lakelogic import DataProcessor
 from lakelogic.actions.look.preview import preview
 from lakelogic.run import faults
+from lakelogic.run.surroundings import Surroundings
 from lakelogic.tables.kinds import kind_of
 
 FORMATS = ["delta", "parquet", "iceberg"]
@@ -45,7 +46,7 @@ def run(engine: Any, document: dict[str, Any]) -> Any:
 
 
 def rows(table: str = "shop.silver.orders") -> list[tuple[Any, ...]]:
-    return sorted((row["id"], row["country"]) for row in preview(table, 100).rows)
+    return sorted((row["id"], row["country"]) for row in preview(Surroundings.here(), table, 100).rows)
 
 
 def test_appended_files_are_read_once_and_bad_rows_go_to_the_queue(engine: Any, landing: Path, form: str) -> None:
@@ -58,7 +59,7 @@ def test_appended_files_are_read_once_and_bad_rows_go_to_the_queue(engine: Any, 
     assert (first.counts.good, first.counts.quarantined) == (1, 1)
     assert kind_of("lakelogic_warehouse/shop/silver/orders") == form
     assert kind_of("lakelogic_warehouse/shop/quarantine/silver_orders") == "delta"
-    assert [row["country"] for row in preview("shop.quarantine.silver_orders").rows] == ["BE"]
+    assert [row["country"] for row in preview(Surroundings.here(), "shop.quarantine.silver_orders").rows] == ["BE"]
 
 
 def test_overwrite_leaves_the_rows_of_the_last_run(engine: Any, landing: Path, form: str) -> None:
@@ -103,7 +104,7 @@ def test_a_run_that_stopped_is_completed_by_the_next(
             run(duckdb_engine, orders(form))
     run(duckdb_engine, orders(form))
     assert rows() == [(1, "NL")]
-    assert preview("shop.quarantine.silver_orders").total == 1
+    assert preview(Surroundings.here(), "shop.quarantine.silver_orders").total == 1
 
 
 def test_without_its_ledger_the_next_run_neither_loses_nor_repeats_a_row(
@@ -124,7 +125,7 @@ def test_a_column_that_the_model_gains_is_added(duckdb_engine: Any, landing: Pat
     document = orders(form)
     document["model"] = {"fields": [*ORDERS["model"]["fields"], {"name": "city", "type": "string"}]}
     run(duckdb_engine, document)
-    found = sorted((row["id"], row["city"]) for row in preview("shop.silver.orders").rows)
+    found = sorted((row["id"], row["city"]) for row in preview(Surroundings.here(), "shop.silver.orders").rows)
     assert found == [(1, None), (2, "Ghent")]
 
 

@@ -18,6 +18,7 @@ from lakelogic.actions.operate import quarantine as acts
 from lakelogic.errors import TableError
 from lakelogic.quarantine.table import Chosen
 from lakelogic.run import upkeep
+from lakelogic.run.surroundings import Surroundings
 from lakelogic.storage import fresh
 from lakelogic.tables.registry import load
 
@@ -78,7 +79,7 @@ def states() -> dict[int, str]:
 def discard(amount: int) -> None:
     [row] = [row for row in DeltaTable(QUEUE).to_pyarrow_table().to_pylist() if row["amount"] == amount]
     chosen = Chosen(rows=(row["_lakelogic_row_id"],))
-    acts.discard_rows(acts.Request("orders.yaml", chosen), "test data", by="anna")
+    acts.discard_rows(Surroundings.here(), acts.Request("orders.yaml", chosen), "test data", by="anna")
 
 
 def test_two_discards_of_a_day_leave_every_row_and_every_version(orders: Callable[..., Any]) -> None:
@@ -118,11 +119,11 @@ def test_two_compactions_and_two_copies_of_the_ledger_a_day(orders: Callable[...
         target.look()
     assert DeltaTable(root).to_pyarrow_table().num_rows == 4
     copies = Versions("lakelogic_warehouse/ledger/runs")
-    place = publish_ledger("ledger.runs").location
+    place = publish_ledger(Surroundings.here(), "ledger.runs").location
     (Path(place) / "copy-2").mkdir()
     (Path(place) / "copy-2" / "part-00000.parquet").write_text("left by a process that died")
     for _ in range(2):
-        publish_ledger("ledger.runs")
+        publish_ledger(Surroundings.here(), "ledger.runs")
         copies.look()
     assert (Path(place) / "copy-2" / "part-00000.parquet").read_text() == "left by a process that died"
 

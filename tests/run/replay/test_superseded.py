@@ -11,6 +11,7 @@ import pytest
 from lakelogic import DataProcessor
 from lakelogic.actions.operate.quarantine import Request, list_rows, overview
 from lakelogic.quarantine.table import Chosen
+from lakelogic.run.surroundings import Surroundings
 from lakelogic.tables.registry import load
 
 CONTRACT = """
@@ -66,8 +67,8 @@ def test_a_row_that_stands_in_its_file_no_more_is_superseded(run: Run) -> None:
     assert ids() == [1]
     assert {state for _, state, _ in states()} == {"superseded"}
     assert all("has changed since" in str(why) for _, _, why in states())
-    assert list_rows(Request("orders.yaml", Chosen(states=("superseded",)))).total == 2
-    [summary] = overview()
+    assert list_rows(Surroundings.here(), Request("orders.yaml", Chosen(states=("superseded",)))).total == 2
+    [summary] = overview(Surroundings.here())
     told = summary.as_dict()
     assert [told[state] for state in ("active", "replayed", "discarded", "superseded")] == [0, 0, 0, 2]
 

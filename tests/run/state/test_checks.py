@@ -15,6 +15,7 @@ from lakelogic.actions.operate.run import RunRequest
 from lakelogic.actions.operate.state import DoctorRequest, examine
 from lakelogic.run.processor import DataProcessor
 from lakelogic.run.state import evidence
+from lakelogic.run.surroundings import Surroundings
 from lakelogic.tables.facts import CommitRecord
 
 MODEL = [
@@ -71,7 +72,7 @@ def test_an_ordinary_life_is_sound(workspace: Path, duckdb_engine: Any, scene: s
             assert processor.run().status == "succeeded"
 
     def sound() -> None:
-        (found,) = examine(DoctorRequest(("orders.yaml",)))
+        (found,) = examine(Surroundings.here(), DoctorRequest(("orders.yaml",)))
         assert found.exit_code == 0, found.findings
         assert {one.level for one in found.findings} == {"sound"}, found.findings
 
@@ -79,10 +80,10 @@ def test_an_ordinary_life_is_sound(workspace: Path, duckdb_engine: Any, scene: s
     sound()
     run("b.csv" if scene in ("snapshot", "overwrite", "append full") else "c.csv", "2,21,2026-01-03", "4,40,2026-01-03")
     sound()
-    maintain(MaintainRequest(("orders.yaml",), retention=clock.now() - clock.now()))
+    maintain(Surroundings.here(), MaintainRequest(("orders.yaml",), retention=clock.now() - clock.now()))
     sound()
     if scene != "scd2":
-        reload(RunRequest("orders.yaml", "duckdb"))
+        reload(Surroundings.here(), RunRequest("orders.yaml", "duckdb"))
         sound()
 
 

@@ -20,6 +20,7 @@ from lakelogic.cli.main import cli
 from lakelogic.run import faults
 from lakelogic.run.processor import DataProcessor
 from lakelogic.run.state import leases
+from lakelogic.run.surroundings import Surroundings
 from lakelogic.tables.registry import load
 from lakelogic.tables.upkeep import IN_USE
 
@@ -57,7 +58,7 @@ def rows(form: str) -> list[int]:
 
 
 def sweep() -> None:
-    maintain(MaintainRequest(("orders.yaml",), retention=timedelta(0), compact=False))
+    maintain(Surroundings.here(), MaintainRequest(("orders.yaml",), retention=timedelta(0), compact=False))
 
 
 def run(engine: Any) -> str:

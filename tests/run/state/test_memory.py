@@ -23,6 +23,7 @@ from lakelogic.run import faults
 from lakelogic.run.processor import DataProcessor
 from lakelogic.run.state import entries as memory
 from lakelogic.run.state.progress import Progress
+from lakelogic.run.surroundings import Surroundings
 from lakelogic.tables import chain
 from lakelogic.tables.base import CommitInfo
 from lakelogic.tables.facts import CommitRecord
@@ -220,7 +221,7 @@ def test_an_entry_whose_commit_never_came_is_no_part_of_the_memory(
     land("5.csv", 5)
     assert run().status == "succeeded"
     assert rows(form) == [1, 2, 3, 5]
-    maintain(MaintainRequest(("orders.yaml",), retention=clock.now() - clock.now()))
+    maintain(Surroundings.here(), MaintainRequest(("orders.yaml",), retention=clock.now() - clock.now()))
     assert len(entries()) == 4  # the one that came to nothing is gone
     lose_the_ledger()
     trim(form)
@@ -237,7 +238,7 @@ def test_one_entry_in_a_hundred_holds_everything_and_older_ones_are_swept(
         run()
     whole = [path.name.lstrip("0").partition("-")[0] for path in entries() if b'"earlier"' in path.read_bytes()]
     assert whole == ["1", "3", "6"]
-    maintain(MaintainRequest(("orders.yaml",), retention=clock.now() - clock.now()))
+    maintain(Surroundings.here(), MaintainRequest(("orders.yaml",), retention=clock.now() - clock.now()))
     assert [int(path.name.partition("-")[0]) for path in entries()] == [3, 4, 5, 6, 7, 8]
     trim(form)
     lose_the_ledger()
@@ -255,7 +256,7 @@ def test_upkeep_by_others_leaves_the_entries_alone(run: Run, form: str) -> None:
 
 def test_a_reset_removes_the_entries_with_the_table(run: Run, form: str) -> None:
     three_batches(run)
-    reset(ResetRequest(("orders.yaml",)), lambda _: True)
+    reset(Surroundings.here(), ResetRequest(("orders.yaml",)), lambda _: True)
     assert not Path(place()).exists()
     assert run().status == "succeeded"
     trim(form)

@@ -9,6 +9,7 @@ import pytest
 
 from lakelogic import DataProcessor
 from lakelogic.errors import TableError
+from lakelogic.run.surroundings import Surroundings
 
 MODEL = {"fields": [{"name": "id", "type": "int", "required": True}]}
 
@@ -75,5 +76,5 @@ def test_validate_says_what_a_run_would_refuse(landed: Path, duckdb_engine: Any,
 
     run(duckdb_engine, {"target_path": "deep/orders/"}, dataset="outer")
     Path("c.yaml").write_text(f"source: {{path: in.csv}}\nmaterialization: {{target_path: '{place}'}}\n")
-    (found,) = [one for one in validate("c.yaml").diagnostics if one.code == "LL-C180"]
+    (found,) = [one for one in validate(Surroundings.here(), "c.yaml").diagnostics if one.code == "LL-C180"]
     assert (found.where.line, found.severity) == (2, "error")

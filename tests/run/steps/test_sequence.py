@@ -9,7 +9,7 @@ import pytest
 
 from lakelogic.contract.reading.load import load
 from lakelogic.run import faults
-from lakelogic.run.event_types import EventType
+from lakelogic.run.events.types import EventType
 from lakelogic.run.inputs.kinds import HandedInput, SourceInput
 from lakelogic.run.phases import BegunRun
 from lakelogic.run.publish.forward import RecordInput

@@ -14,6 +14,7 @@ from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.errors import CompileError
 from lakelogic.plan.compile import load_checked
 from lakelogic.run.ddl import define
+from lakelogic.run.surroundings import Surroundings
 
 LANDED = [{"name": "id", "type": "int"}, {"name": "city", "type": "string"}, {"name": "at", "type": "timestamp"}]
 MADE = [
@@ -46,7 +47,7 @@ def test_declared_columns_have_the_values_of_the_history(engine: Any, workspace:
     with DataProcessor(history(), engine) as processor:
         result = processor.run()
     assert (result.counts.good, result.counts.quarantined) == (2, 0)
-    found = sorted(preview("shop.gold.people", 10).rows, key=lambda row: row["_version"])
+    found = sorted(preview(Surroundings.here(), "shop.gold.people", 10).rows, key=lambda row: row["_version"])
     assert [(row["city"], row["_version"], row["is_current"], row["why"]) for row in found] == [
         ("Bern", 1, False, "initial"),
         ("Chur", 2, True, "changed"),
@@ -62,7 +63,9 @@ def test_without_a_header_they_stand_in_no_place_of_the_file(duckdb_engine: Any,
     document["source"]["options"] = {"has_header": False}
     with DataProcessor(document, duckdb_engine) as processor:
         processor.run()
-    assert [(row["id"], row["city"]) for row in preview("shop.gold.people", 10).rows] == [(1, "Bern")]
+    assert [(row["id"], row["city"]) for row in preview(Surroundings.here(), "shop.gold.people", 10).rows] == [
+        (1, "Bern")
+    ]
 
 
 @pytest.mark.parametrize(

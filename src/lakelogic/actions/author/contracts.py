@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any
 
+from lakelogic.catalogs.base import Catalog
 from lakelogic.contract.codes import MASKED_FOLDER, NESTED_TARGET, SHARED_ENVIRONMENT
 from lakelogic.contract.document import Contract
 from lakelogic.contract.reading.load import Loaded, examine, load
 from lakelogic.contract.reading.packs import PackChoice
 from lakelogic.contract.reading.tree import Branch, Leaf, Node
 from lakelogic.errors import ContractError, Diagnostic, UsageError, Where
+from lakelogic.run.surroundings import Surroundings
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,12 @@ class Validation:
 
 
 def validate(
-    contract: str, *, env: str | None = None, overrides: tuple[str, ...] = (), packs: PackChoice | None = None
+    around: Surroundings,
+    contract: str,
+    *,
+    env: str | None = None,
+    overrides: tuple[str, ...] = (),
+    packs: PackChoice | None = None,
 ) -> Validation:
     """Load and compile a contract, and say everything that is wrong with it at once.
 
@@ -39,23 +45,29 @@ def validate(
 
     try:
         loaded = load_checked(contract, env=env, overrides=overrides, packs=packs)
-        compiled = compile_contract(loaded, *columns_now(loaded))
+        compiled = compile_contract(loaded, *columns_now(loaded, around.catalog))
     except ContractError as error:
         return Validation(contract, error.diagnostics)
-    shared = _shared_environments(loaded, overrides, packs)
-    return Validation(contract, (*compiled.warnings, *shared, *_masked_folders(loaded), *_refused_places(loaded)))
+    shared = _shared_environments(around, loaded, overrides, packs)
+    return Validation(
+        contract,
+        (
+            *compiled.warnings,
+            *shared,
+            *_masked_folders(around.catalog, loaded),
+            *_refused_places(around.catalog, loaded),
+        ),
+    )
 
 
-def _refused_places(loaded: Loaded) -> list[Diagnostic]:
+def _refused_places(catalog: Catalog, loaded: Loaded) -> list[Diagnostic]:
     """What a run would refuse: a target inside another table, or around something that lies there now."""
-    from lakelogic.catalogs.local import LocalCatalog
     from lakelogic.errors import LakeLogicError, PlaceRefused
     from lakelogic.run.places import places
     from lakelogic.run.state.overlap import refuse_overlap
 
     if not loaded.contract.materialization.target_path:
         return []
-    catalog = LocalCatalog()
     try:
         refuse_overlap(places(loaded.contract, catalog), catalog)
     except PlaceRefused as error:
@@ -66,16 +78,15 @@ def _refused_places(loaded: Loaded) -> list[Diagnostic]:
     return []
 
 
-def _masked_folders(loaded: Loaded) -> list[Diagnostic]:
+def _masked_folders(catalog: Catalog, loaded: Loaded) -> list[Diagnostic]:
     """What a run would refuse: masked values in the names of the folders that lie there now."""
-    from lakelogic.catalogs.local import LocalCatalog
     from lakelogic.errors import LakeLogicError
     from lakelogic.run.input import pin as window
 
     diagnostics: list[Diagnostic] = []
     for path, pin in (("source.path", window.pin_source), ("links", window.pin_links)):
         try:
-            pin(loaded.contract, LocalCatalog())
+            pin(loaded.contract, catalog)
         except window.MaskedInFolders as error:
             diagnostics.append(Diagnostic(MASKED_FOLDER, error.message, loaded.where(path), error.hint))
         except LakeLogicError:
@@ -83,14 +94,16 @@ def _masked_folders(loaded: Loaded) -> list[Diagnostic]:
     return diagnostics
 
 
-def _shared_environments(loaded: Loaded, overrides: tuple[str, ...], packs: PackChoice | None) -> list[Diagnostic]:
+def _shared_environments(
+    around: Surroundings, loaded: Loaded, overrides: tuple[str, ...], packs: PackChoice | None
+) -> list[Diagnostic]:
     """A warning for each environment that reads something else than the contract and writes to the same table."""
     from lakelogic.contract.environments import names_of, sharing
 
     environments = names_of(loaded.contract, loaded.around)
     if loaded.file is None or not environments:
         return []
-    environ = {name: value for name, value in os.environ.items() if name != "LAKELOGIC_ENV"}
+    environ = {name: value for name, value in around.environ.items() if name != "LAKELOGIC_ENV"}
 
     def read(env: str | None) -> Contract | None:
         loaded_, _ = examine(str(loaded.file), env=env, overrides=overrides, packs=packs, environ=environ)
@@ -124,6 +137,7 @@ class Explained:
 
 
 def explain(
+    around: Surroundings,
     contract: str,
     *,
     env: str | None = None,
@@ -144,12 +158,12 @@ def explain(
     from lakelogic.run.input.inspect import columns_now
 
     loaded = load_checked(contract, env=env, overrides=overrides, packs=packs)
-    compiled = compile_contract(loaded, *columns_now(loaded))
+    compiled = compile_contract(loaded, *columns_now(loaded, around.catalog))
     settings = loaded.contract.materialization
     if sql:
         from lakelogic.run.input.inspect import lowered
 
-        text = lowered(loaded, engine)
+        text = lowered(loaded, around.catalog, engine)
         return Explained(text, {"engine": engine, "sql": text})
     text = as_text(compiled.plan, compiled.checks, settings.target_path, strategy_of(loaded.contract).kind)
     data = as_data(compiled.plan, compiled.checks)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from lakelogic.run.surroundings import Surroundings
+
 
 @dataclass(frozen=True, slots=True)
 class VerifyRequest:
@@ -42,7 +44,9 @@ class VerifyReport:
         }
 
 
-def verify_contract(request: VerifyRequest, tell: Callable[[str], None] | None = None) -> VerifyReport:
+def verify_contract(
+    around: Surroundings, request: VerifyRequest, tell: Callable[[str], None] | None = None
+) -> VerifyReport:
     """Generated edge rows through all engines; nothing is published, and the ledger hears nothing."""
     from lakelogic.parity.verify import installed, verify
     from lakelogic.plan.compile import load_checked
@@ -50,7 +54,7 @@ def verify_contract(request: VerifyRequest, tell: Callable[[str], None] | None =
     loaded = load_checked(request.contract, env=request.env, overrides=request.overrides or None)
     engines = installed(request.engines)
     try:
-        report = verify(loaded, engines, rows=request.rows, seed=request.seed, tell=tell)
+        report = verify(loaded, around.catalog, engines, rows=request.rows, seed=request.seed, tell=tell)
     finally:
         for engine in engines:
             engine.close()

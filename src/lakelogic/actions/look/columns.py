@@ -16,11 +16,9 @@ from lakelogic.actions.look.served import Served
 from lakelogic.actions.visibility.lost_sources import Above, has_lost_source, meant_by, missing_files
 from lakelogic.actions.visibility.renamed import Heirs, documents_of, lost_masks
 from lakelogic.catalogs.base import Catalog
-from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract import formats
 from lakelogic.driver.registry import Member
 from lakelogic.errors import CompileError, LakeLogicError, NotFound
-from lakelogic.ledger.store import open_ledger
 from lakelogic.ledger.visibility import ColumnMemory, KnownColumns
 from lakelogic.plan.columns.publish import BAD_PREFIX
 from lakelogic.plan.compile import SourceColumns, compile_contract
@@ -126,37 +124,36 @@ def _closure(start: AbstractSet[_Place], steps: Mapping[_Place, AbstractSet[_Pla
 @lru_cache(maxsize=4)
 def _graph(served: Served, version: int) -> ColumnGraph:
     del version  # it only says for how long the answer holds
-    graph, catalog = ColumnGraph(), LocalCatalog()
+    graph, catalog = ColumnGraph(), served.around.catalog
     members = served.members()
     datasets = frozenset(member.dataset for member in members)
     made_at = {where: member.dataset for member in members if (where := _target(member, catalog)) is not None}
-    with open_ledger(catalog.ledger_url()) as ledger:
-        memory = ColumnMemory(ledger.database)
-        remembered = memory.recall()
-        missing = missing_files(served.report().estate.missing)
-        absent = _absent(remembered, members, missing)
-        made_at = {**{lost.target: lost.dataset for lost in absent.values() if lost.target}, **made_at}
-        graph.lost = {lost.target: lost for lost in absent.values() if lost.target}
-        heirs = Heirs.among(members, remembered, absent)
-        held = set(absent)  # what is known of these stands beside what they say now, until they are whole again
-        strays: set[str] = set()
-        now: list[KnownColumns] = []
-        for member in members:
-            above = _above(member, made_at, catalog)
-            added = _added(graph, member, above, catalog)
-            if has_lost_source(member, above, remembered.get(member.dataset), datasets, heirs, catalog):
-                strays.add(member.dataset)
-            held |= _unmasked(graph, member, remembered)
-            is_held = member.dataset in held | strays or any(maker in held for maker, _ in above.values())
-            if added is None or is_held:
-                held.add(member.dataset)
-            else:
-                now.append(added)
-        for name in sorted(held & remembered.keys()):
-            held |= _recalled(graph, remembered[name], heirs)
-        memory.remember(
-            columns for columns in now if columns.dataset not in held and remembered.get(columns.dataset) != columns
-        )
+    memory = ColumnMemory(served.around.ledger.database)
+    remembered = memory.recall()
+    missing = missing_files(served.report().estate.missing)
+    absent = _absent(remembered, members, missing)
+    made_at = {**{lost.target: lost.dataset for lost in absent.values() if lost.target}, **made_at}
+    graph.lost = {lost.target: lost for lost in absent.values() if lost.target}
+    heirs = Heirs.among(members, remembered, absent)
+    held = set(absent)  # what is known of these stands beside what they say now, until they are whole again
+    strays: set[str] = set()
+    now: list[KnownColumns] = []
+    for member in members:
+        above = _above(member, made_at, catalog)
+        added = _added(graph, member, above, catalog)
+        if has_lost_source(member, above, remembered.get(member.dataset), datasets, heirs, catalog):
+            strays.add(member.dataset)
+        held |= _unmasked(graph, member, remembered)
+        is_held = member.dataset in held | strays or any(maker in held for maker, _ in above.values())
+        if added is None or is_held:
+            held.add(member.dataset)
+        else:
+            now.append(added)
+    for name in sorted(held & remembered.keys()):
+        held |= _recalled(graph, remembered[name], heirs)
+    memory.remember(
+        columns for columns in now if columns.dataset not in held and remembered.get(columns.dataset) != columns
+    )
     never_whole = datasets - graph.types.keys() - remembered.keys()
     graph.unsure = _unsure(served, graph, remembered, never_whole, strays - remembered.keys() - never_whole, missing)
     return graph
@@ -177,7 +174,7 @@ def _above(member: Member, made_at: Mapping[str, str], catalog: Catalog) -> Abov
 def _added(graph: ColumnGraph, member: Member, above: Above, catalog: Catalog) -> KnownColumns | None:
     """Put a dataset into the graph; what is to be remembered of it, where its plan can be made."""
     contract = member.loaded.contract
-    plan = _planned(member, above, graph)
+    plan = _planned(member, above, graph, catalog)
     graph.shapes[member.dataset] = {
         field.name.lower(): Mask(field.name, field.masking, field.masking_format)
         for field in contract.model.fields
@@ -339,9 +336,11 @@ def _maker(place: Any, made_at: Mapping[str, str], catalog: Catalog) -> str | No
         return None
 
 
-def _planned(member: Member, above: Mapping[str, tuple[str | None, str]], graph: ColumnGraph) -> Plan | None:
+def _planned(
+    member: Member, above: Mapping[str, tuple[str | None, str]], graph: ColumnGraph, catalog: Catalog
+) -> Plan | None:
     """The plan of a dataset over what the plans before it make, and over files as they lie there now."""
-    looked = _glimpse(member)
+    looked = _glimpse(member, catalog)
 
     def landed(name: str) -> SourceColumns | None:
         types = graph.types.get(above[name][0] or "")
@@ -366,9 +365,9 @@ def _planned(member: Member, above: Mapping[str, tuple[str | None, str]], graph:
     return None
 
 
-def _glimpse(member: Member) -> dict[str, SourceColumns]:
+def _glimpse(member: Member, catalog: Catalog) -> dict[str, SourceColumns]:
     """The columns of a source and of links that can be told without an engine: the header of one file, a schema."""
-    contract, catalog = member.loaded.contract, LocalCatalog()
+    contract = member.loaded.contract
     slices: dict[str, window.Slice] = {}
     with suppress(LakeLogicError, OSError):  # not there yet: then the contract alone tells its columns
         pinned = window.pin_source(contract, catalog)

@@ -21,7 +21,7 @@ from lakelogic.actions.look.columns import column_graph
 from lakelogic.actions.look.served import Served
 from lakelogic.actions.look.stories import local_engine
 from lakelogic.actions.visibility.hidden import veiled
-from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.catalogs.base import Catalog
 from lakelogic.contract.document import Contract
 from lakelogic.driver.registry import Member
 from lakelogic.engines import registry
@@ -65,7 +65,7 @@ def upstream(
     """The rows that one row was made of, place by place; `only` names one of the places, to go on in it."""
     row = _find(served, start)
     try:
-        traced = _traced(row.member, [row.values])
+        traced = _traced(served.around.catalog, row.member, [row.values])
     except SourceError as error:
         return {"row": _described(served, row), "upstreams": [_gone(row, error)], "not_shown": 0}
     as_written = row.member.loaded.as_written
@@ -101,7 +101,7 @@ def chain(served: Served, start: Start, domains: Domains = None, *, limit: int =
         after: list[tuple[Member, list[Mapping[str, Any]]]] = []
         for member, rows in waiting:
             try:
-                parts = list(_by_run(member, rows))
+                parts = list(_by_run(served.around.catalog, member, rows))
             except SourceError as error:
                 why[f"{member.dataset}: {error.message}"] = None
                 continue
@@ -130,7 +130,7 @@ def chain(served: Served, start: Start, domains: Domains = None, *, limit: int =
     return {"row": _described(served, first), "exact": not why, "why": list(why), "levels": levels, "sources": sources}
 
 
-def _by_run(member: Member, rows: Sequence[Mapping[str, Any]]) -> Iterator[Traced]:
+def _by_run(catalog: Catalog, member: Member, rows: Sequence[Mapping[str, Any]]) -> Iterator[Traced]:
     """Rows that one run wrote have one input; those of several runs are followed apart."""
     column = member.loaded.contract.lineage.run_id_column_name
 
@@ -138,11 +138,10 @@ def _by_run(member: Member, rows: Sequence[Mapping[str, Any]]) -> Iterator[Trace
         return str(row.get(column))
 
     for _, some in groupby(sorted(rows, key=run_of), run_of):
-        yield _traced(member, list(some))
+        yield _traced(catalog, member, list(some))
 
 
-def _traced(member: Member, rows: Sequence[Mapping[str, Any]]) -> Traced:
-    catalog = LocalCatalog()
+def _traced(catalog: Catalog, member: Member, rows: Sequence[Mapping[str, Any]]) -> Traced:
     with _one_of_few():
         engine = registry.load(local_engine())
         try:
@@ -168,7 +167,7 @@ def _find(served: Served, start: Start) -> _StartRow:
     contract = member.loaded.contract
     if bool(start.key) == (start.at is not None):
         raise UsageError("Name a row by its key, or by its place.", hint="Give key=… for each column of it, or at=….")
-    where = places(contract, LocalCatalog())
+    where = places(contract, served.around.catalog)
     tables = load_tables(contract.materialization.format)
     if start.at is not None:
         place = Place.parse(start.at)
@@ -268,7 +267,7 @@ def _maker(served: Served, place: Found) -> Member | None:
     """The dataset of the estate that makes a table."""
     if place.location is None:
         return None
-    catalog = LocalCatalog()
+    catalog = served.around.catalog
     for member in served.members():
         try:
             if places(member.loaded.contract, catalog).target_location == place.location:
@@ -336,8 +335,7 @@ def _text(value: Any) -> str:
 
 def source_lines(served: Served, dataset: str, file: str, line: int, around: int = 5) -> dict[str, Any]:
     """The lines around one line of a file that runs of a dataset have read, masked as its contract says."""
-    member = served.member(dataset)
-    catalog = LocalCatalog()
+    member, catalog = served.member(dataset), served.around.catalog
     with _one_of_few():
         engine = registry.load(local_engine())
         try:

@@ -14,6 +14,7 @@ from lakelogic.driver.graph import Graph
 from lakelogic.driver.registry import Member
 from lakelogic.driver.selection import narrowed
 from lakelogic.errors import Diagnostic, LoadError
+from lakelogic.run.surroundings import Surroundings
 
 FORMATS = ("text", "list", "mermaid", "dot", "svg", "html", "json")
 
@@ -64,19 +65,21 @@ class EstateReport:
         }
 
 
-def look_at(request: EstateRequest) -> EstateReport:
+def look_at(around: Surroundings, request: EstateRequest) -> EstateReport:
     """Load an estate, compile its contracts, and say everything that is wrong with it at once."""
-    estate = load_estate(request.places, env=request.env, overrides=request.overrides or None, packs=request.packs)
+    estate = load_estate(
+        around.catalog, request.places, env=request.env, overrides=request.overrides or None, packs=request.packs
+    )
     if not estate.members and estate.errors:
         raise LoadError(estate.errors)
     if request.select or request.exclude:
-        estate = narrowed(estate, request.select, request.exclude)
+        estate = narrowed(around, estate, request.select, request.exclude)
     return EstateReport(estate)
 
 
-def files_of(request: EstateRequest) -> tuple[str, ...]:
+def files_of(around: Surroundings, request: EstateRequest) -> tuple[str, ...]:
     """The contracts of an estate that were selected, by their files."""
-    return tuple(member.file for member in look_at(request).estate)
+    return tuple(member.file for member in look_at(around, request).estate)
 
 
 def summary_of(members: Sequence[Member], errors: int, warnings: int) -> str:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
-from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.errors import UsageError
 from lakelogic.ledger.records import PUBLISHED, RunRecord
-from lakelogic.ledger.store import open_ledger
 from lakelogic.plan.source.days import ONE_DAY, Days
+from lakelogic.run.surroundings import Surroundings
 from lakelogic.storage.dates import days_of_file
 
 
@@ -39,29 +38,26 @@ class Processed:
         return {"dataset": self.dataset, **self.days.as_dict(), "processed": self.processed, "gaps": gaps}
 
 
-def gaps(request: GapsRequest) -> list[Processed]:
+def gaps(around: Surroundings, request: GapsRequest) -> list[Processed]:
     """The gaps of every dataset that has days at all, by name."""
     first, last = (_day(written) for written in (request.first, request.last))
     processed = []
-    with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        runs: dict[str, list[RunRecord]] = {}
-        for run in ledger.runs(limit=None):
-            runs.setdefault(run.dataset, []).append(run)
-        if unknown := sorted(set(request.datasets) - set(runs)):
-            raise UsageError(
-                f"The ledger knows no run of `{unknown[0]}`.", hint="`lakelogic runs` lists what it knows."
-            )
-        for dataset in sorted(request.datasets or runs):
-            spans = [dates for path in ledger.files_of(dataset) if (dates := days_of_file(path)) is not None]
-            files = {day for span in spans for day in Days(*span)}
-            days = files | windows_of(runs[dataset])
-            if not days:
-                continue
-            span = Days(first or min(days), last or max(days))
-            whole = None if files else everything_until(runs[dataset])
-            open_ = [day for day in span if day not in days and (whole is None or day > whole)]
-            covered = sum(1 for _ in span) - len(open_)
-            processed.append(Processed(dataset, span, covered, tuple(together(open_))))
+    runs: dict[str, list[RunRecord]] = {}
+    for run in around.ledger.runs(limit=None):
+        runs.setdefault(run.dataset, []).append(run)
+    if unknown := sorted(set(request.datasets) - set(runs)):
+        raise UsageError(f"The ledger knows no run of `{unknown[0]}`.", hint="`lakelogic runs` lists what it knows.")
+    for dataset in sorted(request.datasets or runs):
+        spans = [dates for path in around.ledger.files_of(dataset) if (dates := days_of_file(path)) is not None]
+        files = {day for span in spans for day in Days(*span)}
+        days = files | windows_of(runs[dataset])
+        if not days:
+            continue
+        span = Days(first or min(days), last or max(days))
+        whole = None if files else everything_until(runs[dataset])
+        open_ = [day for day in span if day not in days and (whole is None or day > whole)]
+        covered = sum(1 for _ in span) - len(open_)
+        processed.append(Processed(dataset, span, covered, tuple(together(open_))))
     return processed
 
 

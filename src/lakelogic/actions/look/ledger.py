@@ -6,59 +6,57 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.errors import LedgerError, UsageError
 from lakelogic.ledger.ask import RUNS, SUBJECTS, Counted, LedgerQuery, counts, page
 from lakelogic.ledger.publish import as_arrow, as_dict
 from lakelogic.ledger.records import LogLine
-from lakelogic.ledger.store import open_ledger
 from lakelogic.ledger.work import Happening, QueuedJob, WorkQueue
+from lakelogic.run.surroundings import Surroundings
 
 PUBLISHED_NAME = "lakelogic.ledger.runs"
 
 
 def list_runs(
-    dataset: str | None = None, status: str | None = None, layer: str | None = None, limit: int = 20
+    around: Surroundings,
+    dataset: str | None = None,
+    status: str | None = None,
+    layer: str | None = None,
+    limit: int = 20,
 ) -> list[dict[str, Any]]:
     """The newest runs, newest first."""
-    with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        return [as_dict(run) for run in ledger.runs(dataset, status, layer, limit=limit)]
+    return [as_dict(run) for run in around.ledger.runs(dataset, status, layer, limit=limit)]
 
 
-def show_run(run_id: str) -> dict[str, Any]:
+def show_run(around: Surroundings, run_id: str) -> dict[str, Any]:
     """One run, by its id or a prefix of it that fits only one."""
-    with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        return as_dict(ledger.run(run_id))
+    return as_dict(around.ledger.run(run_id))
 
 
-def find_run(run_id: str) -> dict[str, Any] | None:
+def find_run(around: Surroundings, run_id: str) -> dict[str, Any] | None:
     """One run by its whole id."""
-    with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        try:
-            run = as_dict(ledger.run(run_id))
-        except UsageError:  # there is none, or several begin so
-            return None
+    try:
+        run = as_dict(around.ledger.run(run_id))
+    except UsageError:  # there is none, or several begin so
+        return None
     return run if run["run_id"] == run_id else None
 
 
-def ask(subject: str, question: LedgerQuery) -> list[dict[str, Any]]:
+def ask(around: Surroundings, subject: str, question: LedgerQuery) -> list[dict[str, Any]]:
     """A page of runs, work or acts; one row more than its limit where there are more."""
-    with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        return page(ledger.database, SUBJECTS[subject], question)
+    return page(around.ledger.database, SUBJECTS[subject], question)
 
 
-def count_runs(question: LedgerQuery) -> dict[str, dict[str, int]]:
+def count_runs(around: Surroundings, question: LedgerQuery) -> dict[str, dict[str, int]]:
     """How many of the chosen runs have which status, dataset, layer, domain and engine.
 
     A column is counted without its own filter: its numbers tell how many runs another value would bring.
     """
     by: tuple[Counted, ...] = ("status", "dataset", "layer", "domain", "engine")
     narrowed = [column for column in by if column in question.filters]
-    with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        totals = counts(ledger.database, RUNS, question, by)
-        for column in narrowed:
-            others = {name: chosen for name, chosen in question.filters.items() if name != column}
-            totals |= counts(ledger.database, RUNS, replace(question, filters=others), (column,))
+    totals = counts(around.ledger.database, RUNS, question, by)
+    for column in narrowed:
+        others = {name: chosen for name, chosen in question.filters.items() if name != column}
+        totals |= counts(around.ledger.database, RUNS, replace(question, filters=others), (column,))
     return totals
 
 
@@ -80,34 +78,30 @@ def account_of(run: Mapping[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def job_of_run(run_id: str, dataset: str) -> QueuedJob | None:
+def job_of_run(around: Surroundings, run_id: str, dataset: str) -> QueuedJob | None:
     """The piece of work that a run was, among the newest of its dataset; None where no worker was asked for it."""
-    with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        queue = WorkQueue(ledger.database)
-        question = LedgerQuery("created_at", filters={"dataset": [dataset]}, limit=200)
-        for row in page(ledger.database, SUBJECTS["work"], question):
-            if (row["outcome"] or {}).get("run_id") == run_id:
-                return queue.get(row["work_id"])
+    queue = WorkQueue(around.ledger.database)
+    question = LedgerQuery("created_at", filters={"dataset": [dataset]}, limit=200)
+    for row in page(around.ledger.database, SUBJECTS["work"], question):
+        if (row["outcome"] or {}).get("run_id") == run_id:
+            return queue.get(row["work_id"])
     return None
 
 
-def log_of(run_id: str) -> list[LogLine]:
+def log_of(around: Surroundings, run_id: str) -> list[LogLine]:
     """What a run said, line by line, whoever started it."""
-    with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        return ledger.log_of(run_id)
+    return around.ledger.log_of(run_id)
 
 
-def happenings(after: int = 0, work_id: str | None = None, limit: int = 500) -> list[Happening]:
+def happenings(around: Surroundings, after: int = 0, work_id: str | None = None, limit: int = 500) -> list[Happening]:
     """What happened after a number, oldest first; to one piece of work, or to any."""
-    with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        return WorkQueue(ledger.database).happenings(after, work_id, limit)
+    return WorkQueue(around.ledger.database).happenings(after, work_id, limit)
 
 
-def ledger_works() -> bool:
+def ledger_works(around: Surroundings) -> bool:
     """Whether the ledger can be opened and asked."""
     try:
-        with open_ledger(LocalCatalog().ledger_url()) as ledger:
-            ledger.runs(limit=1)
+        around.ledger.runs(limit=1)
     except LedgerError:
         return False
     return True
@@ -122,7 +116,7 @@ class PublishedLedger:
     runs: int
 
 
-def publish_ledger(target: str = PUBLISHED_NAME) -> PublishedLedger:
+def publish_ledger(around: Surroundings, target: str = PUBLISHED_NAME) -> PublishedLedger:
     """Write the runs as a Delta table, in place of the copy that was there."""
     from pathlib import Path
 
@@ -130,10 +124,8 @@ def publish_ledger(target: str = PUBLISHED_NAME) -> PublishedLedger:
     from lakelogic.tables.base import CommitInfo, StagedFile
     from lakelogic.tables.registry import load
 
-    catalog = LocalCatalog()
-    location = catalog.resolve(target)
-    with open_ledger(catalog.ledger_url()) as ledger:
-        rows = as_arrow(ledger)
+    location = around.catalog.resolve(target)
+    rows = as_arrow(around.ledger)
     tables = load("delta")
     state = tables.state(location)
     app_id = "lakelogic:ledger:runs"

@@ -9,12 +9,10 @@ from lakelogic.actions.look.queue_pages import QueueFilter, QueuePages
 from lakelogic.actions.look.served import Served
 from lakelogic.actions.operate.export import kinds, status
 from lakelogic.actions.visibility.hidden import concealed, veiled, veiled_run
-from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.governance import LAYERS
 from lakelogic.driver.registry import Member
 from lakelogic.errors import NotFound, UsageError
 from lakelogic.ledger.ask import newest_runs
-from lakelogic.ledger.store import open_ledger
 from lakelogic.run.places import places
 from lakelogic.version import VERSION
 
@@ -36,8 +34,7 @@ def datasets(served: Served, domains: Domains, runs: int = 1) -> list[dict[str, 
     With more runs than one, the newest of them come along in short.
     """
     members = visible(served, domains)
-    with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        newest = newest_runs(ledger.database, [member.dataset for member in members], runs)
+    newest = newest_runs(served.around.ledger.database, [member.dataset for member in members], runs)
     newest = {name: [veiled_run(served, run) for run in newest] for name, newest in newest.items()}
     items = [{**described(member), "last_run": _glance(newest.get(member.dataset))} for member in members]
     if runs > 1:
@@ -65,8 +62,9 @@ def dataset(served: Served, name: str, domains: Domains = None) -> dict[str, Any
     graph = served.report().estate.graph
     seen = {member_.dataset for member_ in visible(served, domains)}
     contract = member.loaded.contract
-    with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        runs = [veiled_run(served, run) for run in newest_runs(ledger.database, [name], each=14).get(name, [])]
+    runs = [
+        veiled_run(served, run) for run in newest_runs(served.around.ledger.database, [name], each=14).get(name, [])
+    ]
     fields = [
         {
             "name": field.name, "type": field.type, "required": bool(field.required), "description": field.description,
@@ -127,9 +125,9 @@ def sample(served: Served, member: Member, limit: int = 20) -> dict[str, Any]:
 
     There are none where it has never run.
     """
-    where = places(member.loaded.contract, LocalCatalog())
+    where = places(member.loaded.contract, served.around.catalog)
     try:
-        rows = first_rows(where.target_location, limit)
+        rows = first_rows(served.around.catalog, where.target_location, limit)
     except UsageError:
         return {
             "dataset": member.dataset,
@@ -169,7 +167,7 @@ def pipeline_summary(served: Served, domains: Domains) -> dict[str, Any]:
 def export_status(served: Served, domains: Domains) -> dict[str, Any]:
     """Which destinations are configured here, and every export with what was sent when and what it lacks."""
     members = {member.dataset: member for member in visible(served, domains)}
-    items = status([member.loaded.contract for member in members.values()])
+    items = status(served.around, [member.loaded.contract for member in members.values()])
     for item in items:
         item["target"] = members[item["dataset"]].loaded.as_written(item["target"])
-    return {"exports": kinds(), "items": items}
+    return {"exports": kinds(served.around), "items": items}

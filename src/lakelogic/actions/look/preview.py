@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.catalogs.base import Catalog
 from lakelogic.errors import UsageError
+from lakelogic.run.surroundings import Surroundings
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,25 +26,24 @@ class Preview:
     deleted: int = 0  # how many of the rows shown are
 
 
-def preview(table: str, limit: int = 20, columns: Sequence[str] = ()) -> Preview:
+def preview(around: Surroundings, table: str, limit: int = 20, columns: Sequence[str] = ()) -> Preview:
     """The first rows of a table, by name or path; with `columns` only these, in this order.
 
     Refused where rows were written before the contract of the table masked what it masks now.
     """
     from lakelogic.actions.visibility.owners import refuse_rows_in_clear
 
-    catalog = LocalCatalog()
-    refuse_rows_in_clear(catalog.resolve(table), catalog)
-    return first_rows(table, limit, columns)
+    refuse_rows_in_clear(around, around.catalog.resolve(table))
+    return first_rows(around.catalog, table, limit, columns)
 
 
-def first_rows(table: str, limit: int = 20, columns: Sequence[str] = ()) -> Preview:
+def first_rows(catalog: Catalog, table: str, limit: int = 20, columns: Sequence[str] = ()) -> Preview:
     """The same as they are kept, for whoever hides by itself what is masked."""
     from lakelogic.run.input.deleted import deleted_of, marks
     from lakelogic.tables.kinds import kind_of
     from lakelogic.tables.registry import load
 
-    location = LocalCatalog().resolve(table)
+    location = catalog.resolve(table)
     tables = load(kind_of(location) or "delta")
     state = tables.state(location)
     if state is None:

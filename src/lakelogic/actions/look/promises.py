@@ -9,12 +9,10 @@ from typing import Any
 from lakelogic import clock
 from lakelogic.actions.look.overview import Domains, visible
 from lakelogic.actions.look.served import Served
-from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.service_levels import ServiceLevels
 from lakelogic.driver.registry import Member
 from lakelogic.ledger.ask import newest_runs
 from lakelogic.ledger.records import PUBLISHED
-from lakelogic.ledger.store import open_ledger
 from lakelogic.run.publish.levels import LEVELS
 
 _COLUMNS = ("run_id", "dataset", "status", "started_at", "finished_at", "counts_good", "service_levels")
@@ -26,10 +24,9 @@ def service_levels(
 ) -> list[dict[str, Any]]:
     """Every dataset with its promises, by its newest runs; one that promises nothing says so with no levels."""
     members = [member for member in visible(served, domains) if dataset is None or member.dataset == dataset]
-    with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        known = newest_runs(ledger.database, [member.dataset for member in members], runs, _COLUMNS)
+    runs_by_dataset = newest_runs(served.around.ledger.database, [member.dataset for member in members], runs, _COLUMNS)
     now = clock.now()
-    return [_promised(member, known.get(member.dataset, []), now) for member in members]
+    return [_promised(member, runs_by_dataset.get(member.dataset, []), now) for member in members]
 
 
 def _promised(member: Member, runs: Sequence[Mapping[str, Any]], now: datetime) -> dict[str, Any]:
@@ -39,7 +36,7 @@ def _promised(member: Member, runs: Sequence[Mapping[str, Any]], now: datetime) 
         "dataset": member.dataset, "domain": member.domain, "layer": member.layer, "owner": member.owner,
         "promised": levels.model_dump(mode="json", exclude_defaults=True), "on_breach": levels.on_breach,
         "run_id": newest["run_id"] if newest else None, "at": newest["finished_at"] if newest else None,
-        "levels": [_level(name, said, runs, levels, now) for name, said in _said(levels).items()],
+        "levels": [_level(name, level, runs, levels, now) for name, level in _said(levels).items()],
     }  # fmt: skip
 
 
@@ -49,16 +46,16 @@ def _said(levels: ServiceLevels) -> dict[str, str]:
 
 
 def _level(
-    name: str, said: str, runs: Sequence[Mapping[str, Any]], levels: ServiceLevels, now: datetime
+    name: str, level: str, runs: Sequence[Mapping[str, Any]], levels: ServiceLevels, now: datetime
 ) -> dict[str, Any]:
     history = [
-        {"run_id": run["run_id"], "at": run["finished_at"], "kept": one["kept"], "found": one["value"]}
+        {"run_id": run["run_id"], "at": run["finished_at"], "kept": entry["kept"], "found": entry["value"]}
         for run in runs
-        for one in run["service_levels"] or ()
+        for entry in run["service_levels"] or ()
         # Rows behind a closed gate are not there for anybody: they keep nothing fresh.
-        if one["name"] == name and not (name == "freshness" and run["status"] not in _TOLD_FRESH)
+        if entry["name"] == name and not (name == "freshness" and run["status"] not in _TOLD_FRESH)
     ]
-    found: Any = history[0]["found"] if history else None
+    value: Any = history[0]["found"] if history else None
     kept: bool | None = history[0]["kept"] if history else None
     if name == "freshness" and runs and not history:
         kept = False  # it ran, and was never published
@@ -66,14 +63,14 @@ def _level(
     due: datetime | None = None
     age = levels.freshness_age
     if name == "freshness" and age is not None and history:
-        found, kept, due = _fresh_now(history[0], age, now)
+        value, kept, due = _fresh_now(history[0], age, now)
         if due is not None and kept is False and history[0]["kept"]:
             since = due  # nothing came since: it broke on its own, between two runs
-    measured = [one for one in history if one["kept"] is not None]
+    measured = [entry for entry in history if entry["kept"] is not None]
     return {
-        "name": name, "promised": said, "found": found, "unit": LEVELS[name].unit, "kept": kept, "since": since,
-        "attained": sum(one["kept"] for one in measured) / len(measured) if measured else None,
-        "runs": len(measured), "breaches": sum(not one["kept"] for one in measured), "next_due": due,
+        "name": name, "promised": level, "found": value, "unit": LEVELS[name].unit, "kept": kept, "since": since,
+        "attained": sum(entry["kept"] for entry in measured) / len(measured) if measured else None,
+        "runs": len(measured), "breaches": sum(not entry["kept"] for entry in measured), "next_due": due,
         "history": history,
     }  # fmt: skip
 
@@ -81,10 +78,10 @@ def _level(
 def _since(history: Sequence[Mapping[str, Any]]) -> Any:
     """When the first of the newest runs with one verdict ended."""
     since = None
-    for one in history:
-        if one["kept"] != history[0]["kept"]:
+    for entry in history:
+        if entry["kept"] != history[0]["kept"]:
             break
-        since = one["at"]
+        since = entry["at"]
     return since
 
 

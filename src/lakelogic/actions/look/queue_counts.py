@@ -12,10 +12,10 @@ from typing import Any
 import pyarrow as pa
 
 from lakelogic import clock, names
-from lakelogic.actions.operate.quarantine import QueuePlace, Request, find, ledger_here, refuse_clear
-from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.actions.operate.quarantine import QueuePlace, Request, find, refuse_clear
 from lakelogic.errors import UsageError
 from lakelogic.plan.compile import compile_contract
+from lakelogic.run.surroundings import Surroundings
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +38,13 @@ class ValueCounts:
         }  # fmt: skip
 
 
-def count_by(request: Request, field: str, limit: int = 20) -> ValueCounts:
+def count_by(around: Surroundings, request: Request, field: str, limit: int = 20) -> ValueCounts:
     """Count the chosen rows by a field. A value that failed its cast counts by its text; a masked field is refused."""
-    place = _with_contract(find(request), request)
+    place = _with_contract(around, find(around, request), request)
     state = place.queue.state()
     name = _column(place, field, state.schema.names if state is not None else [])
     _refuse_masked(place, name)
-    refuse_clear(place)
+    refuse_clear(around, place)
     now = clock.now()
     table = place.queue.rows(lambda row: request.chosen.keeps(row, place.queue.stamped, now))
     counter = Counter(_values(table, name))
@@ -52,19 +52,18 @@ def count_by(request: Request, field: str, limit: int = 20) -> ValueCounts:
     return ValueCounts(place.dataset, place.name, name, table.num_rows, len(counter), tuple(ordered[:limit]))
 
 
-def _with_contract(place: QueuePlace, request: Request) -> QueuePlace:
+def _with_contract(around: Surroundings, place: QueuePlace, request: Request) -> QueuePlace:
     """The contract of a quarantine that was named by its dataset: the one that its last run was made by."""
     if place.loaded is not None:
         return place
-    with ledger_here(LocalCatalog()) as ledger:
-        run = next((run for run in ledger.runs(place.dataset, limit=1)), None)
+    run = next((run for run in around.ledger.runs(place.dataset, limit=1)), None)
     file = run.contract if run is not None else None
     if file is None or not Path(file).is_file():
         raise UsageError(
             "Only the contract says which fields are masked, and counts show values.",
             hint="Name the contract's file instead of the dataset.",
         )
-    return replace(place, loaded=find(replace(request, what=file)).loaded)
+    return replace(place, loaded=find(around, replace(request, what=file)).loaded)
 
 
 def _column(place: QueuePlace, field: str, there: list[str]) -> str:

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from lakelogic import names
 from lakelogic.actions.operate.quarantine import QueuePlace
-from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.catalogs.base import Catalog
 from lakelogic.driver.registry import Member
 from lakelogic.errors import NotFound
 from lakelogic.quarantine import folding
@@ -189,7 +189,8 @@ class _Index:
 class QueuePages:
     """The quarantines of an estate, for many readers."""
 
-    def __init__(self) -> None:
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
         self._lock = threading.Lock()
         self._kept: OrderedDict[str, _Index] = OrderedDict()
         self._making: dict[str, threading.Lock] = {}
@@ -226,7 +227,7 @@ class QueuePages:
 
     def _look(self, member: Member) -> tuple[QueuePlace, _Index | None]:
         contract = member.loaded.contract
-        where = places(contract, LocalCatalog())
+        where = places(contract, self._catalog)
         queue = Queue(load_tables(QUARANTINE_FORMAT), where.quarantine_location, Stamped.by(contract))
         place = QueuePlace(contract.dataset_name, where.quarantine, queue, member.loaded)
         # As long as nothing was committed, the table need not be opened.

@@ -12,8 +12,10 @@ from typing import Any
 from lakelogic.actions.look.estate import EstateReport, EstateRequest, graph_data, look_at, summary_of, tree, tree_data
 from lakelogic.contract.reading.documents import PACK_FOLDER, SUFFIXES
 from lakelogic.driver.estate import Estate
+from lakelogic.driver.graph import Graph
 from lakelogic.driver.registry import Member
 from lakelogic.errors import LoadError, NotFound
+from lakelogic.run.surroundings import Surroundings
 
 _LOOK_AGAIN_SECONDS = 2.0
 
@@ -21,7 +23,8 @@ _LOOK_AGAIN_SECONDS = 2.0
 class Served:
     """The contracts of a service and where they lie; safe to ask from many threads."""
 
-    def __init__(self, request: EstateRequest) -> None:
+    def __init__(self, around: Surroundings, request: EstateRequest) -> None:
+        self.around = around
         self.request = request
         self._lock = threading.Lock()
         self._stamp: frozenset[tuple[str, int, int]] = frozenset()
@@ -42,7 +45,7 @@ class Served:
             if self._report is None or now - self._looked > _LOOK_AGAIN_SECONDS:
                 stamp = frozenset(_stamps(self.request.places))
                 if self._report is None or stamp != self._stamp:
-                    self._report, self._stamp = _loaded(self.request), stamp
+                    self._report, self._stamp = _loaded(self.around, self.request), stamp
                     self._version += 1
                 self._looked = time.monotonic()
             return self._report
@@ -64,18 +67,12 @@ class Served:
         return member.domain if member else None
 
 
-def _loaded(request: EstateRequest) -> EstateReport:
+def _loaded(around: Surroundings, request: EstateRequest) -> EstateReport:
     try:
-        return look_at(request)
+        return look_at(around, request)
     except LoadError as error:
         # A service with a broken estate still tells what is wrong with it.
-        return EstateReport(Estate((), _no_graph(), error.diagnostics))
-
-
-def _no_graph() -> Any:
-    from lakelogic.driver.graph import build_graph
-
-    return build_graph(())
+        return EstateReport(Estate((), Graph({}, ()), error.diagnostics))
 
 
 def _stamps(places: tuple[str, ...]) -> Iterator[tuple[str, int, int]]:

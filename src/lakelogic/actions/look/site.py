@@ -20,13 +20,12 @@ from lakelogic.actions.look.overview import described
 from lakelogic.actions.look.promises import service_levels
 from lakelogic.actions.look.queue_pages import Facets, QueueFilter, QueuePages
 from lakelogic.actions.look.served import Served
-from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.driver.graph import Graph
 from lakelogic.driver.pictures.graphics import as_svg
 from lakelogic.driver.registry import Member
 from lakelogic.errors import LakeLogicError, UsageError
 from lakelogic.ledger.ask import newest_runs
-from lakelogic.ledger.store import open_ledger
+from lakelogic.run.surroundings import Surroundings
 
 _OURS = ".lakelogic-site"  # in a folder that we made, and may make again
 _RUNS = 30
@@ -68,12 +67,12 @@ class _SiteData:
         return dict(sorted(domains.items()))
 
 
-def build_site(request: EstateRequest, out: str) -> Built:
+def build_site(around: Surroundings, request: EstateRequest, out: str) -> Built:
     """Write the site of an estate into a folder; one that we did not make and that is not empty is left alone."""
     folder = Path(out)
     if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / _OURS).exists())):
         raise UsageError(f"`{out}` is there already, and no site of ours.", hint="Name an empty or a new folder.")
-    estate = _looked_at(Served(request))
+    estate = _looked_at(Served(around, request))
     pages = dict(_pages(estate))
     folder.parent.mkdir(parents=True, exist_ok=True)
     built = Path(tempfile.mkdtemp(prefix=".site-", dir=folder.parent))
@@ -95,9 +94,8 @@ def build_site(request: EstateRequest, out: str) -> Built:
 
 def _looked_at(served: Served) -> _SiteData:
     members = served.members()
-    with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        runs = newest_runs(ledger.database, [member.dataset for member in members], _RUNS)
-    pages, queues = QueuePages(), dict[str, Facets]()
+    runs = newest_runs(served.around.ledger.database, [member.dataset for member in members], _RUNS)
+    pages, queues = QueuePages(served.around.catalog), dict[str, Facets]()
     for member in members:
         try:
             queues[member.dataset] = pages.facets(member, QueueFilter())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
@@ -11,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from lakelogic import names
-from lakelogic.actions.operate.quarantine import QueuePlace, Request, find, ledger_here, refuse_clear
+from lakelogic.actions.operate.quarantine import QueuePlace, Request, find, refuse_clear
 from lakelogic.actions.visibility.owners import refuse_rows_in_clear
-from lakelogic.catalogs.base import Catalog
-from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract import formats
 from lakelogic.contract.reading.load import Loaded
 from lakelogic.engines import registry
@@ -22,6 +19,7 @@ from lakelogic.engines.base import Engine, Pinned
 from lakelogic.engines.readers.text_reader import TextScan
 from lakelogic.errors import LakeLogicError, UsageError
 from lakelogic.ledger.publish import as_dict
+from lakelogic.ledger.store import Ledger
 from lakelogic.lineage.story import Story, tell
 from lakelogic.plan.compile import SourceColumns, compile_contract, load_checked
 from lakelogic.plan.nodes import Plan, Read
@@ -33,6 +31,7 @@ from lakelogic.quarantine.table import Queue
 from lakelogic.run.input import pin as window
 from lakelogic.run.input.reread import sources_of
 from lakelogic.run.places import places
+from lakelogic.run.surroundings import Surroundings
 from lakelogic.sql.expressions import Column, Expression, call, convert, text
 from lakelogic.sql.types import STRING
 from lakelogic.storage import parquet
@@ -66,10 +65,9 @@ class RowStory:
         }
 
 
-def explain_row(row: str, request: Request | None = None, engine: str | None = None) -> RowStory:
+def explain_row(around: Surroundings, row: str, request: Request | None = None, engine: str | None = None) -> RowStory:
     """The story of a quarantined row, by its id or the beginning of it; without a request, wherever it is."""
-    catalog = LocalCatalog()
-    place = find(request, catalog) if request else _somewhere(row, catalog)
+    place = find(around, request) if request else _somewhere(around, row)
     rows = place.queue.rows(lambda light: str(light[names.ROW_ID]).startswith(row), 2).to_pylist()
     if not rows:
         raise UsageError(f"There is no row `{row}` in {place.name}.", hint="`lakelogic quarantine list` shows ids.")
@@ -94,28 +92,35 @@ def explain_row(row: str, request: Request | None = None, engine: str | None = N
         "settled_at": kept.get(names.SETTLED_AT),
         "settled_why": kept.get(names.SETTLED_WHY),
     }
-    run = _run_of(catalog, facts["run_id"])
+    run = _run_of(around.ledger, facts["run_id"])
     loaded = place.loaded or _contract_of(run)
     if loaded is None:
-        refuse_clear(place)
+        refuse_clear(around, place)
         note = "its contract is not known here: name the contract's file to see steps and rules"
         return RowStory(place.dataset, place.name, facts, values, notes=(note,), run=run)
-    refuse_clear(replace(place, loaded=loaded))
-    return _judged_again(RowStory(place.dataset, place.name, facts, values, run=run), kept, place, loaded, engine)
+    refuse_clear(around, replace(place, loaded=loaded))
+    return _judged_again(
+        around, RowStory(place.dataset, place.name, facts, values, run=run), kept, place, loaded, engine
+    )
 
 
 def _judged_again(
-    story: RowStory, kept: Mapping[str, Any], place: QueuePlace, loaded: Loaded, engine_name: str | None
+    around: Surroundings,
+    story: RowStory,
+    kept: Mapping[str, Any],
+    place: QueuePlace,
+    loaded: Loaded,
+    engine_name: str | None,
 ) -> RowStory:
     contract = loaded.contract
-    keys = load_keys((), os.environ)
-    engine = registry.load(engine_name or quick_engine())
+    keys = load_keys((), around.environ)
+    engine = registry.load(engine_name or quick_engine(around))
     try:
         queue = Queue(place.queue.tables, place.queue.location, place.queue.stamped)
         landed = landed_rows(contract, queue, queue.of_dataset(contract.dataset_name), [kept], keys, engine)
         if not landed.origins:
             return replace(story, notes=(*landed.left_out,))
-        plan, links = _plan(loaded, landed.source, engine)
+        plan, links = _plan(around, loaded, landed.source, engine)
         frame, _ = engine.adopt(landed.table, Read("source", "parquet", ()))
         stories = tell(contract, plan, engine, frame, links)
         notes = []
@@ -135,14 +140,13 @@ def _judged_again(
         engine.close()
 
 
-def _somewhere(row: str, catalog: Catalog) -> QueuePlace:
+def _somewhere(around: Surroundings, row: str) -> QueuePlace:
     """The quarantine that holds a row, among those that the ledger knows."""
-    with ledger_here(catalog) as ledger:
-        runs_by_target = {
-            run.quarantine_target: run for run in reversed(ledger.runs(limit=None)) if run.quarantine_target
-        }
+    runs_by_target = {
+        run.quarantine_target: run for run in reversed(around.ledger.runs(limit=None)) if run.quarantine_target
+    }
     for name, run in runs_by_target.items():
-        location = catalog.resolve(str(name))
+        location = around.catalog.resolve(str(name))
         if (kind := kind_of(location)) is None:
             continue
         place = QueuePlace(run.dataset, str(name), Queue(load_tables(kind), location))
@@ -154,14 +158,13 @@ def _somewhere(row: str, catalog: Catalog) -> QueuePlace:
     )
 
 
-def _run_of(catalog: Catalog, run_id: str | None) -> dict[str, Any]:
+def _run_of(ledger: Ledger, run_id: str | None) -> dict[str, Any]:
     if not run_id:
         return {}
-    with ledger_here(catalog) as ledger:
-        try:
-            return as_dict(ledger.run(run_id))
-        except UsageError:
-            return {}
+    try:
+        return as_dict(ledger.run(run_id))
+    except UsageError:
+        return {}
 
 
 def _contract_of(run: Mapping[str, Any]) -> Loaded | None:
@@ -174,9 +177,9 @@ def _contract_of(run: Mapping[str, Any]) -> Loaded | None:
         return None
 
 
-def quick_engine() -> str:
+def quick_engine(around: Surroundings) -> str:
     """One row needs no cluster."""
-    return os.environ.get("LAKELOGIC_ENGINE") or next(
+    return around.environ.get("LAKELOGIC_ENGINE") or next(
         (name for name in ("duckdb", "polars") if find_spec(name)), registry.default_name()
     )
 
@@ -186,8 +189,8 @@ def local_engine() -> str:
     return next((name for name in ("duckdb", "polars") if find_spec(name)), registry.default_name())
 
 
-def _plan(loaded: Loaded, source: SourceColumns, engine: Engine) -> tuple[Plan, dict[str, Any]]:
-    slices = window.pin_links(loaded.contract, LocalCatalog())
+def _plan(around: Surroundings, loaded: Loaded, source: SourceColumns, engine: Engine) -> tuple[Plan, dict[str, Any]]:
+    slices = window.pin_links(loaded.contract, around.catalog)
     plan = compile_contract(loaded, source, window.look_at_links(slices, engine)).plan
     links = {name: engine.link(link, slices[link.reference].pinned) for name, link in plan.links.items()}
     return plan, links
@@ -227,6 +230,7 @@ def _line(loaded: Loaded, kept: Mapping[str, Any], keys: Keys, source: str | Non
 
 
 def explain_key(
+    around: Surroundings,
     contract: str,
     key: Sequence[str],
     *,
@@ -236,7 +240,7 @@ def explain_key(
 ) -> RowStory:
     """The story of a good row, by the values of its primary key."""
     loaded = load_checked(contract, env=env, overrides=overrides)
-    document, catalog = loaded.contract, LocalCatalog()
+    document = loaded.contract
     if not document.key:
         raise UsageError("The contract has no primary_key to find a row by.", hint="Add primary_key: [ … ].")
     if len(key) != len(document.key):
@@ -244,12 +248,12 @@ def explain_key(
             f"The primary key is ({', '.join(document.key)}), and {len(key)} values were given.",
             hint="Repeat --key for each of its columns, in their order.",
         )
-    where = places(document, catalog)
+    where = places(document, around.catalog)
     tables = load_tables(document.materialization.format)
     state = tables.state(where.target_location)
     if state is None:
         raise UsageError(f"There is no table {where.target} yet.", hint="Run the contract first.")
-    refuse_rows_in_clear(where.target_location, catalog, loaded)
+    refuse_rows_in_clear(around, where.target_location, loaded)
     columns = [name for part in document.key for name in state.schema.names if name.lower() == part.lower()]
     rows = [
         row
@@ -264,7 +268,7 @@ def explain_key(
         )
     lineage = document.lineage
     row = rows[-1]
-    run = _run_of(catalog, row.get(lineage.run_id_column_name))
+    run = _run_of(around.ledger, row.get(lineage.run_id_column_name))
     facts = {
         "key": dict(zip(columns, key, strict=True)),
         "versions": len(rows),
@@ -276,10 +280,12 @@ def explain_key(
     }
     values = {name: value for name, value in row.items() if not name.startswith("_lakelogic_")}
     story = RowStory(document.dataset_name, where.target, facts, values, run=run)
-    return _read_again(story, loaded, dict(zip(columns, key, strict=True)), engine)
+    return _read_again(around, story, loaded, dict(zip(columns, key, strict=True)), engine)
 
 
-def _read_again(story: RowStory, loaded: Loaded, key: Mapping[str, str], engine_name: str | None) -> RowStory:
+def _read_again(
+    around: Surroundings, story: RowStory, loaded: Loaded, key: Mapping[str, str], engine_name: str | None
+) -> RowStory:
     """The story with what the contract makes of the row now, where its file is still there."""
     contract, source = loaded.contract, story.facts["source"]
     if not source or (file := look_if_there(source)) is None:
@@ -288,9 +294,9 @@ def _read_again(story: RowStory, loaded: Loaded, key: Mapping[str, str], engine_
     if any(name.lower() in masked for name in key):
         return replace(story, notes=("its key is masked, so its landed row is not looked for",))
     pinned = window.pin_files((file,), window.source_format(contract), source)
-    engine = registry.load(engine_name or quick_engine())
+    engine = registry.load(engine_name or quick_engine(around))
     try:
-        plan, links = _plan(loaded, window.look(contract, pinned, engine), engine)
+        plan, links = _plan(around, loaded, window.look(contract, pinned, engine), engine)
         frame = engine.scan(plan.read, pinned.pinned)
         stories = tell(contract, plan, engine, frame, links, _has_key(plan, key))
     finally:

@@ -9,12 +9,11 @@ from typing import Any
 
 from lakelogic import clock
 from lakelogic.actions.operate.quarantine import person as whoever_runs_this
-from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.errors import UsageError
 from lakelogic.ledger.access import EVERYWHERE, Token, Tokens
 from lakelogic.ledger.records import Act
-from lakelogic.ledger.store import open_ledger
 from lakelogic.ledger.work import WorkQueue
+from lakelogic.run.surroundings import Surroundings
 
 
 def roles_of(written: Sequence[str]) -> dict[str, str]:
@@ -30,19 +29,19 @@ def roles_of(written: Sequence[str]) -> dict[str, str]:
     return roles
 
 
-def new_token(person: str, roles: Mapping[str, str], lasts: timedelta | None = None) -> tuple[str, Token]:
+def new_token(
+    around: Surroundings, person: str, roles: Mapping[str, str], lasts: timedelta | None = None
+) -> tuple[str, Token]:
     """A token and its text, which is shown this once; the ledger remembers who made it for whom."""
-    with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        text, token = Tokens(ledger.database).new(person, roles, clock.now() + lasts if lasts else None)
-        facts = {"token": token.token_id, "person": token.person, "roles": dict(roles)}
-        ledger.tell(Act("new token", None, whoever_runs_this(), None, facts))
+    text, token = Tokens(around.ledger.database).new(person, roles, clock.now() + lasts if lasts else None)
+    facts = {"token": token.token_id, "person": token.person, "roles": dict(roles)}
+    around.ledger.tell(Act("new token", None, whoever_runs_this(), None, facts))
     return text, token
 
 
-def list_tokens() -> list[Token]:
+def list_tokens(around: Surroundings) -> list[Token]:
     """Every token, newest first."""
-    with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        return Tokens(ledger.database).all()
+    return Tokens(around.ledger.database).all()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,34 +57,32 @@ class Revoked:
         return {**token_data(self.token), "cancelled": list(self.cancelled), "running": list(self.running)}
 
 
-def revoke_token(token_id: str, why: str | None = None) -> Revoked:
+def revoke_token(around: Surroundings, token_id: str, why: str | None = None) -> Revoked:
     """Shut a token out. Once its person has no other, what they asked for never begins; what runs is told."""
-    with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        tokens = Tokens(ledger.database)
-        token = tokens.revoke(token_id)
-        waiting, running = ([], []) if tokens.lets_in(token.person) else WorkQueue(ledger.database).drop(token.person)
-        revoked = Revoked(token, tuple(work.work_id for work in waiting), tuple(work.work_id for work in running))
-        facts = {"token": token_id, "person": token.person, "cancelled": list(revoked.cancelled)}
-        ledger.tell(Act("revoke token", None, whoever_runs_this(), why, facts))
+    tokens = Tokens(around.ledger.database)
+    token = tokens.revoke(token_id)
+    waiting, running = (
+        ([], []) if tokens.lets_in(token.person) else WorkQueue(around.ledger.database).drop(token.person)
+    )
+    revoked = Revoked(token, tuple(work.work_id for work in waiting), tuple(work.work_id for work in running))
+    facts = {"token": token_id, "person": token.person, "cancelled": list(revoked.cancelled)}
+    around.ledger.tell(Act("revoke token", None, whoever_runs_this(), why, facts))
     return revoked
 
 
-def check_token(text: str) -> Token | None:
+def check_token(around: Surroundings, text: str) -> Token | None:
     """Whom a token stands for; None for one that does not let in."""
-    with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        return Tokens(ledger.database).check(text)
+    return Tokens(around.ledger.database).check(text)
 
 
-def has_tokens() -> bool:
+def has_tokens(around: Surroundings) -> bool:
     """Whether somebody could come in with a token."""
-    with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        return Tokens(ledger.database).any_valid()
+    return Tokens(around.ledger.database).any_valid()
 
 
-def ever_had_tokens() -> bool:
+def ever_had_tokens(around: Surroundings) -> bool:
     """Whether somebody has said that tokens are asked for; one that has expired or was revoked says so still."""
-    with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        return Tokens(ledger.database).any_made()
+    return Tokens(around.ledger.database).any_made()
 
 
 def token_data(token: Token) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.run.surroundings import Surroundings
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,26 +43,24 @@ class DdlReport:
         }
 
 
-def ddl(request: DdlRequest) -> DdlReport:
+def ddl(around: Surroundings, request: DdlRequest) -> DdlReport:
     """The statements of a contract's table; carried out under the lease of the target where asked."""
     from lakelogic import clock, names
-    from lakelogic.ledger.store import open_ledger
     from lakelogic.plan.compile import load_checked
     from lakelogic.run import ddl as definitions
     from lakelogic.run.state import leases
 
     loaded = load_checked(request.contract, env=request.env, overrides=request.overrides)
-    catalog = LocalCatalog()
-    definition = definitions.define(loaded, catalog)
+    definition = definitions.define(loaded, around.catalog)
     wanted = bool(definition.statements)
     if request.apply and wanted:
-        with open_ledger(catalog.ledger_url()) as ledger:
-            lease = leases.acquire(ledger, definition.location, f"ddl-{names.new_run_id(clock.now())}")
-            try:
-                definition = definitions.define(loaded, catalog)
-                definitions.apply(definition, loaded.contract.schema_policy.evolution)
-            finally:
-                leases.release(ledger, lease)
+        ledger = around.ledger
+        lease = leases.acquire(ledger, definition.location, f"ddl-{names.new_run_id(clock.now())}")
+        try:
+            definition = definitions.define(loaded, around.catalog)
+            definitions.apply(definition, loaded.contract.schema_policy.evolution)
+        finally:
+            leases.release(ledger, lease)
     return DdlReport(
         loaded.contract.dataset_name,
         definition.name,

@@ -11,17 +11,16 @@ from typing import Any
 
 import yaml
 
-from lakelogic.catalogs.base import Catalog
-from lakelogic.catalogs.local import DEFAULT_FOLDER, LocalCatalog
+from lakelogic.catalogs.local import DEFAULT_FOLDER
 from lakelogic.contract.reading.load import load
 from lakelogic.engines import registry
 from lakelogic.errors import LakeLogicError, UsageError
-from lakelogic.ledger.store import open_ledger
 from lakelogic.privacy.keys import new_key
 from lakelogic.run.contract_run import run
-from lakelogic.run.event_types import EngineStarting
-from lakelogic.run.events import Event, Sink
+from lakelogic.run.events.hub import Event
+from lakelogic.run.events.types import EngineStarting
 from lakelogic.run.request import ContractRequest
+from lakelogic.run.surroundings import Surroundings
 
 LAYERS = ("bronze", "silver", "gold")
 _SAMPLES = 8
@@ -83,9 +82,7 @@ class DemoReport:
 @dataclass(slots=True)
 class _DemoPass:
     engine: Any
-    catalog: Catalog
-    environ: dict[str, str]
-    sinks: tuple[Sink, ...]
+    around: Surroundings
     samples: list[BadRowSample] = field(default_factory=list)
 
 
@@ -105,23 +102,22 @@ def contracts(root: Path) -> list[Path]:
     return [folder / e["contracts"][layer] for layer in LAYERS for e in entries if layer in e["contracts"]]
 
 
-def run_demo(engine: str | None, warehouse: str | None, sinks: tuple[Sink, ...] = ()) -> DemoReport:
+def run_demo(around: Surroundings, engine: str | None, warehouse: str | None) -> DemoReport:
     """Run every contract of the estate in order; a dataset that fails holds back nothing but is told."""
     name = engine or registry.default_name()
     root = estate_root()
     place = Path(warehouse or Path(DEFAULT_FOLDER) / f"demo-{name}").absolute()
     place.mkdir(parents=True, exist_ok=True)
     key_file = place / "demo.key"
-    environ = {**os.environ, **_secrets(key_file)}
+    environ = {**around.environ, **_secrets(key_file)}
     started = time.monotonic()
-    for sink in sinks:
+    for sink in around.sinks:
         sink(Event(EngineStarting(name), "demo", _now()))
-    demo = _DemoPass(registry.load(name), LocalCatalog(place, base=root), environ, sinks)
-    ledger = open_ledger(f"sqlite:///{place / '.lakelogic' / 'ledger.db'}")
+    demo = _DemoPass(registry.load(name), Surroundings.in_folder(place, root, environ, around.sinks))
     try:
-        rows = [_one(demo, ledger, path) for path in contracts(root)]
+        rows = [_one(demo, path) for path in contracts(root)]
     finally:
-        ledger.close()
+        demo.around.close()
         demo.engine.close()
     codes = {"succeeded": 0, "no_new_data": 0, "gated": 1}
     exit_code = max(codes.get(row.status, 4) for row in rows)
@@ -145,10 +141,13 @@ def _secrets(key_file: Path) -> dict[str, str]:
     return {"LAKELOGIC_PII_KEY": key, "LAKELOGIC_PII_SALT": key}
 
 
-def _one(demo: _DemoPass, ledger: Any, path: Path) -> DatasetRow:
+def _one(demo: _DemoPass, path: Path) -> DatasetRow:
     loaded = load(path)
     started = time.monotonic()
-    job = ContractRequest(loaded, demo.engine, demo.catalog, ledger, environ=demo.environ, sinks=demo.sinks)
+    around = demo.around
+    job = ContractRequest(
+        loaded, demo.engine, around.catalog, around.ledger, environ=around.environ, sinks=around.sinks
+    )
     dataset = loaded.contract.dataset_name
     try:
         result = run(job)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.errors import LakeLogicError
+from lakelogic.run.surroundings import Surroundings
 from lakelogic.version import VERSION
 
 _PACKAGES = (
@@ -35,7 +35,7 @@ class HealthCheck:
     fix: str | None = None
 
 
-def doctor() -> list[HealthCheck]:
+def doctor(around: Surroundings) -> list[HealthCheck]:
     """Look at everything a run may need."""
     findings = [
         HealthCheck("lakelogic", VERSION, True),
@@ -48,8 +48,8 @@ def doctor() -> list[HealthCheck]:
             findings.append(
                 HealthCheck(package, f"not installed ({purpose})", None, f"pip install 'lakelogic[{extra}]'")
             )
-    secrets = [_secret("LAKELOGIC_PII_KEY", "encrypt"), _secret("LAKELOGIC_PII_SALT", "hash")]
-    return [*findings, _java(), *_spark(), _warehouse(), _ledger(), *secrets]
+    secrets = [_secret(around, "LAKELOGIC_PII_KEY", "encrypt"), _secret(around, "LAKELOGIC_PII_SALT", "hash")]
+    return [*findings, _java(), *_spark(), _warehouse(around), _ledger(around), *secrets]
 
 
 def _java() -> HealthCheck:
@@ -78,8 +78,8 @@ def _spark() -> list[HealthCheck]:
     ]
 
 
-def _warehouse() -> HealthCheck:
-    place = LocalCatalog().warehouse
+def _warehouse(around: Surroundings) -> HealthCheck:
+    place = around.catalog.warehouse
     folder = place
     while not folder.exists():
         folder = folder.parent
@@ -91,20 +91,17 @@ def _warehouse() -> HealthCheck:
         return HealthCheck("warehouse", f"{place}: {error.strerror}", False, fix)
 
 
-def _ledger() -> HealthCheck:
-    url = LocalCatalog().ledger_url()
+def _ledger(around: Surroundings) -> HealthCheck:
+    url = around.catalog.ledger_url()
     if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
         return HealthCheck("ledger", f"{url} (made by the first run)", True)
-    from lakelogic.ledger.store import open_ledger
-
     try:
-        with open_ledger(url) as ledger:
-            return HealthCheck("ledger", ledger.name, True)
+        return HealthCheck("ledger", around.ledger.name, True)
     except LakeLogicError as error:
         return HealthCheck("ledger", error.message, False, error.hint)
 
 
-def _secret(variable: str, mask: str) -> HealthCheck:
-    if os.environ.get(variable):
+def _secret(around: Surroundings, variable: str, mask: str) -> HealthCheck:
+    if around.environ.get(variable):
         return HealthCheck(variable, "set", True)
     return HealthCheck(variable, f"not set (contracts that mask with `{mask}` need it)", None, "lakelogic keys new")

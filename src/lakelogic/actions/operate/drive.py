@@ -24,9 +24,9 @@ from lakelogic.driver.windows import Kind
 from lakelogic.engines.registry import names as engines
 from lakelogic.errors import LakeLogicError, UsageError
 from lakelogic.plan.source.days import Days
-from lakelogic.run.events import Sink
 from lakelogic.run.input.days import Asked
 from lakelogic.run.publish.gates import Approval
+from lakelogic.run.surroundings import Surroundings
 
 WINDOWS = ("none", "last_success", "yesterday", "range")
 SUMMARY_BACKENDS = ("duckdb", "sqlite", "delta", "spark", "postgres")
@@ -121,10 +121,10 @@ class DrivePlan:
         return {"dry_run": True, "datasets": listed, **facts}
 
 
-def plan(request: DriveRequest) -> DrivePlan:
+def plan(around: Surroundings, request: DriveRequest) -> DrivePlan:
     """What a pass would run, in which order and why; what is wrong is raised as for the pass itself."""
-    _check(request)
-    chosen = _choose(request)
+    _check(around, request)
+    chosen = _choose(around, request)
     chooser = Engines(request.engine)
     waves = {member.dataset: n for n, wave in enumerate(chosen.graph.waves(), 1) for member in wave}
     planned = [
@@ -140,8 +140,8 @@ def plan(request: DriveRequest) -> DrivePlan:
 
 
 def drive(
+    around: Surroundings,
     request: DriveRequest,
-    sinks: tuple[Sink, ...] = (),
     began: Callable[[Selection, tuple[Days, ...]], None] = lambda *_: None,
     listen: Callable[[DatasetOutcome], None] = lambda _: None,
     ended: Callable[[Pass], None] = lambda _: None,
@@ -151,19 +151,19 @@ def drive(
     What keeps a pass from beginning is raised, after the outputs have told of it. `ended` hears of the pass when
     its outputs are written; metrics may still wait to be scraped then.
     """
-    _check(request)
+    _check(around, request)
     settings = _settings(request)
-    with Outputs(_wanted(request)) as outputs:
+    with Outputs(_wanted(around, request)) as outputs:
 
         def settled(outcome: DatasetOutcome) -> None:
             outputs.settled(outcome)
             listen(outcome)
 
         try:
-            chosen = _choose(request)
+            chosen = _choose(around, request)
             outputs.began(len(chosen.members) * max(1, len(settings.windows)))
             began(chosen, tuple(asked.days for asked in settings.windows))
-            done = run_pass(chosen, settings, sinks, settled)
+            done = run_pass(around, chosen, settings, settled)
         except LakeLogicError as error:
             outputs.ended(not_begun(settings, error))
             raise
@@ -181,7 +181,7 @@ def drive(
     return done
 
 
-def _wanted(request: DriveRequest) -> OutputPaths:
+def _wanted(around: Surroundings, request: DriveRequest) -> OutputPaths:
     """The outputs that are asked for, checked; nothing is opened yet."""
     table: SummaryTable | None = None
     if request.summary_database and not request.summary_table:
@@ -191,7 +191,7 @@ def _wanted(request: DriveRequest) -> OutputPaths:
     if request.summary_table:
         backend: Any = request.summary_backend
         settings = dict(request.engine_settings)
-        table = SummaryTable(request.summary_table, backend, request.summary_database, settings)
+        table = SummaryTable(request.summary_table, around.catalog, backend, request.summary_database, settings)
         table.check()
     to = metrics_to(
         request.metrics_backend, request.metrics_host, request.metrics_port, request.metrics_prefix,
@@ -233,15 +233,18 @@ class Driver:
 
     def plan(self) -> DrivePlan:
         """What a pass would do."""
-        return plan(self.request)
+        with Surroundings.here() as around:
+            return plan(around, self.request)
 
     def run(self, listen: Callable[[DatasetOutcome], None] = lambda _: None) -> Pass:
         """Run a pass; `listen` hears of every dataset when it is settled."""
-        return drive(self.request, listen=listen)
+        with Surroundings.here() as around:
+            return drive(around, self.request, listen=listen)
 
 
-def _choose(request: DriveRequest) -> Selection:
+def _choose(around: Surroundings, request: DriveRequest) -> Selection:
     chosen = choose(
+        around,
         Selectors(
             request.registries, request.layers, request.entities, request.contracts, request.exclude, request.select,
             request.env, request.overrides, request.packs,
@@ -282,7 +285,7 @@ def _kind(request: DriveRequest) -> Kind:
     return request.window  # type: ignore[return-value]
 
 
-def _check(request: DriveRequest) -> None:
+def _check(around: Surroundings, request: DriveRequest) -> None:
     """Refuse what cannot be done, before anything is read."""
     if request.window not in WINDOWS:
         raise UsageError(f"There is no window `{request.window}`.", hint=f"Choose among: {', '.join(WINDOWS)}.")
@@ -292,4 +295,4 @@ def _check(request: DriveRequest) -> None:
         raise UsageError(f"There is no engine `{request.engine}`.", hint=f"Choose one of {', '.join(engines())}.")
     if request.resume and not request.state_path:
         raise UsageError("--resume needs to know where the state is.", hint="Add --state-path logs/state.json.")
-    _wanted(request)
+    _wanted(around, request)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.document import Contract
 from lakelogic.contract.governance import Export
 from lakelogic.contract.reading.load import Loaded
@@ -15,8 +13,8 @@ from lakelogic.contract.reading.packs import NO_PACKS, PackChoice
 from lakelogic.errors import LakeLogicError, UsageError
 from lakelogic.exports.settings import WAYS, missing, settings_of
 from lakelogic.ledger.exports import ExportLog, ExportRecord
-from lakelogic.ledger.store import open_ledger
-from lakelogic.run.events import Events, Sink, logging_sink
+from lakelogic.run.events.hub import Events, logging_sink
+from lakelogic.run.surroundings import Surroundings
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +42,14 @@ class ExportReport:
         return {"exports": list(self.exports), "exit_code": self.exit_code}
 
 
-def export(request: ExportRequest, sinks: tuple[Sink, ...] = ()) -> ExportReport:
+def export(around: Surroundings, request: ExportRequest) -> ExportReport:
     """Send the tables of some contracts, each export once for each version."""
     from lakelogic.run.export import Sender, send_all
     from lakelogic.run.places import places
     from lakelogic.run.state.environments import refuse_others
     from lakelogic.run.state.progress import progress_of
 
-    catalog, done = LocalCatalog(), []
+    done = []
     loaded = _loaded(request)
     contracts = [loaded_contract.contract for loaded_contract in loaded]
     if not any(contract.exports for contract in contracts):
@@ -59,35 +57,33 @@ def export(request: ExportRequest, sinks: tuple[Sink, ...] = ()) -> ExportReport
             "None of these contracts has `exports`.", hint="docs/how-to/export.md shows how to write them."
         )
     for loaded_contract in loaded:
-        where = places(loaded_contract.contract, catalog)
-        refuse_others(
-            loaded_contract, where, progress_of(loaded_contract.contract.dataset_name, where), "Nothing was sent."
-        )
-    with open_ledger(catalog.ledger_url()) as ledger:
-        for contract in contracts:
-            sender = Sender(catalog, ledger, Events(contract.dataset_name, (logging_sink, *sinks)), os.environ)
-            done += send_all(sender, contract, request.only, again=request.again, dry_run=request.dry_run)
+        contract = loaded_contract.contract
+        where = places(contract, around.catalog)
+        refuse_others(loaded_contract, where, progress_of(contract.dataset_name, where), "Nothing was sent.")
+    for contract in contracts:
+        events = Events(contract.dataset_name, (logging_sink, *around.sinks))
+        sender = Sender(around.catalog, around.ledger, events, around.environ)
+        done += send_all(sender, contract, request.only, again=request.again, dry_run=request.dry_run)
     errors = [sent.error for sent in done if sent.error is not None]
     code = 0 if not errors else 3 if len(errors) < len(done) else errors[0].exit_code
     return ExportReport(tuple(sent.as_dict() for sent in done), code)
 
 
-def kinds(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
+def kinds(around: Surroundings) -> dict[str, Any]:
     """Which destinations could be reached from here: what their variables say, never what is in them."""
-    given = os.environ if environ is None else environ
-    kinds_ = {}
+    by_kind = {}
     for kind in WAYS:
         if kind != "files":
-            lacking = missing(kind, given)
+            lacking = missing(kind, around.environ)
             state = "not configured" if lacking else "configured"
-            kinds_[kind] = {"configured": not lacking, "status": state, "missing": lacking}
-    return kinds_
+            by_kind[kind] = {"configured": not lacking, "status": state, "missing": lacking}
+    return by_kind
 
 
-def status_of(request: ExportRequest) -> list[dict[str, Any]]:
+def status_of(around: Surroundings, request: ExportRequest) -> list[dict[str, Any]]:
     """The exports of the contracts of a request."""
     contracts = [loaded.contract for loaded in _loaded(request)]
-    return [entry for entry in status(contracts) if not request.only or entry["export"] in request.only]
+    return [row for row in status(around, contracts) if not request.only or row["export"] in request.only]
 
 
 def _loaded(request: ExportRequest) -> list[Loaded]:
@@ -99,24 +95,21 @@ def _loaded(request: ExportRequest) -> list[Loaded]:
     ]
 
 
-def status(contracts: Sequence[Contract], environ: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+def status(around: Surroundings, contracts: Sequence[Contract]) -> list[dict[str, Any]]:
     """Every export of some contracts: what it lacks, what was sent when, and whether that is the newest version."""
-    given = os.environ if environ is None else environ
     with_exports = [contract for contract in contracts if contract.exports]
     if not with_exports:
         return []
-    with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        log = ExportLog(ledger.database)
-        return [_told(contract, export_, log, given) for contract in with_exports for export_ in contract.exports]
+    log = ExportLog(around.ledger.database)
+    return [_told(around, contract, export, log) for contract in with_exports for export in contract.exports]
 
 
-def history(dataset: str, limit: int = 50) -> list[dict[str, Any]]:
+def history(around: Surroundings, dataset: str, limit: int = 50) -> list[dict[str, Any]]:
     """What was sent of a dataset, newest first."""
-    with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        return [_as_data(record) for record in ExportLog(ledger.database).newest(dataset, limit)]
+    return [_as_data(record) for record in ExportLog(around.ledger.database).newest(dataset, limit)]
 
 
-def _told(contract: Contract, export: Export, log: ExportLog, given: Mapping[str, str]) -> dict[str, Any]:
+def _told(around: Surroundings, contract: Contract, export: Export, log: ExportLog) -> dict[str, Any]:
     from lakelogic.run.export import batch_of, table_of
 
     dataset = contract.dataset_name
@@ -126,8 +119,8 @@ def _told(contract: Contract, export: Export, log: ExportLog, given: Mapping[str
     trouble: LakeLogicError | None = None
     table = None
     try:
-        lacking = missing(export.type, settings_of(export, given), export.target)
-        table = table_of(contract, LocalCatalog())
+        lacking = missing(export.type, settings_of(export, around.environ), export.target)
+        table = table_of(contract, around.catalog)
     except LakeLogicError as error:
         trouble = error
     if lacking or (trouble is not None and table is None):

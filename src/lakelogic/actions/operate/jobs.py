@@ -13,12 +13,11 @@ from datetime import timedelta
 from typing import Any
 
 from lakelogic import signals
-from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.errors import Defect, LakeLogicError, UsageError, trace
 from lakelogic.ledger.records import Act
-from lakelogic.ledger.store import open_ledger
 from lakelogic.ledger.work import QueuedJob, WorkQueue
-from lakelogic.run.events import Event, Sink, log
+from lakelogic.run.events.hub import Event, log
+from lakelogic.run.surroundings import Surroundings
 from lakelogic.storage.room import world_error
 
 KINDS = ("run", "replay", "discard", "release", "give_up", "export", "preview")
@@ -42,7 +41,7 @@ class JobRequest:
     once: str | None = None
 
 
-def ask(asked: JobRequest) -> QueuedJob:
+def ask(around: Surroundings, asked: JobRequest) -> QueuedJob:
     """Put work into the queue; the ledger remembers who asked, and why."""
     if asked.kind not in KINDS:
         raise UsageError(f"There is no work of the kind `{asked.kind}`.", hint=f"Choose one of {', '.join(KINDS)}.")
@@ -50,47 +49,44 @@ def ask(asked: JobRequest) -> QueuedJob:
         raise UsageError("A reason is needed.", hint="Say why; it is kept in the ledger.")
     facts = {"contract": asked.contract, "env": asked.env, **(asked.facts or {})}
     work = QueuedJob(asked.kind, asked.dataset, asked.person, asked.domain, asked.why, facts, asked.once)
-    with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        queued = WorkQueue(ledger.database).ask(work)
-        if queued.attempts == 0 and queued.state == "waiting":
-            details = {"job": queued.work_id, **facts}
-            ledger.tell(Act(f"ask {asked.kind}", asked.dataset, asked.person, asked.why, details))
-    return queued
+    job = WorkQueue(around.ledger.database).ask(work)
+    if job.attempts == 0 and job.state == "waiting":
+        act_facts = {"job": job.work_id, **facts}
+        around.ledger.tell(Act(f"ask {asked.kind}", asked.dataset, asked.person, asked.why, act_facts))
+    return job
 
 
-def cancel(work_id: str, person: str, why: str | None) -> QueuedJob:
+def cancel(around: Surroundings, work_id: str, person: str, why: str | None) -> QueuedJob:
     """Ask for work to stop. What is committed stays; what is not is as if it had never begun."""
-    with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        work = WorkQueue(ledger.database).cancel(work_id)
-        ledger.tell(Act("cancel", work.dataset, person, why, {"job": work_id, "kind": work.kind}))
+    work = WorkQueue(around.ledger.database).cancel(work_id)
+    around.ledger.tell(Act("cancel", work.dataset, person, why, {"job": work_id, "kind": work.kind}))
     return work
 
 
-def job(work_id: str) -> QueuedJob:
+def job(around: Surroundings, work_id: str) -> QueuedJob:
     """One piece of work."""
-    with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        return WorkQueue(ledger.database).get(work_id)
+    return WorkQueue(around.ledger.database).get(work_id)
 
 
-def perform(work: QueuedJob, sinks: tuple[Sink, ...] = ()) -> dict[str, Any]:
+def perform(around: Surroundings, work: QueuedJob) -> dict[str, Any]:
     """Do a piece of work here and now; what came of it."""
-    return _PERFORM[work.kind](work, sinks)
+    return _PERFORM[work.kind](around, work)
 
 
-def _run(work: QueuedJob, sinks: tuple[Sink, ...]) -> dict[str, Any]:
+def _run(around: Surroundings, work: QueuedJob) -> dict[str, Any]:
     from lakelogic.actions.operate.run import RunRequest, run_contract
 
     facts = _facts(work)
-    done = run_contract(RunRequest(facts["contract"], facts.get("engine"), facts.get("env")), sinks)
-    facts_ = {"run_id": done.report.get("run_id"), "counts": done.report.get("counts"), "reasons": list(done.reasons)}
-    return {"status": done.status, "exit_code": done.exit_code, **facts_}
+    done = run_contract(around, RunRequest(facts["contract"], facts.get("engine"), facts.get("env")))
+    outcome = {"run_id": done.report.get("run_id"), "counts": done.report.get("counts"), "reasons": list(done.reasons)}
+    return {"status": done.status, "exit_code": done.exit_code, **outcome}
 
 
-def _replay(work: QueuedJob, sinks: tuple[Sink, ...]) -> dict[str, Any]:
+def _replay(around: Surroundings, work: QueuedJob) -> dict[str, Any]:
     from lakelogic.actions.operate.quarantine import replay_rows
 
-    _refuse_stale(work)
-    done = replay_rows(_choice(work), _facts(work).get("engine"), sinks)
+    _refuse_stale(around, work)
+    done = replay_rows(around, _choice(work), _facts(work).get("engine"))
     return {
         "status": done.status, "exit_code": done.exit_code, "chosen": done.chosen, "passed": done.passed,
         "failed": done.failed, "left_out": dict(done.left_out), "reasons": list(done.reasons),
@@ -98,56 +94,56 @@ def _replay(work: QueuedJob, sinks: tuple[Sink, ...]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _discard(work: QueuedJob, _: tuple[Sink, ...]) -> dict[str, Any]:
+def _discard(around: Surroundings, work: QueuedJob) -> dict[str, Any]:
     from lakelogic.actions.operate.quarantine import discard_rows
 
-    _refuse_stale(work)
+    _refuse_stale(around, work)
     everything = bool(_facts(work).get("everything"))
-    done = discard_rows(_choice(work), work.why or "", everything=everything, by=work.person)
+    done = discard_rows(around, _choice(work), work.why or "", everything=everything, by=work.person)
     return {"status": "succeeded", "exit_code": 0, "discarded": len(done.rows), "table": done.table}
 
 
-def _preview(work: QueuedJob, _: tuple[Sink, ...]) -> dict[str, Any]:
+def _preview(around: Surroundings, work: QueuedJob) -> dict[str, Any]:
     from lakelogic.actions.operate.previews import preview
 
     facts = _facts(work)
-    report = preview(facts["action"], _choice(work), facts.get("limit") or 50, facts.get("engine"))
+    report = preview(around, facts["action"], _choice(work), facts.get("limit") or 50, facts.get("engine"))
     # The ledger keeps what JSON holds; values are text there anyway.
     return {"status": "succeeded", "exit_code": 0, **json.loads(json.dumps(report, default=str))}
 
 
-def _refuse_stale(work: QueuedJob) -> None:
+def _refuse_stale(around: Surroundings, work: QueuedJob) -> None:
     """What was previewed may have changed while the work waited."""
     from lakelogic.actions.operate.previews import refuse_stale
 
     if token := _facts(work).get("token"):
-        refuse_stale(token, work.kind, _choice(work))
+        refuse_stale(around, token, work.kind, _choice(work))
 
 
-def _decide(work: QueuedJob, sinks: tuple[Sink, ...]) -> dict[str, Any]:
+def _decide(around: Surroundings, work: QueuedJob) -> dict[str, Any]:
     from lakelogic.actions.operate.approve import ApproveRequest, approve
 
     facts = _facts(work)
     request = ApproveRequest(
         facts["run_id"], work.kind == "give_up", work.why, facts["contract"], facts.get("env"), by=work.person
     )
-    done = approve(request, sinks)
-    facts_ = {"run_id": done.run_id, "state": done.state, "rows": done.rows, "target": done.target}
-    return {"status": "succeeded", "exit_code": 0, **facts_, "version": done.version, "again": done.again}
+    done = approve(around, request)
+    outcome = {"run_id": done.run_id, "state": done.state, "rows": done.rows, "target": done.target}
+    return {"status": "succeeded", "exit_code": 0, **outcome, "version": done.version, "again": done.again}
 
 
-def _export(work: QueuedJob, sinks: tuple[Sink, ...]) -> dict[str, Any]:
+def _export(around: Surroundings, work: QueuedJob) -> dict[str, Any]:
     from lakelogic.actions.operate.export import ExportRequest, export
 
     facts = _facts(work)
     request = ExportRequest(
         (facts["contract"],), tuple(facts.get("only") or ()), facts.get("env"), again=facts["again"]
     )
-    done = export(request, sinks)
+    done = export(around, request)
     return {"status": "failed" if done.exit_code else "succeeded", **done.as_dict()}
 
 
-_PERFORM: Mapping[str, Callable[[QueuedJob, tuple[Sink, ...]], dict[str, Any]]] = {
+_PERFORM: Mapping[str, Callable[[Surroundings, QueuedJob], dict[str, Any]]] = {
     "run": _run, "replay": _replay, "discard": _discard, "release": _decide, "give_up": _decide,
     "preview": _preview,
     "export": _export,
@@ -179,22 +175,25 @@ def choice(facts: Mapping[str, Any]) -> Any:
 
 
 def work_loop(
-    *, until_idle: bool = False, poll_seconds: float = 1.0, keep_on: Callable[[], bool] = lambda: True
+    around: Surroundings,
+    *,
+    until_idle: bool = False,
+    poll_seconds: float = 1.0,
+    keep_on: Callable[[], bool] = lambda: True,
 ) -> int:
     """Do what waits, one piece after the other, each in a process of its own; how many were done."""
     owner = f"{socket.gethostname()}:{os.getpid()}"
     count = 0
-    with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        queue = WorkQueue(ledger.database)
-        while keep_on():
-            work = queue.take(owner, _LASTS)
-            if work is not None:
-                _attend(queue, work)
-                count += 1
-            elif until_idle:
-                break
-            else:
-                time.sleep(poll_seconds)
+    queue = WorkQueue(around.ledger.database)
+    while keep_on():
+        work = queue.take(owner, _LASTS)
+        if work is not None:
+            _attend(queue, work)
+            count += 1
+        elif until_idle:
+            break
+        else:
+            time.sleep(poll_seconds)
     return count
 
 
@@ -229,18 +228,19 @@ def _stop(child: Any) -> None:
 def _in_child(work: QueuedJob) -> None:
     signals.forget()  # what its parent has heard
     signals.listen()
-    with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        do(WorkQueue(ledger.database), work)
+    with Surroundings.here() as around:
+        do(around, work)
 
 
-def do(queue: WorkQueue, work: QueuedJob) -> None:
+def do(around: Surroundings, work: QueuedJob) -> None:
     """Do a piece in this process and write down how it ended; what happens meanwhile is remembered for watchers."""
+    queue = WorkQueue(around.ledger.database)
 
     def hear(event: Event) -> None:
         queue.happened(work, "run", event.kind, event.text, dict(event.facts))
 
     try:
-        outcome = perform(work, (hear,))
+        outcome = perform(around.heard_by(hear), work)
     except KeyboardInterrupt:
         queue.end(work, "cancelled", None)
     except Exception as error:  # noqa: BLE001 - nobody foresaw it; its own text may hold values of rows

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakelogic.catalogs.base import Catalog
-from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.durations import duration
 from lakelogic.errors import UsageError
+from lakelogic.run.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from lakelogic.ledger.store import Ledger
@@ -57,26 +57,24 @@ class _Table:
     stamped: Any = None
 
 
-def maintain(request: MaintainRequest) -> list[Maintained]:
+def maintain(around: Surroundings, request: MaintainRequest) -> list[Maintained]:
     """Do the upkeep, table by table, each under its lease."""
     from lakelogic import clock, names
-    from lakelogic.ledger.store import open_ledger
     from lakelogic.run import upkeep
     from lakelogic.run.state import leases
 
-    catalog = LocalCatalog()
-    tables = list(_tables(request, catalog))
+    tables = list(_tables(request, around.catalog))
     done = []
+    ledger = around.ledger
     sweeps = request.vacuum and not request.dry_run
-    with open_ledger(catalog.ledger_url()) as ledger:
-        for table in tables:
-            lease = leases.acquire(ledger, table.location, f"maintain-{names.new_run_id(clock.now())}")
-            try:
-                needed = upkeep.folders_needed(ledger, table.location)
-                swept = _maintained(table, request, needed)
-                done.append(replace(swept, left_behind=_left_behind(ledger, table.location)) if sweeps else swept)
-            finally:
-                leases.release(ledger, lease)
+    for table in tables:
+        lease = leases.acquire(ledger, table.location, f"maintain-{names.new_run_id(clock.now())}")
+        try:
+            needed = upkeep.folders_needed(ledger, table.location)
+            swept = _maintained(table, request, needed)
+            done.append(replace(swept, left_behind=_left_behind(ledger, table.location)) if sweeps else swept)
+        finally:
+            leases.release(ledger, lease)
     return done
 
 

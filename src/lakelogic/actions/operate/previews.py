@@ -15,35 +15,39 @@ from typing import Any
 
 from lakelogic import clock, names
 from lakelogic.actions.operate.quarantine import QueuePlace, Request, find, refuse_clear
-from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.errors import Overtaken, UsageError
 from lakelogic.plan.fingerprint import fingerprint
 from lakelogic.quarantine.table import ACTIVE
+from lakelogic.run.surroundings import Surroundings
 
 ACTIONS = ("replay", "discard")
 MOST_AT_ONCE = 20_000  # rows that are judged while somebody waits; more is work for a worker
 _MOST_SHOWN = 200
 
 
-def preview(action: str, request: Request, limit: int = 50, engine: str | None = None) -> dict[str, Any]:
+def preview(
+    around: Surroundings, action: str, request: Request, limit: int = 50, engine: str | None = None
+) -> dict[str, Any]:
     """What an action would do to the chosen rows; nothing is written."""
     if action not in ACTIONS:
         raise UsageError(f"`{action}` has no preview.", hint=f"There are {', '.join(ACTIONS)}.")
-    place = find(request)
+    place = find(around, request)
     if place.loaded is None:
         raise UsageError("A preview needs the contract.", hint="Name the contract's file instead of the dataset.")
-    refuse_clear(place)
+    refuse_clear(around, place)
     token, version = _token(action, place, request)
     limit = max(1, min(limit, _MOST_SHOWN))
-    report = _replayed(place, request, limit, engine) if action == "replay" else _discarded(place, request, limit)
+    report = (
+        _replayed(around, place, request, limit, engine) if action == "replay" else _discarded(place, request, limit)
+    )
     return {
         "action": action, "dataset": place.dataset, "table": place.name, "version": version, "token": token, **report,
     }  # fmt: skip
 
 
-def refuse_stale(token: str, action: str, request: Request) -> None:
+def refuse_stale(around: Surroundings, token: str, action: str, request: Request) -> None:
     """Refuse an action whose preview showed something else than what is there now."""
-    place = find(request)
+    place = find(around, request)
     if place.loaded is None or _token(action, place, request)[0] != token:
         raise Overtaken(
             f"The quarantine of `{place.dataset}`, its contract or the choice is not what the preview showed.",
@@ -61,7 +65,9 @@ def _token(action: str, place: QueuePlace, request: Request) -> tuple[str, int |
     return "pv-" + hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()[:32], version
 
 
-def _replayed(place: QueuePlace, request: Request, limit: int, engine_name: str | None) -> dict[str, Any]:
+def _replayed(
+    around: Surroundings, place: QueuePlace, request: Request, limit: int, engine_name: str | None
+) -> dict[str, Any]:
     from lakelogic.actions.look.stories import local_engine
     from lakelogic.engines import registry
     from lakelogic.run.replay.preview import preview
@@ -70,7 +76,7 @@ def _replayed(place: QueuePlace, request: Request, limit: int, engine_name: str 
     assert place.loaded is not None
     engine = registry.load(engine_name or local_engine())
     try:
-        result = preview(ContractRequest(place.loaded, engine, LocalCatalog(), None), request.chosen, limit)
+        result = preview(ContractRequest(place.loaded, engine, around.catalog, None), request.chosen, limit)
     finally:
         engine.close()
     quality = place.loaded.contract.quality

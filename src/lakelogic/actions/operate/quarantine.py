@@ -8,8 +8,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from io import TextIOWrapper
@@ -20,21 +19,18 @@ import pyarrow as pa
 
 from lakelogic import clock, names
 from lakelogic.actions.visibility.owners import refuse_rows_in_clear
-from lakelogic.catalogs.base import Catalog
-from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.catalogs.table_names import is_path
 from lakelogic.contract.reading.load import Loaded
 from lakelogic.contract.reading.packs import PackChoice
 from lakelogic.errors import UsageError
 from lakelogic.ledger.records import Act
-from lakelogic.ledger.store import Ledger, open_ledger
 from lakelogic.plan.compile import compile_contract, load_checked
 from lakelogic.privacy.keys import load_keys
 from lakelogic.privacy.masks import reveal_text
 from lakelogic.quarantine.folding import TOLD, key_of
 from lakelogic.quarantine.table import ACTIVE, STATES, Chosen, Queue, Stamped
-from lakelogic.run.events import Sink
 from lakelogic.run.places import QUARANTINE_FORMAT, places
+from lakelogic.run.surroundings import Surroundings
 from lakelogic.storage import fresh
 from lakelogic.tables.kinds import kind_of, table_around
 from lakelogic.tables.registry import load as load_tables
@@ -71,40 +67,31 @@ def person() -> str:
         return f"uid {os.getuid()}" if hasattr(os, "getuid") else "unknown"
 
 
-@contextmanager
-def ledger_here(catalog: Catalog) -> Iterator[Ledger]:
-    """The ledger of this place."""
-    with open_ledger(catalog.ledger_url()) as ledger:
-        yield ledger
-
-
-def find(request: Request, catalog: Catalog | None = None) -> QueuePlace:
+def find(around: Surroundings, request: Request) -> QueuePlace:
     """The quarantine that somebody means by a contract's file, the name of a dataset, or the name of a table."""
-    catalog = catalog or LocalCatalog()
     if request.what.endswith(_CONTRACTS) or Path(request.what).is_file():
         loaded = load_checked(request.what, env=request.env, overrides=request.overrides, packs=request.packs)
         contract = loaded.contract
-        where = places(contract, catalog)
+        where = places(contract, around.catalog)
         queue = Queue(load_tables(QUARANTINE_FORMAT), where.quarantine_location, Stamped.by(contract))
         return QueuePlace(contract.dataset_name, where.quarantine, queue, loaded)
-    with ledger_here(catalog) as ledger:
-        run = next((run for run in ledger.runs(request.what, limit=20) if run.quarantine_target), None)
+    run = next((run for run in around.ledger.runs(request.what, limit=20) if run.quarantine_target), None)
     name = str(run.quarantine_target) if run is not None else request.what
     if run is None and not is_path(name) and "." not in name:
         raise UsageError(
             f"`{request.what}` is no contract's file, and the ledger knows no run of a dataset of that name.",
             hint="Name a contract, a dataset as `lakelogic runs` shows it, or a quarantine table.",
         )
-    location = catalog.resolve(name)
+    location = around.catalog.resolve(name)
     kind = kind_of(location)
     if kind is None and run is None:
         raise UsageError(f"There is no table `{name}` at {location}.", hint="Check the name, or LAKELOGIC_WAREHOUSE.")
     return QueuePlace(run.dataset if run else name, name, Queue(load_tables(kind or "delta"), location))
 
 
-def refuse_clear(place: QueuePlace) -> None:
+def refuse_clear(around: Surroundings, place: QueuePlace) -> None:
     """Refuse to show rows that were put away before the contract masked what it masks now."""
-    refuse_rows_in_clear(place.queue.location, LocalCatalog(), place.loaded)
+    refuse_rows_in_clear(around, place.queue.location, place.loaded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,17 +115,15 @@ class QueueSummary:
         }
 
 
-def overview() -> list[QueueSummary]:
+def overview(around: Surroundings) -> list[QueueSummary]:
     """Every quarantine that the ledger knows of."""
-    catalog = LocalCatalog()
     datasets: dict[str, str] = {}
-    with ledger_here(catalog) as ledger:
-        for run in ledger.runs(limit=None):
-            if run.quarantine_target:
-                datasets.setdefault(str(run.quarantine_target), run.dataset)
+    for run in around.ledger.runs(limit=None):
+        if run.quarantine_target:
+            datasets.setdefault(str(run.quarantine_target), run.dataset)
     summaries = []
     for table, dataset in sorted(datasets.items(), key=lambda item: item[1]):
-        location = catalog.resolve(table)
+        location = around.catalog.resolve(table)
         if (kind := kind_of(location)) is not None:
             summaries.append(_summary(QueuePlace(dataset, table, Queue(load_tables(kind), location))))
     return summaries
@@ -166,9 +151,9 @@ class QueueRows:
     rows: tuple[dict[str, Any], ...]
 
 
-def list_rows(request: Request, limit: int = 20) -> QueueRows:
+def list_rows(around: Surroundings, request: Request, limit: int = 20) -> QueueRows:
     """What waits in a quarantine, and what has left it."""
-    place = find(request)
+    place = find(around, request)
     now, stamped = clock.now(), place.queue.stamped
     chosen_rows = [row for row in place.queue.entries() if request.chosen.keeps(row, stamped, now)]
     chosen_rows.sort(key=lambda row: (row[stamped.at] is not None, row[stamped.at], row[names.ROW_ID]), reverse=True)
@@ -203,10 +188,12 @@ class Shown:
     seen: tuple[dict[str, Any], ...] = ()  # of each row: when it was seen first and last, and in how many runs
 
 
-def show_rows(request: Request, limit: int = 20, *, reveal: bool = False, why: str | None = None) -> Shown:
+def show_rows(
+    around: Surroundings, request: Request, limit: int = 20, *, reveal: bool = False, why: str | None = None
+) -> Shown:
     """Rows as they failed. With `reveal`, reversibly masked values are in clear, and the ledger remembers who asked."""
-    place = find(request)
-    refuse_clear(place)
+    place = find(around, request)
+    refuse_clear(around, place)
     now = clock.now()
     table = place.queue.rows(lambda row: request.chosen.keeps(row, place.queue.stamped, now), limit)
     rows = [_plain(row) for row in table.to_pylist()]
@@ -214,11 +201,10 @@ def show_rows(request: Request, limit: int = 20, *, reveal: bool = False, why: s
     seen = tuple(spans[key_of(row)] for row in rows)
     if not reveal:
         return Shown(place.dataset, place.name, tuple(_without_raw(row) for row in rows), seen=seen)
-    masked, landed_too = _may_reveal(place, why)
-    keys = load_keys({"encrypt"}, os.environ)
-    with ledger_here(LocalCatalog()) as ledger:
-        facts = {"table": place.name, "rows": [row[names.ROW_ID] for row in rows], "columns": sorted(masked)}
-        ledger.tell(Act("reveal", place.dataset, person(), why, facts))
+    masked, landed_too = _may_reveal(around, place, why)
+    keys = load_keys({"encrypt"}, around.environ)
+    facts = {"table": place.name, "rows": [row[names.ROW_ID] for row in rows], "columns": sorted(masked)}
+    around.ledger.tell(Act("reveal", place.dataset, person(), why, facts))
     for row in rows:
         for name in masked & set(row):
             row[name] = reveal_text(row[name], keys) if isinstance(row[name], str) else row[name]
@@ -230,14 +216,14 @@ def show_rows(request: Request, limit: int = 20, *, reveal: bool = False, why: s
     return Shown(place.dataset, place.name, tuple(rows), tuple(sorted(masked)), seen)
 
 
-def _may_reveal(place: QueuePlace, why: str | None) -> tuple[set[str], bool]:
+def _may_reveal(around: Surroundings, place: QueuePlace, why: str | None) -> tuple[set[str], bool]:
     """The columns that a key opens, and whether it may open the landed row too.
 
     Refused without a reason, without the contract, or where it is turned off.
     """
     if not why or not why.strip():
         raise UsageError("To reveal values a reason is needed.", hint="Add --why 'ticket 4711: …'; it is recorded.")
-    if os.environ.get("LAKELOGIC_REVEAL", "").lower() == "never":
+    if around.environ.get("LAKELOGIC_REVEAL", "").lower() == "never":
         raise UsageError("Values are never revealed here: LAKELOGIC_REVEAL is never.")
     if place.loaded is None:
         raise UsageError(
@@ -267,14 +253,14 @@ class Exported:
     rows: int
 
 
-def export_rows(request: Request, file: str, *, raw: bool = False) -> Exported:
+def export_rows(around: Surroundings, request: Request, file: str, *, raw: bool = False) -> Exported:
     """Copy rows to a file, masked as they are kept: .csv, .json, .ndjson or .parquet.
 
     People open a .csv in a spreadsheet, which would calculate a cell that begins like a formula: such text gets an
     apostrophe in front, unless the copy shall be `raw`.
     """
-    place = find(request)
-    refuse_clear(place)
+    place = find(around, request)
+    refuse_clear(around, place)
     suffix = Path(file).suffix.lower()
     if suffix not in (".csv", ".json", ".ndjson", ".parquet"):
         raise UsageError(f"`{file}` does not say in which format.", hint="End it in .csv, .json, .ndjson or .parquet.")
@@ -345,15 +331,15 @@ class ReplayReport:
     report: Mapping[str, Any]
 
 
-def replay_rows(request: Request, engine: str | None = None, sinks: tuple[Sink, ...] = ()) -> ReplayReport:
+def replay_rows(around: Surroundings, request: Request, engine: str | None = None) -> ReplayReport:
     """Judge rows again, as they landed, by the contract as it is now; publish what passes."""
     from lakelogic.actions.operate.run import EXIT_BY_STATUS
     from lakelogic.run.processor import DataProcessor
 
-    place = find(request)
+    place = find(around, request)
     if place.loaded is None:
         raise UsageError("A replay needs the contract.", hint="Name the contract's file instead of the dataset.")
-    with DataProcessor(place.loaded, engine, sinks=sinks) as processor:
+    with DataProcessor(place.loaded, engine, surroundings=around) as processor:
         done = processor.replay(request.chosen)
     result = done.result
     return ReplayReport(
@@ -377,7 +363,9 @@ class Discarded:
     rows: tuple[str, ...]
 
 
-def discard_rows(request: Request, reason: str, *, everything: bool = False, by: str | None = None) -> Discarded:
+def discard_rows(
+    around: Surroundings, request: Request, reason: str, *, everything: bool = False, by: str | None = None
+) -> Discarded:
     """Take rows out of the queue for good; the reason is kept with each row and in the ledger."""
     from lakelogic.run.replay.discard import discard
 
@@ -387,12 +375,10 @@ def discard_rows(request: Request, reason: str, *, everything: bool = False, by:
         raise UsageError(
             "That would discard every row that waits.", hint="Choose rows (--rule, --row, …), or say --all."
         )
-    catalog = LocalCatalog()
-    place = find(request, catalog)
+    place = find(around, request)
     if place.loaded is None:
         raise UsageError("To discard rows the contract is needed.", hint="Name the contract's file.")
-    with ledger_here(catalog) as ledger:
-        discarded = discard(place.loaded, catalog, ledger, request.chosen, why=reason, person=by or person())
+    discarded = discard(place.loaded, around.catalog, around.ledger, request.chosen, why=reason, person=by or person())
     if not discarded and request.chosen.rows:
         raise UsageError(
             f"No row that waits in {place.name} begins with {', '.join(request.chosen.rows)}.",

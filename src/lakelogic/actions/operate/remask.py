@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any
 
 from lakelogic import clock, names
 from lakelogic.actions.operate.quarantine import person
 from lakelogic.actions.visibility.downstream import InClear, in_clear_below
-from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.run.surroundings import Surroundings
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +34,7 @@ class RemaskReport:
 
 
 def remask(
+    around: Surroundings,
     contract: str,
     env: str | None = None,
     overrides: tuple[str, ...] = (),
@@ -48,7 +48,6 @@ def remask(
     on, and these rows cannot be replayed any more.
     """
     from lakelogic.ledger.records import Act
-    from lakelogic.ledger.store import open_ledger
     from lakelogic.plan.compile import load_checked
     from lakelogic.privacy.keys import load_keys
     from lakelogic.run import faults
@@ -59,21 +58,20 @@ def remask(
     from lakelogic.run.state.progress import progress_of
 
     loaded = load_checked(contract, env=env, overrides=overrides)
-    document, catalog = loaded.contract, LocalCatalog()
-    where = places(document, catalog)
-    keys = load_keys({field.masking for field in document.model.fields if field.masking}, os.environ)
-    with open_ledger(catalog.ledger_url()) as ledger:
-        lease = leases.acquire(ledger, where.target_location, f"remask-{names.new_run_id(clock.now())}")
-        try:
-            faults.reach("after_lease")
-            refuse_others(loaded, where, progress_of(document.dataset_name, where), "Nothing was masked anew.")
-            ledger.tell(Act("remask", document.dataset_name, person(), why, {"contract": contract}))
-            faults.reach("after_intent")
-            progress = progress_of(document.dataset_name, where)
-            done = masking.remask(document, where, progress, keys, forget_landed=forget_landed)
-        finally:
-            leases.release(ledger, lease)
-        below = in_clear_below(ledger, catalog)
+    document, ledger = loaded.contract, around.ledger
+    where = places(document, around.catalog)
+    keys = load_keys({field.masking for field in document.model.fields if field.masking}, around.environ)
+    lease = leases.acquire(ledger, where.target_location, f"remask-{names.new_run_id(clock.now())}")
+    try:
+        faults.reach("after_lease")
+        refuse_others(loaded, where, progress_of(document.dataset_name, where), "Nothing was masked anew.")
+        ledger.tell(Act("remask", document.dataset_name, person(), why, {"contract": contract}))
+        faults.reach("after_intent")
+        progress = progress_of(document.dataset_name, where)
+        done = masking.remask(document, where, progress, keys, forget_landed=forget_landed)
+    finally:
+        leases.release(ledger, lease)
+    below = in_clear_below(around)
     return RemaskReport(
         document.dataset_name,
         where.target,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,13 +10,11 @@ from typing import Any
 from lakelogic import names
 from lakelogic.actions.operate.quarantine import person
 from lakelogic.actions.operate.run import RunReport, RunRequest, run_contract
-from lakelogic.catalogs.base import Catalog
-from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.reading.load import Loaded
 from lakelogic.errors import UnsupportedError, UsageError
-from lakelogic.run.events import Sink
 from lakelogic.run.places import Places
 from lakelogic.run.state.progress import Progress
+from lakelogic.run.surroundings import Surroundings
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +63,16 @@ class Doomed:
         return {name: value for name, value in asdict(self).items() if name != "progress"}
 
 
-def plan_reset(request: ResetRequest) -> list[Doomed]:
+def plan_reset(around: Surroundings, request: ResetRequest) -> list[Doomed]:
     """What would be removed; nothing is changed."""
-    from lakelogic.ledger.store import open_ledger
 
-    catalog = LocalCatalog()
     contracts = _contracts(request)
     for loaded in contracts:
-        _refuse_shared(loaded, request, catalog)
-    with open_ledger(catalog.ledger_url()) as ledger:
-        return [_doomed(loaded, catalog, ledger) for loaded in contracts]
+        _refuse_shared(around, loaded, request)
+    return [_doomed(around, loaded) for loaded in contracts]
 
 
-def reset(request: ResetRequest, confirm: Callable[[list[Doomed]], bool]) -> list[Doomed] | None:
+def reset(around: Surroundings, request: ResetRequest, confirm: Callable[[list[Doomed]], bool]) -> list[Doomed] | None:
     """Remove tables and progress after a look at the plan; None when it was not confirmed.
 
     The ledger hears of it first. Tables go before the progress: where a table is gone, everything is read again
@@ -86,7 +80,6 @@ def reset(request: ResetRequest, confirm: Callable[[list[Doomed]], bool]) -> lis
     """
     from lakelogic import clock
     from lakelogic.ledger.records import Act
-    from lakelogic.ledger.store import open_ledger
     from lakelogic.quarantine.table import Queue
     from lakelogic.run.places import QUARANTINE_FORMAT
     from lakelogic.run.state import leases
@@ -94,40 +87,38 @@ def reset(request: ResetRequest, confirm: Callable[[list[Doomed]], bool]) -> lis
     from lakelogic.run.state.shares import remove_share, share_of
     from lakelogic.tables.registry import load
 
-    doomed = plan_reset(request)
+    doomed = plan_reset(around, request)
     if not confirm(doomed):
         return None
-    catalog = LocalCatalog()
-    with open_ledger(catalog.ledger_url()) as ledger:
-        for entry in doomed:
-            lease = leases.acquire(ledger, entry.location, f"reset-{names.new_run_id(clock.now())}")
-            try:
-                ledger.tell(Act("reset", entry.dataset, person(), request.why, entry.as_dict()))
-                queue = Queue(load(QUARANTINE_FORMAT), entry.quarantine_location)
-                share = share_of(queue, entry.progress, load(entry.format), ledger)
-                if share.is_shared:
-                    remove_share(queue, entry.progress, share)
-                for copy in entry.secondary:  # before the first: stopped in between, none receives rows twice
-                    load(copy.format).drop(copy.location)
-                load(entry.format).drop(entry.location)
-                if not share.is_shared:
-                    queue.tables.drop(entry.quarantine_location)
-                adopt(ledger, entry.progress)
-                ledger.forget(entry.progress.key, entry.location)
-            finally:
-                leases.release(ledger, lease)
+    ledger = around.ledger
+    for target in doomed:
+        lease = leases.acquire(ledger, target.location, f"reset-{names.new_run_id(clock.now())}")
+        try:
+            ledger.tell(Act("reset", target.dataset, person(), request.why, target.as_dict()))
+            queue = Queue(load(QUARANTINE_FORMAT), target.quarantine_location)
+            share = share_of(queue, target.progress, load(target.format), ledger)
+            if share.is_shared:
+                remove_share(queue, target.progress, share)
+            for copy in target.secondary:  # before the first: stopped in between, none receives rows twice
+                load(copy.format).drop(copy.location)
+            load(target.format).drop(target.location)
+            if not share.is_shared:
+                queue.tables.drop(target.quarantine_location)
+            adopt(ledger, target.progress)
+            ledger.forget(target.progress.key, target.location)
+        finally:
+            leases.release(ledger, lease)
     return doomed
 
 
 def reload(
-    request: RunRequest, why: str | None = None, sinks: tuple[Sink, ...] = (), *, rebuild_history: bool = False
+    around: Surroundings, request: RunRequest, why: str | None = None, *, rebuild_history: bool = False
 ) -> RunReport:
     """Read everything again in one run: in one commit the table becomes what a first run over it would give.
 
     A history holds versions that its source has no row of any more; it is only made anew where that is asked for.
     """
     from lakelogic.ledger.records import Act
-    from lakelogic.ledger.store import open_ledger
     from lakelogic.plan.compile import load_checked
     from lakelogic.plan.strategies.settings import strategy_of
 
@@ -154,14 +145,13 @@ def reload(
             "`lakelogic reload --rebuild-history` makes the history anew from the source, and versions that it has "
             "no row of are lost.",
         )
-    with open_ledger(LocalCatalog().ledger_url()) as ledger:
-        facts = {"contract": request.contract, "by": "overwrite" if kind == "append" else kind}
-        ledger.tell(Act("reload", contract.dataset_name, person(), why, facts))
+    facts = {"contract": request.contract, "by": "overwrite" if kind == "append" else kind}
+    around.ledger.tell(Act("reload", contract.dataset_name, person(), why, facts))
     again = RunRequest(
         request.contract, request.engine, request.env, tuple(overrides), settings=request.settings, again=True,
         anew=True,
     )  # fmt: skip
-    return run_contract(again, sinks)
+    return run_contract(around, again)
 
 
 def _contracts(request: ResetRequest) -> list[Loaded]:
@@ -183,7 +173,7 @@ def _contracts(request: ResetRequest) -> list[Loaded]:
     return kept
 
 
-def _refuse_shared(loaded: Loaded, request: ResetRequest, catalog: Catalog) -> None:
+def _refuse_shared(around: Surroundings, loaded: Loaded, request: ResetRequest) -> None:
     """An environment removes the rows that were made in it, never those of others that stand in the same table."""
     from lakelogic.run.places import places
     from lakelogic.run.state.environments import called, makers_of
@@ -193,15 +183,15 @@ def _refuse_shared(loaded: Loaded, request: ResetRequest, catalog: Catalog) -> N
     env, contract = loaded.environment, loaded.contract
     if env is None or loaded.file is None:
         return
-    where = places(contract, catalog)
+    where = places(contract, around.catalog)
     app_ids = applications(progress_of(contract.dataset_name, where), "good")
     makers = makers_of(load(contract.materialization.format), where.target_location, *app_ids)
     if makers is not None and makers.is_known and makers.environments <= {env}:
         return
     others = sorted((makers.environments if makers else frozenset()) - {env}, key=lambda environment: environment or "")
     if others:
-        why = f"{where.target} holds rows that were made {' and '.join(called(environment) for environment in others)}"
-    elif _without_environment(loaded.file, request, catalog) == where.target_location:
+        why = f"{where.target} holds rows that were made {' and '.join(called(other) for other in others)}"
+    elif _without_environment(around, loaded.file, request) == where.target_location:
         why = f"{where.target} is the table of the contract without it"
     else:
         return
@@ -214,19 +204,19 @@ def _refuse_shared(loaded: Loaded, request: ResetRequest, catalog: Catalog) -> N
     )
 
 
-def _without_environment(file: str, request: ResetRequest, catalog: Catalog) -> str | None:
+def _without_environment(around: Surroundings, file: str, request: ResetRequest) -> str | None:
     """Where the contract writes to in no environment; None where it cannot be told."""
     from lakelogic.contract.reading.load import examine
     from lakelogic.run.places import places
 
-    environ = {name: value for name, value in os.environ.items() if name != "LAKELOGIC_ENV"}
+    environ = {name: value for name, value in around.environ.items() if name != "LAKELOGIC_ENV"}
     bare, problems = examine(file, overrides=request.overrides, environ=environ)
     if bare is None or problems or not bare.contract.materialization.target_path:
         return None
-    return places(bare.contract, catalog).target_location
+    return places(bare.contract, around.catalog).target_location
 
 
-def _doomed(loaded: Loaded, catalog: Catalog, ledger: Any) -> Doomed:
+def _doomed(around: Surroundings, loaded: Loaded) -> Doomed:
     from lakelogic.quarantine.table import Queue
     from lakelogic.run.places import QUARANTINE_FORMAT, places
     from lakelogic.run.state.progress import progress_of
@@ -234,8 +224,8 @@ def _doomed(loaded: Loaded, catalog: Catalog, ledger: Any) -> Doomed:
     from lakelogic.run.state.shares import share_of
     from lakelogic.tables.registry import load
 
-    contract = loaded.contract
-    where, form = places(contract, catalog), contract.materialization.format
+    contract, ledger = loaded.contract, around.ledger
+    where, form = places(contract, around.catalog), contract.materialization.format
     good = load(form).state(where.target_location)
     queue = Queue(load(QUARANTINE_FORMAT), where.quarantine_location)
     bad = queue.state()

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lakelogic.run.events import Sink
-
 if TYPE_CHECKING:
     from lakelogic.run.processor import DataProcessor
+    from lakelogic.run.surroundings import Surroundings
 
 EXIT_BY_STATUS = {"succeeded": 0, "no_new_data": 0, "gated": 1, "failed": 1, "partial": 3, "held_back": 5, "skipped": 5}
 
@@ -44,7 +43,7 @@ class RunReport:
     text: str | None = None
 
 
-def run_contract(request: RunRequest, sinks: tuple[Sink, ...] = ()) -> RunReport:
+def run_contract(around: Surroundings, request: RunRequest) -> RunReport:
     """Run a contract once, or only plan it."""
     from lakelogic.run.processor import DataProcessor
 
@@ -56,8 +55,8 @@ def run_contract(request: RunRequest, sinks: tuple[Sink, ...] = ()) -> RunReport
         policy_pack=request.policy_pack,
         policy_pack_dir=request.policy_pack_dir,
         pipeline_run_id=request.pipeline_run_id,
-        sinks=sinks,
         settings=request.settings,
+        surroundings=around,
     )
     if request.dry_run:
         from lakelogic.plan.explain import as_data

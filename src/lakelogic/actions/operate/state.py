@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from lakelogic.catalogs.local import LocalCatalog
-from lakelogic.ledger.store import open_ledger
 from lakelogic.plan.compile import load_checked
 from lakelogic.run.request import ContractRequest
 from lakelogic.run.state.checks import Finding
 from lakelogic.run.state.doctor import check_up
+from lakelogic.run.surroundings import Surroundings
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +40,12 @@ class Examined:
         return {"dataset": self.dataset, "findings": [asdict(finding) for finding in self.findings]}
 
 
-def examine(request: DoctorRequest) -> list[Examined]:
+def examine(around: Surroundings, request: DoctorRequest) -> list[Examined]:
     """Look at every contract's dataset, in the order in which they were named."""
-    catalog = LocalCatalog()
     examined = []
-    with open_ledger(catalog.ledger_url()) as ledger:
-        for written in request.contracts:
-            loaded = load_checked(written, env=request.env, overrides=request.overrides)
-            job = ContractRequest(loaded, None, catalog, ledger)  # type: ignore[arg-type]  # no row is evaluated
-            findings = check_up(job, mend=request.mend)
-            examined.append(Examined(loaded.contract.dataset_name, tuple(findings)))
+    for written in request.contracts:
+        loaded = load_checked(written, env=request.env, overrides=request.overrides)
+        job = ContractRequest(loaded, None, around.catalog, around.ledger)  # type: ignore[arg-type]  # no row is evaluated
+        findings = check_up(job, mend=request.mend)
+        examined.append(Examined(loaded.contract.dataset_name, tuple(findings)))
     return examined

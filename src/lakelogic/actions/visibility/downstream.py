@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lakelogic.catalogs.base import Catalog
 from lakelogic.contract.reading.load import Loaded
 from lakelogic.errors import LakeLogicError
-from lakelogic.ledger.store import Ledger
 from lakelogic.plan.compile import load_checked
 from lakelogic.run.masks.read_before import Upstream, late_columns, way_out
 from lakelogic.run.places import QUARANTINE_FORMAT, Places, places
 from lakelogic.run.state.progress import progress_of
+from lakelogic.run.surroundings import Surroundings
 from lakelogic.tables.registry import load as load_tables
 
 
@@ -44,10 +43,10 @@ class _Downstream:
     dataset: str
 
 
-def in_clear_below(ledger: Ledger, catalog: Catalog) -> list[InClear]:
+def in_clear_below(around: Surroundings) -> list[InClear]:
     """The datasets of this ledger that hold in clear what a table above masks by now, directly or over others."""
-    datasets = list(_datasets(ledger, catalog))
-    upstream = Upstream(catalog, lenient=True)
+    datasets = list(_datasets(around))
+    upstream = Upstream(around.catalog, around.ledger, lenient=True)
     entries = [
         _entry(dataset, dataset.where, columns)
         for dataset in datasets
@@ -67,16 +66,16 @@ def in_clear_below(ledger: Ledger, catalog: Catalog) -> list[InClear]:
     return sorted([*entries, *unread], key=lambda entry: entry.dataset)
 
 
-def _datasets(ledger: Ledger, catalog: Catalog) -> Iterable[_Downstream]:
+def _datasets(around: Surroundings) -> Iterable[_Downstream]:
     """What ran here, each contract and environment once; contracts that are taken away are nobody's."""
     seen: set[tuple[str, str | None]] = set()
-    for run in ledger.runs(limit=None):
+    for run in around.ledger.runs(limit=None):
         if not run.contract or (run.contract, run.environment) in seen or not Path(run.contract).is_file():
             continue
         seen.add((run.contract, run.environment))
         try:
             loaded = load_checked(run.contract, env=run.environment)
-            where = places(loaded.contract, catalog) if loaded.contract.materialization.target_path else None
+            where = places(loaded.contract, around.catalog) if loaded.contract.materialization.target_path else None
         except LakeLogicError:
             yield _Downstream(run.contract, None, None, run.dataset)
             continue
@@ -87,7 +86,11 @@ def _in_clear(dataset: _Downstream, where: Places, upstream: Upstream) -> set[st
     """Columns of a dataset that were read before they were masked above, or are made of such columns."""
     assert dataset.loaded is not None
     progress = progress_of(dataset.loaded.contract.dataset_name, where)
-    return {name for side in ("good", "bad") for name in late_columns(dataset.loaded, where, progress, side, upstream)}
+    return {
+        name
+        for side in ("good", "bad")
+        for name in late_columns(dataset.loaded, where, progress, side, upstream.catalog, upstream)
+    }
 
 
 def _entry(dataset: _Downstream, where: Places, columns: Iterable[str]) -> InClear:

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from weakref import WeakKeyDictionary
 
 from lakelogic.actions.look.served import Served
-from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.errors import LakeLogicError
 from lakelogic.run.masks.read_before import Upstream, late_columns
 from lakelogic.run.places import places
@@ -47,8 +46,9 @@ def _asked(served: Served, dataset: str, *, lenient: bool) -> frozenset[str]:
     member = served.report().estate.graph.members.get(dataset)
     if member is None or not member.loaded.contract.materialization.target_path:
         return frozenset()
-    catalog, loaded = LocalCatalog(), member.loaded
-    where = places(loaded.contract, catalog)
-    progress, upstream = progress_of(loaded.contract.dataset_name, where), Upstream(catalog, lenient=lenient)
-    sides = [late_columns(loaded, where, progress, side, upstream) for side in ("good", "bad")]
+    around, loaded = served.around, member.loaded
+    where = places(loaded.contract, around.catalog)
+    progress = progress_of(loaded.contract.dataset_name, where)
+    upstream = Upstream(around.catalog, around.ledger, lenient=lenient)
+    sides = [late_columns(loaded, where, progress, side, around.catalog, upstream) for side in ("good", "bad")]
     return frozenset(name.lower() for side in sides for name in side)

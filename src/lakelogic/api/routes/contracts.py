@@ -55,8 +55,9 @@ def contract(request: Request, caller: Asking, dataset: Word) -> Response:
 @router.get("/{dataset}/explain", response_model=Plan, responses=trouble(404))
 def explain(request: Request, caller: Asking, dataset: Word) -> Response:
     """What a run would do to rows."""
-    member = service_of(request).member(dataset, caller)
-    explained = action.explain(str(member.path), env=member.loaded.env, for_others=True)
+    service = service_of(request)
+    member = service.member(dataset, caller)
+    explained = action.explain(service.around, str(member.path), env=member.loaded.env, for_others=True)
     return document(request, {"text": explained.text, "plan": explained.data})
 
 

@@ -26,11 +26,12 @@ router = APIRouter(prefix="/api/v1", tags=["decisions"])
 @router.get("/approvals", response_model=Page, responses=trouble())
 def approvals(request: Request, caller: Asking) -> Response:
     """Batches behind a closed gate that wait for a decision, newest first."""
-    served = service_of(request).served
-    batches = [batch for batch in approve.waiting() if caller.can("viewer", served.domain_of(batch["dataset"]))]
-    return document(
-        request, {"items": [veiled_facts(served, batch["dataset"], batch) for batch in batches], "next": None}
-    )
+    service = service_of(request)
+    served = service.served
+    held = [
+        batch for batch in approve.waiting(service.around) if caller.can("viewer", served.domain_of(batch["dataset"]))
+    ]
+    return document(request, {"items": [veiled_facts(served, batch["dataset"], batch) for batch in held], "next": None})
 
 
 @router.post("/approvals/{run_id}/release", response_model=Job, status_code=202, responses=trouble(400, 404, 409))
@@ -64,12 +65,12 @@ def acts(
         among = ("dataset", [member.dataset for member in members if member.domain in caller.domains])
     position = read_cursor(after)
     question = LedgerQuery(sort, descending, filters, since, until, position, limit, among)
-    return answer(pages_of(action.ask("acts", question), limit, sort, "act_id"))
+    return answer(pages_of(action.ask(service_of(request).around, "acts", question), limit, sort, "act_id"))
 
 
 def _decided(kind: str, request: Request, caller: Caller, run_id: str, body: Reason, key: str | None) -> Response:
     service = service_of(request)
-    held = next((batch for batch in approve.waiting() if batch["run_id"] == run_id), None)
+    held = next((batch for batch in approve.waiting(service.around) if batch["run_id"] == run_id), None)
     if held is None or not caller.can("viewer", service.served.domain_of(held["dataset"])):
         raise NotFound(f"No batch of a run `{run_id}` waits.", hint="GET /api/v1/approvals lists those that do.")
     member = service.member(held["dataset"], caller, "operator")
@@ -77,4 +78,4 @@ def _decided(kind: str, request: Request, caller: Caller, run_id: str, body: Rea
         kind, member.dataset, str(member.path), caller.person, body.why, member.domain, member.loaded.env,
         {"run_id": run_id}, caller.once(key),
     )  # fmt: skip
-    return accepted(work.ask(asked))
+    return accepted(work.ask(service.around, asked))

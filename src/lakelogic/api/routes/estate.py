@@ -87,7 +87,7 @@ def row_story(
         raise UsageError(
             "The table is too large to look for a key while you wait.", hint="Use `lakelogic explain --key`."
         )
-    story = explain_key(str(member.path), key, env=member.loaded.env).as_dict()
+    story = explain_key(service.around, str(member.path), key, env=member.loaded.env).as_dict()
     return answer(veiled_story(service.served, member.dataset, story))
 
 

@@ -28,8 +28,9 @@ def exports(request: Request, caller: Asking) -> Response:
 @router.get("/{dataset}", response_model=Page, responses=trouble(404))
 def history(request: Request, caller: Asking, dataset: Word, limit: Limit = 50) -> Response:
     """What was sent of a dataset, newest first, with what went wrong."""
-    member = service_of(request).member(dataset, caller)
-    return answer({"items": export.history(member.dataset, limit), "next": None})
+    service = service_of(request)
+    member = service.member(dataset, caller)
+    return answer({"items": export.history(service.around, member.dataset, limit), "next": None})
 
 
 @router.post("/{dataset}", response_model=Job, status_code=202, responses=trouble(400, 404, 409))
@@ -37,13 +38,14 @@ def send(
     request: Request, caller: Asking, dataset: Word, body: StartExport, idempotency_key: IdempotencyKey = None
 ) -> Response:
     """Send the committed table of a dataset to where its contract says. A worker does it."""
-    member = service_of(request).member(dataset, caller, "operator")
-    names = [export.called for export in member.loaded.contract.exports]
-    if not names or (unknown := [name for name in body.only if name not in names]):
-        named = f" `{unknown[0]}`" if names else ""
+    service = service_of(request)
+    member = service.member(dataset, caller, "operator")
+    known = [export.called for export in member.loaded.contract.exports]
+    if not known or (unknown := [name for name in body.only if name not in known]):
+        named = f" `{unknown[0]}`" if known else ""
         raise NotFound(f"`{dataset}` has no export{named}.", hint="GET /api/v1/exports lists them.")
     asked = work.JobRequest(
         "export", member.dataset, str(member.path), caller.person, body.why, member.domain, member.loaded.env,
         {"only": body.only, "again": body.again}, caller.once(idempotency_key),
     )  # fmt: skip
-    return accepted(work.ask(asked))
+    return accepted(work.ask(service.around, asked))

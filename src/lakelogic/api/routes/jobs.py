@@ -59,7 +59,8 @@ def jobs(
     filters = {name: [value] for name, value in (("state", state), ("dataset", dataset)) if value is not None}
     among = None if caller.domains is None else ("domain", sorted(caller.domains, key=str))
     question = LedgerQuery("created_at", True, filters, None, None, read_cursor(after), limit, among)
-    page = pages_of(action.ask("work", question), limit, "created_at", "work_id")
+    around = service_of(request).around
+    page = pages_of(action.ask(around, "work", question), limit, "created_at", "work_id")
     served = service_of(request).served
     return answer({**page, "items": [_told(served, job) for job in page["items"]]})
 
@@ -67,23 +68,23 @@ def jobs(
 @router.get("/jobs/{job_id}", response_model=Job, responses=trouble(404))
 def job(request: Request, caller: Asking, job_id: Word) -> Response:
     """One job; when it has ended, its outcome is the receipt."""
-    return answer(_told(service_of(request).served, _seen(caller, job_id)))
+    return answer(_told(service_of(request).served, _seen(request, caller, job_id)))
 
 
 @router.post("/jobs/{job_id}/cancel", response_model=Job, responses=trouble(400, 404, 409))
-def cancel(caller: Asking, job_id: Word, body: Reason) -> Response:
+def cancel(request: Request, caller: Asking, job_id: Word, body: Reason) -> Response:
     """Stop a job. What is committed stays; what is not is as if it had never begun."""
-    job = _seen(caller, job_id)
-    caller.need(_NEEDED.get(job.kind, "operator"), job.domain)
-    return answer(job_data(work.cancel(job_id, caller.person, body.why)))
+    job_ = _seen(request, caller, job_id)
+    caller.need(_NEEDED.get(job_.kind, "operator"), job_.domain)
+    return answer(job_data(work.cancel(service_of(request).around, job_id, caller.person, body.why)))
 
 
 @router.get("/jobs/{job_id}/log", response_model=Log, responses=trouble(404))
 def log(request: Request, caller: Asking, job_id: Word, after: After = 0) -> Response:
     """What a job said, from a line on."""
-    dataset = _seen(caller, job_id).dataset
-    lines = log_data(job_id, action.happenings(after, job_id, LOG_LINES))
-    return answer(veiled_facts(service_of(request).served, dataset, lines))
+    dataset = _seen(request, caller, job_id).dataset
+    entries = log_data(job_id, action.happenings(service_of(request).around, after, job_id, LOG_LINES))
+    return answer(veiled_facts(service_of(request).served, dataset, entries))
 
 
 @router.get("/jobs/{job_id}/events", response_class=StreamingResponse, responses={**trouble(404), **_SSE})
@@ -91,7 +92,7 @@ def job_events(
     request: Request, caller: Asking, job_id: Word, after: After = 0, last_event_id: LastEventId = None
 ) -> Response:
     """What happens to one job while it happens (server-sent events); ends with the job."""
-    _seen(caller, job_id)
+    _seen(request, caller, job_id)
     return _streamed(request, caller, _position(last_event_id, after), job_id)
 
 
@@ -101,8 +102,8 @@ def events(request: Request, caller: Asking, after: After = 0, last_event_id: La
     return _streamed(request, caller, _position(last_event_id, after), None)
 
 
-def _seen(caller: Caller, job_id: str) -> QueuedJob:
-    job_ = work.job(job_id)
+def _seen(request: Request, caller: Caller, job_id: str) -> QueuedJob:
+    job_ = work.job(service_of(request).around, job_id)
     if not caller.can("viewer", job_.domain):
         raise NotFound(f"There is no job `{job_id}`.", hint="GET /api/v1/jobs lists them.")
     return job_
@@ -140,7 +141,7 @@ async def _stream(
     beat = time.monotonic()
     yield "retry: 2000\n\n"
     while True:
-        happenings = await run_in_threadpool(action.happenings, after, job_id)
+        happenings = await run_in_threadpool(action.happenings, service.around, after, job_id)
         if happenings:
             # A stream lasts minutes, and a token may be revoked meanwhile.
             try:

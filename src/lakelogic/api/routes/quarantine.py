@@ -96,7 +96,7 @@ def explain(request: Request, caller: Asking, dataset: Word, row_id: Word) -> Re
     service = service_of(request)
     member = service.member(dataset, caller)
     service.pages.row(member, row_id)
-    story = explain_row(row_id, QueueRequest(str(member.path), env=member.loaded.env)).as_dict()
+    story = explain_row(service.around, row_id, QueueRequest(str(member.path), env=member.loaded.env)).as_dict()
     return answer(veiled_story(service.served, member.dataset, story))
 
 
@@ -145,10 +145,10 @@ def _previewed(action: str, service: Service, caller: Caller, dataset: str, body
             "preview", member.dataset, str(member.path), caller.person, None, member.domain, member.loaded.env,
             {**facts, "action": action},
         )  # fmt: skip
-        return accepted(work.ask(asked))
+        return accepted(work.ask(service.around, asked))
     request = work.choice({**facts, "contract": str(member.path), "env": member.loaded.env})
-    report = previews.preview(action, request, body.limit, body.engine)
-    seen = {member_.dataset for member_ in overview.visible(service.served, caller.domains)}
+    report = previews.preview(service.around, action, request, body.limit, body.engine)
+    seen = {member.dataset for member in overview.visible(service.served, caller.domains)}
     after = service.served.report().estate.graph.downstreams(member.dataset)
     veiled_report = veiled_preview(service.served, member.dataset, report)
     return answer({**veiled_report, "downstreams": [name for name in after if name in seen]})
@@ -165,12 +165,12 @@ def _asked(kind: str, service: Service, caller: Caller, dataset: str, body: Choo
     facts = body.model_dump(exclude={"why"}, exclude_none=True)
     if body.token is not None:
         request = work.choice({**facts, "contract": str(member.path), "env": member.loaded.env})
-        previews.refuse_stale(body.token, kind, request)
+        previews.refuse_stale(service.around, body.token, kind, request)
     asked = work.JobRequest(
         kind, member.dataset, str(member.path), caller.person, body.why, member.domain, member.loaded.env, facts,
         caller.once(key),
     )  # fmt: skip
-    return accepted(work.ask(asked))
+    return accepted(work.ask(service.around, asked))
 
 
 def _wanted(

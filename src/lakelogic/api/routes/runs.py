@@ -44,14 +44,14 @@ def runs(
     question = LedgerQuery(
         sort, descending, filters, since, until, position, limit, _among(caller),
     )  # fmt: skip
-    page = pages_of(action.ask("runs", question), limit, sort, RUNS.identity)
+    page = pages_of(action.ask(service_of(request).around, "runs", question), limit, sort, RUNS.identity)
     served = service_of(request).served
     return answer({**page, "items": [veiled_run(served, run) for run in page["items"]]})
 
 
 @router.get("/facets", response_model=FacetCounts, responses=trouble())
 def facets(
-    caller: Asking, status: Several, dataset: Word | None = None, pipeline: Word | None = None,
+    request: Request, caller: Asking, status: Several, dataset: Word | None = None, pipeline: Word | None = None,
     layer: Word | None = None, domain: Word | None = None, system: Word | None = None, engine: Word | None = None,
     since: Since = None, until: Since = None,
 ) -> Response:  # fmt: skip
@@ -60,49 +60,52 @@ def facets(
         status, dataset=dataset, pipeline_run_id=pipeline, layer=layer, domain=domain, system=system, engine=engine
     )
     question = LedgerQuery("started_at", filters=filters, since=since, until=until, among=_among(caller))
-    return answer({"total": None, "counts": action.count_runs(question)})
+    return answer({"total": None, "counts": action.count_runs(service_of(request).around, question)})
 
 
 @router.post("", response_model=Job, status_code=202, responses=trouble(400, 404, 409))
 def start(request: Request, caller: Asking, body: StartRun, idempotency_key: IdempotencyKey = None) -> Response:
     """Ask for a run of one contract; a worker does it. Follow the job, or its events."""
-    member = service_of(request).member(body.dataset, caller, "operator")
+    service = service_of(request)
+    member = service.member(body.dataset, caller, "operator")
     asked = work.JobRequest(
         "run", member.dataset, str(member.path), caller.person, body.why, member.domain, member.loaded.env,
         {"engine": body.engine}, caller.once(idempotency_key),
     )  # fmt: skip
-    return accepted(work.ask(asked))
+    return accepted(work.ask(service.around, asked))
 
 
 @router.post("/dry-run", response_model=Plan, responses=trouble(400, 404))
 def dry_run(request: Request, caller: Asking, body: PlanRun) -> Response:
     """What a run would do; nothing is read or written."""
-    member = service_of(request).member(body.dataset, caller)
-    explained = explain(str(member.path), env=member.loaded.env, engine=body.engine, for_others=True)
+    service = service_of(request)
+    member = service.member(body.dataset, caller)
+    explained = explain(service.around, str(member.path), env=member.loaded.env, engine=body.engine, for_others=True)
     return answer({"text": explained.text, "plan": explained.data})
 
 
 @router.get("/{run_id}", response_model=Row, responses=trouble(400, 404))
 def run(request: Request, caller: Asking, run_id: Word) -> Response:
     """One run with everything the ledger knows of it."""
-    return document(request, veiled_run(service_of(request).served, _seen(caller, run_id)))
+    return document(request, veiled_run(service_of(request).served, _seen(request, caller, run_id)))
 
 
 @router.get("/{run_id}/account", response_model=Row, responses=trouble(400, 404))
 def account(request: Request, caller: Asking, run_id: Word) -> Response:
     """What was read and what became of every row; `unaccounted` is 0, or somebody must look."""
-    return document(request, veiled_run(service_of(request).served, action.account_of(_seen(caller, run_id))))
+    return document(request, veiled_run(service_of(request).served, action.account_of(_seen(request, caller, run_id))))
 
 
 @router.get("/{run_id}/log", response_model=Log, responses=trouble(400, 404))
 def log(request: Request, caller: Asking, run_id: Word) -> Response:
     """What it said, wherever it ran: on the command line, in a pass of the driver, by a worker."""
-    run = _seen(caller, run_id)
-    job = action.job_of_run(run["run_id"], run["dataset"])
+    run = _seen(request, caller, run_id)
+    around = service_of(request).around
+    job = action.job_of_run(around, run["run_id"], run["dataset"])
     if job is not None:  # which also tells when it was asked for
-        answered = log_data(job.work_id, action.happenings(0, job.work_id))
+        answered = log_data(job.work_id, action.happenings(around, 0, job.work_id))
     else:
-        kept = action.log_of(run["run_id"])
+        kept = action.log_of(around, run["run_id"])
         lines = [
             {"seq": seq, "at": line.at, "topic": "run", "kind": line.kind, "text": line.body}
             for seq, line in enumerate(kept, 1)
@@ -112,9 +115,9 @@ def log(request: Request, caller: Asking, run_id: Word) -> Response:
     return answer(veiled_facts(service_of(request).served, run["dataset"], answered))
 
 
-def _seen(caller: Caller, run_id: str) -> dict[str, Any]:
+def _seen(request: Request, caller: Caller, run_id: str) -> dict[str, Any]:
     # The whole id: the beginning of one would tell of runs that do not exist for whoever asks.
-    run = action.find_run(run_id)
+    run = action.find_run(service_of(request).around, run_id)
     if run is None or not caller.can("viewer", run["domain"]):
         raise NotFound(f"There is no run `{run_id}`.", hint="GET /api/v1/runs lists them.")
     return run

@@ -33,9 +33,9 @@ LINKS = {
 @router.get(
     "/health", response_model=Health, responses={503: {"description": "The ledger does not work.", "model": Health}}
 )
-def health() -> Response:
+def health(request: Request) -> Response:
     """Whether the service works. Nobody is asked who they are, as for the list of routes; both tell nothing of data."""
-    works = ledger_works()
+    works = ledger_works(service_of(request).around)
     body = {"status": "ok" if works else "degraded", "version": VERSION, "links": LINKS}
     return answer(body, 200 if works else 503)
 

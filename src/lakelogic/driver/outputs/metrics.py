@@ -13,7 +13,7 @@ from lakelogic import clock
 from lakelogic.driver.outcome import STATUSES, DatasetOutcome
 from lakelogic.driver.passes import Pass
 from lakelogic.errors import LakeLogicError, UsageError
-from lakelogic.run.events import log
+from lakelogic.run.events.hub import log
 from lakelogic.watch.exporters import LOOPBACK, PORTS, Endpoint, push_to_gateway, send_otlp, send_statsd
 from lakelogic.watch.metrics import NAME, Metric, tags
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.catalogs.base import Catalog
 from lakelogic.driver.passes import Pass
 from lakelogic.engines import registry
 from lakelogic.engines.base import Engine
@@ -69,6 +69,7 @@ class SummaryTable:
     """A table for summaries; `open` finds out whether it can be written before a pass begins."""
 
     table: str
+    catalog: Catalog
     backend: Backend = "duckdb"
     database: str | None = None
     engine_settings: dict[str, Any] = field(default_factory=dict)
@@ -143,7 +144,7 @@ class SummaryTable:
     def _folder(self) -> str:
         """The place of a table that is a folder: below the one that was named, or in the warehouse."""
         if self.database is None:
-            return LocalCatalog().resolve(self.table)
+            return self.catalog.resolve(self.table)
         return str(Path(self.database, *self.parts))
 
     def _to_sqlite(self, row: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from lakelogic.driver.outputs.metrics import MetricsTo, Monitor, as_dict, metric
 from lakelogic.driver.outputs.summary_table import SummaryTable
 from lakelogic.driver.passes import Pass
 from lakelogic.errors import LakeLogicError, TableError
-from lakelogic.run.events import log
+from lakelogic.run.events.hub import log
 from lakelogic.watch.metrics import exposition
 
 

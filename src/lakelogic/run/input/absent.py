@@ -12,7 +12,7 @@ from lakelogic.plan.columns.numbers import Memory
 from lakelogic.plan.compile import Compiled, SourceColumns
 from lakelogic.plan.nodes import Landed
 from lakelogic.plan.strategies.settings import Strategy
-from lakelogic.run.event_types import Caution, FieldMissing
+from lakelogic.run.events.types import Caution, FieldMissing
 from lakelogic.run.formats import tables_of
 from lakelogic.run.phases import BegunRun, OpenedRun
 from lakelogic.run.state.progress import application

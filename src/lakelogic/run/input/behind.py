@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lakelogic.ledger.records import InputFile
-from lakelogic.run.event_types import Caution
+from lakelogic.run.events.types import Caution
 from lakelogic.run.formats import tables_of
 from lakelogic.run.input.arrival import BEHIND
 from lakelogic.run.input.tracked import FORMER

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lakelogic.plan.fingerprint import making, reading
-from lakelogic.run.event_types import Caution
+from lakelogic.run.events.types import Caution
 from lakelogic.run.formats import tables_of
 from lakelogic.run.phases import OpenedRun
 from lakelogic.run.state.progress import good_commits

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from lakelogic.catalogs.local import LocalCatalog
+from lakelogic.catalogs.base import Catalog
 from lakelogic.contract.reading.load import Loaded
 from lakelogic.engines import registry
 from lakelogic.engines.base import Engine, Pinned
@@ -23,9 +23,9 @@ class _NoEngine:
         return discover(read, pinned)
 
 
-def columns_now(loaded: Loaded) -> tuple[SourceColumns | None, dict[str, SourceColumns]]:
+def columns_now(loaded: Loaded, catalog: Catalog) -> tuple[SourceColumns | None, dict[str, SourceColumns]]:
     """The columns of the source, None where it cannot be seen now; and of those links that can be seen."""
-    contract, catalog = loaded.contract, LocalCatalog()
+    contract = loaded.contract
     looker: Any = _NoEngine()
     source: SourceColumns | None = None
     # What is not there yet, or not reachable from here, leaves the contract to be judged by what it declares.
@@ -41,12 +41,11 @@ def columns_now(loaded: Loaded) -> tuple[SourceColumns | None, dict[str, SourceC
     return source, links
 
 
-def lowered(loaded: Loaded, engine_name: str | None) -> str:
+def lowered(loaded: Loaded, catalog: Catalog, engine_name: str | None) -> str:
     """The statement (DuckDB) or the plan (Spark, Polars) that an engine would run over the real source."""
     contract = loaded.contract
     engine: Engine = registry.load(engine_name or contract.engine or registry.default_name())
     try:
-        catalog = LocalCatalog()
         slice_ = window.pin_source(contract, catalog, engine)
         source = window.look(contract, slice_, engine)
         slices = window.pin_links(contract, catalog, engine)

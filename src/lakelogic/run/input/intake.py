@@ -13,7 +13,7 @@ from lakelogic.plan.compile import SourceColumns, compile_contract
 from lakelogic.plan.crossing import crossing
 from lakelogic.plan.nodes import Plan
 from lakelogic.plan.strategies.replaced import INSTEAD, Sources
-from lakelogic.run.event_types import Caution, Note
+from lakelogic.run.events.types import Caution, Note
 from lakelogic.run.formats import tables_of
 from lakelogic.run.input import days as cuts
 from lakelogic.run.input import pin as window

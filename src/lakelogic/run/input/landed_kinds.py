@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lakelogic.plan.compile import SourceColumns
-from lakelogic.run.event_types import Caution
+from lakelogic.run.events.types import Caution
 from lakelogic.run.phases import BegunRun
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lakelogic.ledger.store import Ledger
-from lakelogic.run.event_types import Caution
+from lakelogic.run.events.types import Caution
 from lakelogic.run.phases import PinnedRun
 
 

@@ -27,7 +27,7 @@ from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.plan.strategies.unknown import is_there, member
 from lakelogic.quarantine.rows import BadSide
 from lakelogic.quarantine.table import ACTIVE
-from lakelogic.run.event_types import Note
+from lakelogic.run.events.types import Note
 from lakelogic.run.formats import tables_of
 from lakelogic.run.input import days
 from lakelogic.run.input.days import Asked, Cut

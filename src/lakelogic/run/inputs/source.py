@@ -9,7 +9,7 @@ from typing import Any
 from lakelogic.errors import SourceError
 from lakelogic.ledger.records import Held
 from lakelogic.plan.fingerprint import earlier
-from lakelogic.run.event_types import Note
+from lakelogic.run.events.types import Note
 from lakelogic.run.input import days, followed, intake, pin, tracked, watermarks
 from lakelogic.run.input.changed_contract import nothing_but_the_contract
 from lakelogic.run.masks import read_before as read_masks

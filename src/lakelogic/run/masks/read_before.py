@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 from lakelogic import names
 from lakelogic.catalogs.base import Catalog
-from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.contract.document import Contract
 from lakelogic.contract.reading.load import Loaded
 from lakelogic.errors import LakeLogicError, UsageError
+from lakelogic.ledger.store import Ledger
 from lakelogic.plan.columns.publish import BAD_PREFIX
 from lakelogic.plan.compile import compile_contract
 from lakelogic.plan.nodes import Plan
@@ -182,9 +182,9 @@ class Upstream:
     `lenient`: nothing is known of what cannot be asked, so that a run goes on; else that is an error.
     """
 
-    def __init__(self, catalog: Catalog, *, lenient: bool = False) -> None:
-        self._catalog, self._lenient = catalog, lenient
-        self._owners = Owners(catalog)
+    def __init__(self, catalog: Catalog, ledger: Ledger | None = None, *, lenient: bool = False) -> None:
+        self.catalog, self._lenient = catalog, lenient
+        self._owners = Owners(catalog, ledger)
         self._known: dict[str, frozenset[str]] = {}
 
     def in_clear(self, location: str) -> frozenset[str]:
@@ -202,15 +202,15 @@ class Upstream:
         loaded = self._owners.contract_of(location)
         if loaded is None or not loaded.contract.materialization.target_path:
             return frozenset()
-        where = places(loaded.contract, self._catalog)
+        where = places(loaded.contract, self.catalog)
         progress = progress_of(loaded.contract.dataset_name, where)
         if location == where.quarantine_location:
-            return frozenset(map(str.lower, late_columns(loaded, where, progress, "bad", self)))
+            return frozenset(map(str.lower, late_columns(loaded, where, progress, "bad", self.catalog, self)))
         if location == where.target_location:
             # A mask that its contract declares and its table does not have yet hides nothing from those who read it.
             told = _told(location)
             masks = frozenset(next((facts.masks for facts in told if facts.masks is not None), ()))
-            return frozenset(map(str.lower, late_columns(loaded, where, progress, "good", self, masks)))
+            return frozenset(map(str.lower, late_columns(loaded, where, progress, "good", self.catalog, self, masks)))
         return frozenset()
 
 
@@ -226,13 +226,13 @@ def look_above(loaded: Loaded, catalog: Catalog, upstream: Upstream | None) -> A
         return None
     from lakelogic.run.input.inspect import columns_now
 
-    plan = compile_contract(loaded, *columns_now(loaded)).plan
+    plan = compile_contract(loaded, *columns_now(loaded, catalog)).plan
     return Above(contract, locations, masked, plan, in_clear)
 
 
-def refuse_late(loaded: Loaded, where: Places, progress: Progress, side: str, done: str) -> None:
+def refuse_late(loaded: Loaded, where: Places, progress: Progress, side: str, done: str, upstream: Upstream) -> None:
     """Refuse to show or send rows that may hold in clear what a table above masks by now."""
-    found = late_columns(loaded, where, progress, side, Upstream(LocalCatalog()))
+    found = late_columns(loaded, where, progress, side, upstream.catalog, upstream)
     if found:
         told = "; ".join(f"`{name}` was made of {above}" for name, above in sorted(found.items()))
         table = where.target if side == "good" else where.quarantine
@@ -247,6 +247,7 @@ def late_columns(
     where: Places,
     progress: Progress,
     side: str,
+    catalog: Catalog,
     upstream: Upstream | None,
     kept_masks: frozenset[str] | None = None,
 ) -> dict[str, str]:
@@ -257,7 +258,7 @@ def late_columns(
     location = where.target_location if side == "good" else where.quarantine_location
     kind = loaded.contract.materialization.format if side == "good" else QUARANTINE_FORMAT
     tables = tables_of(kind, None, reads=True)
-    if tables.state(location) is None or (above := look_above(loaded, LocalCatalog(), upstream)) is None:
+    if tables.state(location) is None or (above := look_above(loaded, catalog, upstream)) is None:
         return {}
     return above.late(read_before(tables, location, applications(progress, side)), side, kept_masks)
 

@@ -19,8 +19,8 @@ from lakelogic.ledger.records import Act, Held, Intent
 from lakelogic.plan.strategies.replaced import replaced_by
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.run import faults
-from lakelogic.run.event_types import Caution, Note, RolledForward
-from lakelogic.run.events import Events
+from lakelogic.run.events.hub import Events
+from lakelogic.run.events.types import Caution, Note, RolledForward
 from lakelogic.run.input.tracked import inputs_told, replaced_inputs
 from lakelogic.run.places import QUARANTINE_FORMAT, Places
 from lakelogic.run.publish import withhold

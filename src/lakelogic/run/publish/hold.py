@@ -11,8 +11,8 @@ from lakelogic.errors import GateClosed, UsageError
 from lakelogic.ledger.records import Held, RunRecord
 from lakelogic.plan.fingerprint import is_of
 from lakelogic.run import faults
-from lakelogic.run.event_types import GoodRowsWritten
-from lakelogic.run.events import Events, logging_sink
+from lakelogic.run.events.hub import Events, logging_sink
+from lakelogic.run.events.types import GoodRowsWritten
 from lakelogic.run.formats import tables_of
 from lakelogic.run.places import Places, places
 from lakelogic.run.publish import forward, withhold

@@ -12,8 +12,8 @@ from lakelogic.engines.base import Staged
 from lakelogic.errors import GateClosed
 from lakelogic.plan.nodes import Plan
 from lakelogic.quarantine.rows import BadSide
-from lakelogic.run.event_types import BadRowsWritten, GoodRowsWithheld, GoodRowsWritten, RowsGone, RowsReleased
-from lakelogic.run.events import Events
+from lakelogic.run.events.hub import Events
+from lakelogic.run.events.types import BadRowsWritten, GoodRowsWithheld, GoodRowsWritten, RowsGone, RowsReleased
 from lakelogic.run.publish.commit import Commit
 from lakelogic.run.request import ContractRequest
 from lakelogic.tables.facts import CommitFacts

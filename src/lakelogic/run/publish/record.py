@@ -7,7 +7,7 @@ from dataclasses import replace
 from lakelogic.plan.fingerprint import making, reading
 from lakelogic.privacy.kept import remembered
 from lakelogic.run import upkeep
-from lakelogic.run.event_types import PhaseBegan, RowsQuarantined
+from lakelogic.run.events.types import PhaseBegan, RowsQuarantined
 from lakelogic.run.masks import read_before as read_masks
 from lakelogic.run.outcome import finish, foreseen, nothing_new
 from lakelogic.run.phases import GatedRun, PinnedRun

@@ -15,8 +15,8 @@ from lakelogic.ledger.store import Ledger
 from lakelogic.plan.source.watermarks import bound_told
 from lakelogic.plan.strategies.replaced import INSTEAD
 from lakelogic.plan.strategies.settings import strategy_of
-from lakelogic.run.event_types import BatchHeld
-from lakelogic.run.events import Events
+from lakelogic.run.events.hub import Events
+from lakelogic.run.events.types import BatchHeld
 from lakelogic.run.input.tracked import DIGESTS
 from lakelogic.run.places import Places
 from lakelogic.run.publish.staged import Manifest, is_handed_in, with_digests

@@ -10,7 +10,7 @@ from typing import Any
 from lakelogic import names
 from lakelogic.quarantine.rows import Decoder, Verdict
 from lakelogic.quarantine.table import Chosen
-from lakelogic.run.events import Events
+from lakelogic.run.events.hub import Events
 from lakelogic.run.phases import BegunRun, OpenedRun, PreparedRun
 from lakelogic.run.replay.replay import ReplayInput, open_replay, strategy_for
 from lakelogic.run.replay.waiting import Taken, parts_of, take

@@ -33,7 +33,8 @@ from lakelogic.quarantine import rows as quarantine
 from lakelogic.quarantine.landed import gathers, landed_facts, lead_back
 from lakelogic.quarantine.table import Chosen
 from lakelogic.run.contract_run import run_of
-from lakelogic.run.event_types import (
+from lakelogic.run.events.kept_lines import RunLog
+from lakelogic.run.events.types import (
     GoodRowsWithheld,
     GoodRowsWritten,
     NothingToReplay,
@@ -75,7 +76,6 @@ from lakelogic.run.replay.claims import Verdicts, claim_rows
 from lakelogic.run.replay.waiting import Replayed, Taken, of_others, parts_of, take
 from lakelogic.run.request import ContractRequest
 from lakelogic.run.result import Result
-from lakelogic.run.run_log import RunLog
 from lakelogic.run.sequence import SequenceWalk, steps
 from lakelogic.run.state.environments import refuse_others
 from lakelogic.run.state.progress import progress_of

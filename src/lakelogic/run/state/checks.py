@@ -12,7 +12,7 @@ from typing import Literal
 
 from lakelogic.errors import LakeLogicError, ReconcileError
 from lakelogic.plan.strategies.settings import strategy_of
-from lakelogic.run.events import Events
+from lakelogic.run.events.hub import Events
 from lakelogic.run.places import Places
 from lakelogic.run.request import ContractRequest
 from lakelogic.run.state import entries as memory

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lakelogic.run.event_types import Caution
+from lakelogic.run.events.types import Caution
 from lakelogic.run.phases import OpenedRun
 
 

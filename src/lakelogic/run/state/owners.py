@@ -8,15 +8,18 @@ from lakelogic.catalogs.base import Catalog
 from lakelogic.contract.reading.load import Loaded
 from lakelogic.errors import LakeLogicError, UsageError
 from lakelogic.ledger.records import RunRecord
-from lakelogic.ledger.store import open_ledger
+from lakelogic.ledger.store import Ledger, open_ledger
 from lakelogic.plan.compile import load_checked
 
 
 class Owners:
-    """The contracts of tables by their location; the ledger is read once, when the first one is asked for."""
+    """The contracts of tables by their location; the ledger is read once, when the first one is asked for.
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
+    Where no ledger is given, the one of the catalog is opened for it: a run that only judges has none of its own.
+    """
+
+    def __init__(self, catalog: Catalog, ledger: Ledger | None = None) -> None:
+        self._catalog, self._ledger = catalog, ledger
         self._runs: dict[str, RunRecord] | None = None
 
     def contract_of(self, location: str) -> Loaded | None:
@@ -41,11 +44,16 @@ class Owners:
     def _newest_runs(self) -> dict[str, RunRecord]:
         resolved: dict[str, str] = {}
         found: dict[str, RunRecord] = {}
-        with open_ledger(self._catalog.ledger_url()) as ledger:
-            for run in ledger.runs(limit=None):
-                for name in (run.target, run.quarantine_target) if run.contract else ():
-                    if name:
-                        place = resolved.get(str(name)) or self._catalog.resolve(str(name))
-                        resolved[str(name)] = place
-                        found.setdefault(place, run)
+        for run in self._runs_of_ledger():
+            for name in (run.target, run.quarantine_target) if run.contract else ():
+                if name:
+                    place = resolved.get(str(name)) or self._catalog.resolve(str(name))
+                    resolved[str(name)] = place
+                    found.setdefault(place, run)
         return found
+
+    def _runs_of_ledger(self) -> list[RunRecord]:
+        if self._ledger is not None:
+            return self._ledger.runs(limit=None)
+        with open_ledger(self._catalog.ledger_url()) as ledger:
+            return ledger.runs(limit=None)

@@ -12,8 +12,8 @@ from lakelogic.ledger.records import InputFile, Intent, RunRecord
 from lakelogic.ledger.store import Ledger
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.quarantine.table import Queue, Stamped
-from lakelogic.run.event_types import Caution, Note
-from lakelogic.run.events import Events
+from lakelogic.run.events.hub import Events
+from lakelogic.run.events.types import Caution, Note
 from lakelogic.run.formats import tables_of
 from lakelogic.run.input.renamed import moved_along, moved_inputs
 from lakelogic.run.input.reread import let_go

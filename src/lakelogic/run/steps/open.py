@@ -12,8 +12,8 @@ from lakelogic.plan.compile import compile_contract
 from lakelogic.plan.fingerprint import fingerprint
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.privacy.keys import Keys, load_keys
-from lakelogic.run.event_types import Caution
-from lakelogic.run.events import Events, Sink, logging_sink
+from lakelogic.run.events.hub import Events, Sink, logging_sink
+from lakelogic.run.events.types import Caution
 from lakelogic.run.formats import tables_of
 from lakelogic.run.input import watermarks
 from lakelogic.run.masks import read_before as read_masks
@@ -107,7 +107,7 @@ def _compare_environments(run: OpenedRun, where: Places, progress: Progress) -> 
     loaded = run.job.loaded
     for line in doubts(loaded, where, progress, refuse_others(loaded, where, progress, "Nothing was read.")):
         run.events.tell(Caution(line))
-    if late := read_masks.late_columns(loaded, where, progress, "good", None):
+    if late := read_masks.late_columns(loaded, where, progress, "good", run.job.catalog, None):
         told = ", ".join(f"`{name}` (made of {above})" for name, above in sorted(late.items()))
         out = read_masks.way_out(loaded.contract, late)
         run.events.tell(Caution(f"{where.target} may hold in clear what is masked above by now: {told}. {out}"))

@@ -11,7 +11,7 @@ from lakelogic.plan.compile import compile_contract
 from lakelogic.plan.needs import needed_formats, needed_functions, needed_masks, needed_nodes
 from lakelogic.plan.nodes import Plan
 from lakelogic.quarantine.landed import landed_facts
-from lakelogic.run.event_types import Caution
+from lakelogic.run.events.types import Caution
 from lakelogic.run.input import absent, landed_kinds
 from lakelogic.run.input.pin import Slice, look_at_links
 from lakelogic.run.phases import CompiledRun, LookedRun, PreparedRun, grown

@@ -8,7 +8,7 @@ from lakelogic.errors import LedgerError
 from lakelogic.ledger.records import LogLine
 from lakelogic.ledger.store import Ledger
 from lakelogic.printable import line
-from lakelogic.run.events import Event, log
+from lakelogic.run.events.hub import Event, log
 
 _MOST: Final = 1_000  # lines of one run; a run says about ten
 

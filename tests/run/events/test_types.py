@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import lakelogic
-from lakelogic.run import event_types
-from lakelogic.run.event_types import (
+from lakelogic.run.events import types as event_types
+from lakelogic.run.events.types import (
     BadRowsWritten,
     Caution,
     DatasetRuleFailed,

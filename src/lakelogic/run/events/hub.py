@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from lakelogic import clock, printable
-from lakelogic.run.event_types import EventType
+from lakelogic.run.events.types import EventType
 
 log = logging.getLogger("lakelogic")
 
