@@ -227,7 +227,7 @@ def test_a_file_that_is_gone_and_options_that_cannot_be_are_errors(tmp_path):
     with pytest.raises(SourceError, match=r"gone\.csv cannot be read"):
         list(TextScan(read(), Pinned((str(tmp_path / "gone.csv"),))).batches())
     with pytest.raises(UnsupportedError, match="not on this machine"):
-        list(TextScan(read(), Pinned(("s3://bucket/x.csv",))).batches())
+        list(TextScan(read(), Pinned(("gs://bucket/x.csv",))).batches())
     for options, said in (
         ({"encoding": "klingon"}, "no encoding `klingon`"),
         ({"encoding": "base64"}, "not an encoding of text"),

@@ -15,7 +15,7 @@ from lakelogic.actions.look.stories import explain_row
 from lakelogic.actions.operate.quarantine import Request, export_rows, list_rows, show_rows
 from lakelogic.actions.operate.remask import remask
 from lakelogic.errors import UsageError
-from lakelogic.run import sequence
+from lakelogic.run.publish import record
 from lakelogic.run.surroundings import Surroundings
 from lakelogic.tables.base import CommitInfo
 from lakelogic.tables.registry import load
@@ -69,8 +69,7 @@ def test_a_mask_that_is_added_stops_the_run_until_what_is_stored_is_masked(
     write(None, kind=kind)
     with monkeypatch.context() as before:
         if not tells:
-            before.setattr(sequence, "remembered", lambda contract, keys: None)
-            before.setattr(sequence, "MASKS", "nothing")
+            before.setattr(record, "remembered", lambda contract, keys: None)
         run(duckdb_engine)
     write(mask, kind=kind)
     people("b")
