@@ -28,7 +28,7 @@ from lakelogic.contract.reading.load import load
 from lakelogic.engines import registry
 from lakelogic.errors import LakeLogicError
 from lakelogic.ledger.store import open_ledger
-from lakelogic.quarantine.table import Chosen
+from lakelogic.quarantine.queue import Chosen
 from lakelogic.run import faults
 from lakelogic.run.contract_run import run
 from lakelogic.run.places import QUARANTINE_FORMAT, places

@@ -83,7 +83,7 @@ def fill_quarantine(count: int) -> None:
 
     from lakelogic import names
     from lakelogic.catalogs.local import LocalCatalog
-    from lakelogic.quarantine.table import ROWS_TOGETHER
+    from lakelogic.quarantine.queue import ROWS_TOGETHER
     from lakelogic.storage import parquet
     from lakelogic.tables.base import CommitInfo, StagedFile
     from lakelogic.tables.registry import load

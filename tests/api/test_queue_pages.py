@@ -13,7 +13,7 @@ import pytest
 from lakelogic import names
 from lakelogic.actions.look import queue_pages
 from lakelogic.actions.look.queue_pages import QueueFilter
-from lakelogic.quarantine.table import Stamped
+from lakelogic.quarantine.queue import Stamped
 
 NOON = datetime(2026, 3, 28, 12, tzinfo=UTC)
 

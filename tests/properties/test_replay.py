@@ -90,7 +90,7 @@ def check(engine: Any, strategy: str, batches: Sequence[Any], fix: tuple[int, bo
     mended = contract(strategy, low, needs_code, incremental=True)
     with DataProcessor(mended, engine) as processor:
         # In two parts: some rows first, then what is left.
-        from lakelogic.quarantine.table import Chosen
+        from lakelogic.quarantine.queue import Chosen
 
         processor.replay(Chosen(rows=tuple("0123456789abcdef"[:chosen])))
         processor.replay()

@@ -16,7 +16,7 @@ from lakelogic import DataProcessor, clock, names
 from lakelogic.actions.look.stories import explain_row
 from lakelogic.actions.operate import quarantine as acts
 from lakelogic.cli.main import cli
-from lakelogic.quarantine.table import Chosen
+from lakelogic.quarantine.queue import Chosen
 from lakelogic.run.input.reread import Reread
 from lakelogic.run.surroundings import Surroundings
 

@@ -41,7 +41,7 @@ def request_of(what: str, options: dict[str, Any], state: str) -> Any:
     """The choice that was written, as a request."""
     from lakelogic.actions.operate.quarantine import Request
     from lakelogic.contract.reading.packs import PackChoice
-    from lakelogic.quarantine.table import Chosen
+    from lakelogic.quarantine.queue import Chosen
 
     written = options["older_than"]
     try:

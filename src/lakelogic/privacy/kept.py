@@ -8,8 +8,8 @@ from typing import Any
 
 from lakelogic.contract.document import Contract
 from lakelogic.plan.nodes import Mask
+from lakelogic.privacy.already_masked import is_masked, sealed_with
 from lakelogic.privacy.keys import Keys
-from lakelogic.privacy.recognise import is_masked, sealed_with
 
 _CHECK_BYTES = 8
 

@@ -26,7 +26,7 @@ from lakelogic.plan.nodes import Plan
 from lakelogic.privacy.keys import Keys, identity_keys
 from lakelogic.privacy.masks import reveal_texts
 from lakelogic.quarantine.canonical import Shapes
-from lakelogic.quarantine.table import ROWS_TOGETHER
+from lakelogic.quarantine.queue import ROWS_TOGETHER
 from lakelogic.sql.arrays import strings
 from lakelogic.storage import parquet
 

@@ -21,8 +21,8 @@ from lakelogic.plan.compile import SourceColumns
 from lakelogic.plan.nodes import Account, Assignment, Landed, Pairs, Plan, Publish, Read, Rollup, Stack
 from lakelogic.privacy.keys import Keys
 from lakelogic.privacy.masks import reveal_text
+from lakelogic.quarantine.queue import Queue
 from lakelogic.quarantine.rows import ReplayOrigin
-from lakelogic.quarantine.table import Queue
 from lakelogic.sql.arrays import integers, strings
 from lakelogic.sql.expressions import Column, Expression, Literal, convert, text
 from lakelogic.sql.types import BIGINT, INT, STRING, Type, parse_type

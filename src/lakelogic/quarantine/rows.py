@@ -1,4 +1,4 @@
-"""The bad side of a batch: bits become reasons, rows get an identity, and files move under the quarantine table."""
+"""The columns of quarantined rows and what is in them: reasons in words, identity, the landed row; as files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lakelogic.plan.columns.publish import BAD_PREFIX
 from lakelogic.plan.nodes import Plan, Published, Reason, RowWise
 from lakelogic.privacy.keys import Keys
 from lakelogic.quarantine.identity import FEW, Identities, RowIdentities, row_id, staged_rows, texts
-from lakelogic.quarantine.table import ROWS_TOGETHER
+from lakelogic.quarantine.queue import ROWS_TOGETHER
 from lakelogic.sql.arrays import Constant, flags, integers, lists, strings, whole_numbers
 from lakelogic.sql.types import STRING, from_arrow, to_arrow
 from lakelogic.storage import fresh, parquet

@@ -21,8 +21,8 @@ from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.privacy.keys import Keys
 from lakelogic.quarantine.rows import BadSide
 from lakelogic.run.events.hub import Events
-from lakelogic.run.input.contents import Digests
 from lakelogic.run.input.days import Cut
+from lakelogic.run.input.file_digests import Digests
 from lakelogic.run.input.pin import Slice
 from lakelogic.run.places import Places
 from lakelogic.run.publish import gates

@@ -24,7 +24,7 @@ from lakelogic.run.result import Result
 from lakelogic.run.surroundings import Surroundings
 
 if TYPE_CHECKING:
-    from lakelogic.quarantine.table import Chosen
+    from lakelogic.quarantine.queue import Chosen
     from lakelogic.run.profile import Profile
     from lakelogic.run.replay.waiting import Replayed
 
@@ -212,7 +212,7 @@ class DataProcessor:
 
     def replay(self, chosen: Chosen | None = None) -> Replayed:
         """Judge quarantined rows again, as they landed, by the contract as it is now: all, or those chosen."""
-        from lakelogic.quarantine.table import Chosen
+        from lakelogic.quarantine.queue import Chosen
         from lakelogic.run.replay.replay import replay
 
         around, ledger = self._around, self._around.ledger

@@ -14,7 +14,7 @@ from lakelogic import clock
 from lakelogic.contract.materialization import Compaction
 from lakelogic.errors import CommitConflict, LakeLogicError
 from lakelogic.ledger.store import Ledger
-from lakelogic.quarantine.table import Queue, Stamped, drop
+from lakelogic.quarantine.queue import Queue, Stamped, drop
 from lakelogic.run.events.hub import Events
 from lakelogic.run.events.types import Caution, Note
 from lakelogic.run.state import in_use, leases

@@ -17,7 +17,7 @@ from lakelogic.engines.spark import SparkEngine
 from lakelogic.engines.spark import session as sessions
 from lakelogic.engines.spark.native_delta import SparkDelta
 from lakelogic.errors import FeatureRefused, TableError, UnsupportedError
-from lakelogic.quarantine.table import Chosen
+from lakelogic.quarantine.queue import Chosen
 from lakelogic.run import faults
 from lakelogic.run.surroundings import Surroundings
 

@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 from lakelogic import DataProcessor
 from lakelogic.actions.operate.reset import reload
 from lakelogic.actions.operate.run import RunRequest
-from lakelogic.quarantine.table import Chosen
+from lakelogic.quarantine.queue import Chosen
 from lakelogic.run.surroundings import Surroundings
 
 CONTRACT = """

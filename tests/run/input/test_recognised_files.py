@@ -9,7 +9,7 @@ import pytest
 from lakelogic.errors import DataError
 from lakelogic.ledger.records import InputFile
 from lakelogic.run.input.pin import pin_files
-from lakelogic.run.input.renamed import Listing, moved_place, recognise, refuse_alike
+from lakelogic.run.input.recognised import Listing, moved_place, recognise, refuse_alike
 from lakelogic.run.input.tracked import news
 from lakelogic.storage.local import FileInfo
 

@@ -193,7 +193,7 @@ def test_a_file_that_cannot_be_read_any_more_is_no_defect(act: Acting, monkeypat
     land("a.csv", "1,10")
     act(orders())
     later(Path("landing/a.csv"))
-    monkeypatch.setattr("lakelogic.run.input.contents.digest", gone)
+    monkeypatch.setattr("lakelogic.run.input.file_digests.digest", gone)
     with pytest.raises(SourceError, match=r"a.csv cannot be read: No such file"):
         act(orders())
 

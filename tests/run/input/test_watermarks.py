@@ -19,7 +19,7 @@ from lakelogic.errors import CommitConflict, DataError, UsageError
 from lakelogic.ledger.store import open_ledger
 from lakelogic.plan.compile import load_checked
 from lakelogic.plan.source.days import Days
-from lakelogic.quarantine.table import Chosen
+from lakelogic.quarantine.queue import Chosen
 from lakelogic.run import faults
 from lakelogic.run.contract_run import run
 from lakelogic.run.input.days import Asked

@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 
 from lakelogic import DataProcessor
 from lakelogic.catalogs.local import LocalCatalog
-from lakelogic.quarantine.table import Chosen
+from lakelogic.quarantine.queue import Chosen
 from lakelogic.tables.registry import load
 
 TARGET = "lakelogic_warehouse/shop/silver/orders"

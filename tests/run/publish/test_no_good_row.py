@@ -13,7 +13,7 @@ from deltalake import DeltaTable
 from lakelogic import DataProcessor
 from lakelogic.actions.operate import quarantine as acts
 from lakelogic.actions.operate.approve import ApproveRequest, approve
-from lakelogic.quarantine.table import Chosen
+from lakelogic.quarantine.queue import Chosen
 from lakelogic.run.replay.unpublished import RELEASE, WHY
 from lakelogic.run.surroundings import Surroundings
 

@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 
 from lakelogic import DataProcessor
 from lakelogic.errors import UnsupportedError
-from lakelogic.quarantine.table import Chosen
+from lakelogic.quarantine.queue import Chosen
 from lakelogic.run.faults import InjectedFault
 
 KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="

@@ -10,8 +10,8 @@ import pytest
 from deltalake import DeltaTable
 
 from lakelogic import DataProcessor
-from lakelogic.quarantine.table import Chosen
-from lakelogic.run.input.arrival import REPLACED, UNTOLD
+from lakelogic.quarantine.queue import Chosen
+from lakelogic.run.input.batch_order import REPLACED, UNTOLD
 
 Act = Callable[..., Any]
 STRICT, MENDED = 0, -100

@@ -12,7 +12,7 @@ import pytest
 from deltalake import DeltaTable
 
 from lakelogic import DataProcessor
-from lakelogic.quarantine import table as queue
+from lakelogic.quarantine import queue as queue
 
 ORDERS: dict[str, Any] = {
     "dataset": "orders",

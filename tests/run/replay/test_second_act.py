@@ -16,7 +16,7 @@ from lakelogic import DataProcessor, clock
 from lakelogic.actions.look.ledger import publish_ledger
 from lakelogic.actions.operate import quarantine as acts
 from lakelogic.errors import TableError
-from lakelogic.quarantine.table import Chosen
+from lakelogic.quarantine.queue import Chosen
 from lakelogic.run import upkeep
 from lakelogic.run.surroundings import Surroundings
 from lakelogic.storage import fresh

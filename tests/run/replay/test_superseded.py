@@ -10,7 +10,7 @@ import pytest
 
 from lakelogic import DataProcessor
 from lakelogic.actions.operate.quarantine import Request, list_rows, overview
-from lakelogic.quarantine.table import Chosen
+from lakelogic.quarantine.queue import Chosen
 from lakelogic.run.surroundings import Surroundings
 from lakelogic.tables.registry import load
 

@@ -18,7 +18,7 @@ from lakelogic import DataProcessor
 from lakelogic.catalogs.local import LocalCatalog
 from lakelogic.cli.main import cli
 from lakelogic.errors import DataError, ReconcileError
-from lakelogic.quarantine.table import Chosen
+from lakelogic.quarantine.queue import Chosen
 from lakelogic.tables.iceberg import catalog as iceberg_catalog
 from lakelogic.tables.registry import load
 

@@ -160,7 +160,7 @@ def test_a_ledger_and_tables_of_an_earlier_version_go_on_where_they_are(
         earlier.setattr(Progress, "key", property(lambda self: self.dataset))
         earlier.setattr(Progress, "identity", property(lambda self: self.dataset))
         earlier.setattr("lakelogic.run.publish.commit.batches_elsewhere", lambda *_: frozenset())
-        earlier.setattr("lakelogic.run.state.put_back.is_put_back", lambda *_: False)
+        earlier.setattr("lakelogic.run.state.restored_table.is_put_back", lambda *_: False)
         land("1.csv", 1, "bad")
         run()
         run(env="dev")  # there is no table yet

@@ -12,8 +12,8 @@ from lakelogic.run import faults
 from lakelogic.run.events.types import EventType
 from lakelogic.run.inputs.kinds import HandedInput, SourceInput
 from lakelogic.run.phases import BegunRun
-from lakelogic.run.publish.forward import RecordInput
 from lakelogic.run.publish.order import Done
+from lakelogic.run.publish.roll_forward import RecordInput
 from lakelogic.run.replay.preview import PreviewInput
 from lakelogic.run.replay.replay import ReplayInput
 from lakelogic.run.request import ContractRequest

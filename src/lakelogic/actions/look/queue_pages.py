@@ -23,8 +23,8 @@ from lakelogic.actions.operate.quarantine import QueuePlace
 from lakelogic.catalogs.base import Catalog
 from lakelogic.driver.registry import Member
 from lakelogic.errors import NotFound
-from lakelogic.quarantine import folding
-from lakelogic.quarantine.table import STATES, Queue, Stamped
+from lakelogic.quarantine import first_seen
+from lakelogic.quarantine.queue import STATES, Queue, Stamped
 from lakelogic.run.places import QUARANTINE_FORMAT, places
 from lakelogic.sql.arrays import integers
 from lakelogic.storage import parquet
@@ -298,9 +298,9 @@ def _once(rows: pa.Table) -> pa.Table:
         wanted = ("row_id", "state", "at", "contract")
         light = rows.select(wanted).rename_columns([names.ROW_ID, names.STATE, names.PROCESSED_AT, names.CONTRACT_NAME])
         seen_rows = light.append_column(names.FIRST_SEEN, firsts).append_column(names.SEEN_RUNS, runs).to_pylist()
-        kept = sorted(folding.winners(seen_rows, names.PROCESSED_AT))
-        by_row = {folding.key_of(row): row for row in folding.folded(seen_rows, names.PROCESSED_AT)}
-        winners = [by_row[folding.key_of(seen_rows[place])] for place in kept]
+        kept = sorted(first_seen.winners(seen_rows, names.PROCESSED_AT))
+        by_row = {first_seen.key_of(row): row for row in first_seen.folded(seen_rows, names.PROCESSED_AT)}
+        winners = [by_row[first_seen.key_of(seen_rows[place])] for place in kept]
         rows = rows.take(pa.array(kept, pa.int64()))
         firsts = pa.array([row["first_seen"] for row in winners], firsts.type)
         runs = pa.array([row["runs"] for row in winners], pa.int64())

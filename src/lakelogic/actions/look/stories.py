@@ -25,9 +25,9 @@ from lakelogic.plan.compile import SourceColumns, compile_contract, load_checked
 from lakelogic.plan.nodes import Plan, Read
 from lakelogic.privacy.keys import Keys, load_keys
 from lakelogic.privacy.masks import reveal_text
-from lakelogic.quarantine.folding import key_of
+from lakelogic.quarantine.first_seen import key_of
 from lakelogic.quarantine.landed import landed_rows
-from lakelogic.quarantine.table import Queue
+from lakelogic.quarantine.queue import Queue
 from lakelogic.run.input import pin as window
 from lakelogic.run.input.reread import sources_of
 from lakelogic.run.places import places

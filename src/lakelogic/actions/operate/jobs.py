@@ -162,7 +162,7 @@ def _choice(work: QueuedJob) -> Any:
 def choice(facts: Mapping[str, Any]) -> Any:
     """The rows of a quarantine that somebody chose, as the facts of a piece of work tell them."""
     from lakelogic.actions.operate.quarantine import Request
-    from lakelogic.quarantine.table import Chosen
+    from lakelogic.quarantine.queue import Chosen
 
     chosen = Chosen(
         tuple(facts.get("rules") or ()), tuple(facts.get("categories") or ()), facts.get("run"),

@@ -80,7 +80,7 @@ def maintain(around: Surroundings, request: MaintainRequest) -> list[Maintained]
 
 def _tables(request: MaintainRequest, catalog: Catalog) -> Iterator[_Table]:
     from lakelogic.plan.compile import load_checked
-    from lakelogic.quarantine.table import Stamped
+    from lakelogic.quarantine.queue import Stamped
     from lakelogic.run.places import places
     from lakelogic.run.state.environments import refuse_others
     from lakelogic.run.state.progress import progress_of

@@ -17,7 +17,7 @@ from lakelogic import clock, names
 from lakelogic.actions.operate.quarantine import QueuePlace, Request, find, refuse_clear
 from lakelogic.errors import Overtaken, UsageError
 from lakelogic.plan.fingerprint import fingerprint
-from lakelogic.quarantine.table import ACTIVE
+from lakelogic.quarantine.queue import ACTIVE
 from lakelogic.run.surroundings import Surroundings
 
 ACTIONS = ("replay", "discard")

@@ -27,8 +27,8 @@ from lakelogic.ledger.records import Act
 from lakelogic.plan.compile import compile_contract, load_checked
 from lakelogic.privacy.keys import load_keys
 from lakelogic.privacy.masks import reveal_text
-from lakelogic.quarantine.folding import TOLD, key_of
-from lakelogic.quarantine.table import ACTIVE, STATES, Chosen, Queue, Stamped
+from lakelogic.quarantine.first_seen import TOLD, key_of
+from lakelogic.quarantine.queue import ACTIVE, STATES, Chosen, Queue, Stamped
 from lakelogic.run.places import QUARANTINE_FORMAT, places
 from lakelogic.run.surroundings import Surroundings
 from lakelogic.storage import fresh

@@ -7,7 +7,7 @@ from typing import Any
 
 from lakelogic import clock, names
 from lakelogic.actions.operate.quarantine import person
-from lakelogic.actions.visibility.downstream import InClear, in_clear_below
+from lakelogic.actions.visibility.remask_followups import InClear, in_clear_below
 from lakelogic.run.surroundings import Surroundings
 
 

@@ -80,7 +80,7 @@ def reset(around: Surroundings, request: ResetRequest, confirm: Callable[[list[D
     """
     from lakelogic import clock
     from lakelogic.ledger.records import Act
-    from lakelogic.quarantine.table import Queue
+    from lakelogic.quarantine.queue import Queue
     from lakelogic.run.places import QUARANTINE_FORMAT
     from lakelogic.run.state import leases
     from lakelogic.run.state.recover import adopt
@@ -217,7 +217,7 @@ def _without_environment(around: Surroundings, file: str, request: ResetRequest)
 
 
 def _doomed(around: Surroundings, loaded: Loaded) -> Doomed:
-    from lakelogic.quarantine.table import Queue
+    from lakelogic.quarantine.queue import Queue
     from lakelogic.run.places import QUARANTINE_FORMAT, places
     from lakelogic.run.state.progress import progress_of
     from lakelogic.run.state.recover import adopt

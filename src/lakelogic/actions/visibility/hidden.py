@@ -16,7 +16,7 @@ from lakelogic.actions.look.served import Served
 from lakelogic.actions.visibility.late_masks import late
 from lakelogic.errors import UsageError
 from lakelogic.lineage.story import HIDDEN
-from lakelogic.privacy.recognise import is_masked
+from lakelogic.privacy.already_masked import is_masked
 
 KEY_RULE = "primary_key_unique"
 # What these tell of a column is how many values there are, not one of them.

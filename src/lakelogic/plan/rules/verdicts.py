@@ -1,4 +1,4 @@
-"""The verdicts of a run, in their order: broken lines, then the model and pre rules, then post rules."""
+"""The verdicts of a run, in their order: broken lines, the model and pre rules, post rules (their words: `rows.py`)."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import Any
 from lakelogic.ledger.records import InputFile
 from lakelogic.run.events.types import Caution
 from lakelogic.run.formats import tables_of
-from lakelogic.run.input.arrival import BEHIND
+from lakelogic.run.input.batch_order import BEHIND
 from lakelogic.run.input.tracked import FORMER
 from lakelogic.run.phases import ListedRun
 from lakelogic.run.state.progress import good_commits

@@ -17,12 +17,12 @@ from lakelogic.run.events.types import Caution, Note
 from lakelogic.run.formats import tables_of
 from lakelogic.run.input import days as cuts
 from lakelogic.run.input import pin as window
-from lakelogic.run.input import renamed, tracked
+from lakelogic.run.input import recognised, tracked
 from lakelogic.run.input import tables as tables_read
 from lakelogic.run.input.behind import settle_order
-from lakelogic.run.input.contents import remembered
+from lakelogic.run.input.file_digests import remembered
 from lakelogic.run.input.pin import Slice
-from lakelogic.run.input.renamed import Listing
+from lakelogic.run.input.recognised import Listing
 from lakelogic.run.phases import ListedRun, OpenedRun
 from lakelogic.run.places import Places
 from lakelogic.run.state.known import Known
@@ -46,14 +46,14 @@ def recognise(run_: OpenedRun, source: Slice, known: Known) -> Known:
         [field.name for field in contract.model.fields],
         by_content,
     )
-    found = renamed.recognise(listing, known.files)
+    found = recognised.recognise(listing, known.files)
     if found.learned and job.ledger is not None:
         job.ledger.learn(run_.progress.key, found.learned)
     if contract.source.bounded_by is None:  # otherwise rows are left out, and no file is
-        renamed.refuse_alike(found, known.files, appends=tracked.tracks(run_.strategy))
-        for line in renamed.notes(found):
+        recognised.refuse_alike(found, known.files, appends=tracked.tracks(run_.strategy))
+        for line in recognised.notes(found):
             run_.events.tell(Note(line))
-        for line in renamed.warnings(found):
+        for line in recognised.warnings(found):
             run_.events.tell(Caution(line))
     tables = {path: file for path, file in known.inputs.items() if file.is_table}
     return replace(known, inputs={**tables, **found.known}, over=found.over)
@@ -233,7 +233,7 @@ def _is_of(told: Mapping[str, Any], source: Slice, was: str | None, target: str)
         return place == location
     if not source.id or told.get("id") != source.id:
         return False
-    if renamed.moved_place(place, was, target) == location or not Path(place).exists():
+    if recognised.moved_place(place, was, target) == location or not Path(place).exists():
         return True
     return Path(location).exists() and Path(place).samefile(location)
 

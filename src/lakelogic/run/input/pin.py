@@ -1,4 +1,4 @@
-"""Decide which slice of the source a run reads, and pin it."""
+"""List the source and its links, and pin what a run reads of them: files as they are now, a table at a version."""
 
 from __future__ import annotations
 

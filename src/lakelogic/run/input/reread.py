@@ -11,7 +11,7 @@ import pyarrow as pa
 from lakelogic import clock, names
 from lakelogic.plan.source.days import Days, days_of, plain_day
 from lakelogic.plan.source.watermarks import Bound, bound_told
-from lakelogic.quarantine.table import (
+from lakelogic.quarantine.queue import (
     ACTIVE,
     DISCARDED,
     LEFT_OUT,

@@ -57,7 +57,7 @@ class News:
 
 
 def news(source: Slice, known: Mapping[str, InputFile], over: Mapping[str, str] | None = None) -> News:
-    """Which files are new, changed, the same, or gone; `known` by the names that files have now (`renamed.py`).
+    """Which files are new, changed, the same, or gone; `known` by the names that files have now (`recognised.py`).
 
     `over` tells of files that were moved over another one: rows of both are those of a changed file.
     """

@@ -25,8 +25,8 @@ from lakelogic.plan.source.days import ONE_DAY, Days
 from lakelogic.plan.source.watermarks import INPUT, STEP, Bound, as_value, plain, range_of
 from lakelogic.plan.strategies.settings import Strategy
 from lakelogic.plan.strategies.unknown import is_there, member
+from lakelogic.quarantine.queue import ACTIVE
 from lakelogic.quarantine.rows import BadSide
-from lakelogic.quarantine.table import ACTIVE
 from lakelogic.run.events.types import Note
 from lakelogic.run.formats import tables_of
 from lakelogic.run.input import days

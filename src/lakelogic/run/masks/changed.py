@@ -15,10 +15,10 @@ from lakelogic.errors import CommitConflict, CredentialError, UnsupportedError, 
 from lakelogic.plan.nodes import Mask
 from lakelogic.plan.strategies.settings import strategy_of
 from lakelogic.privacy import kept
+from lakelogic.privacy.already_masked import is_masked, sealed_with
 from lakelogic.privacy.keys import Keys
 from lakelogic.privacy.masks import PREFIX, mask_array, reveal_texts
-from lakelogic.privacy.recognise import is_masked, sealed_with
-from lakelogic.quarantine.table import ACTIVE, Queue, Stamped
+from lakelogic.quarantine.queue import ACTIVE, Queue, Stamped
 from lakelogic.run import faults
 from lakelogic.run.places import QUARANTINE_FORMAT, Places
 from lakelogic.run.state.progress import Progress, application, applications

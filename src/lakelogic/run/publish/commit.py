@@ -22,11 +22,11 @@ from lakelogic.plan.source.days import Days
 from lakelogic.plan.strategies.meet import own_columns
 from lakelogic.plan.strategies.replaced import Replaced, Sources
 from lakelogic.plan.strategies.settings import Strategy
-from lakelogic.quarantine.folding import Seen
+from lakelogic.quarantine.first_seen import Seen
+from lakelogic.quarantine.queue import ACTIVE, Queue, Stamped
 from lakelogic.quarantine.rows import BadSide
-from lakelogic.quarantine.table import ACTIVE, Queue, Stamped
 from lakelogic.run.formats import tables_of
-from lakelogic.run.input.arrival import behind_of
+from lakelogic.run.input.batch_order import behind_of
 from lakelogic.run.input.days import within
 from lakelogic.run.input.deleted import marks_after
 from lakelogic.run.input.reread import Reread, is_known, let_go

@@ -15,7 +15,7 @@ from lakelogic.run.events.hub import Events, logging_sink
 from lakelogic.run.events.types import GoodRowsWritten
 from lakelogic.run.formats import tables_of
 from lakelogic.run.places import Places, places
-from lakelogic.run.publish import forward, withhold
+from lakelogic.run.publish import roll_forward, withhold
 from lakelogic.run.publish.commit import Commit
 from lakelogic.run.publish.staged import Manifest, of_held
 from lakelogic.run.request import ContractRequest
@@ -53,7 +53,7 @@ def release(
         refuse_others(job.loaded, where, _progress(job, held, where), "Nothing was published; the batch waits on.")
         done = Decision(held.run_id, held.dataset, "released", batch.good_rows, where.target)
         if _is_there(job, where, held):
-            forward.decide(job, held, "released", person, why)
+            roll_forward.decide(job, held, "released", person, why)
             return replace(done, again=True)
         if trouble := batch.trouble():
             raise GateClosed(trouble, hint="Exactly the judged rows are released, or none. Run the contract again.")
@@ -68,16 +68,16 @@ def release(
 
 def _publish(job: ContractRequest, batch: Manifest, events: Events) -> Commit:
     """The good commit of the batch, under a new number, by the strategy of the contract."""
-    commit = forward.committing(job, batch)
-    later = forward.later_commits(commit.tables, batch)
-    if reason := forward.stands_against(commit, batch, later) if later else None:
+    commit = roll_forward.committing(job, batch)
+    later = roll_forward.later_commits(commit.tables, batch)
+    if reason := roll_forward.stands_against(commit, batch, later) if later else None:
         for newer in reversed(later):  # of a ledger that was not told of them
             withhold.overtake(job.memory, batch.progress.label, batch.places, newer.facts)
         raise GateClosed(
             reason, hint="Give the batch up with --discard; what it read and nobody published is read by the next run."
         )
     silent = Events(batch.progress.label, ())
-    done = forward.publish_record(forward.RecordInput(later), job, commit, batch, silent, events)
+    done = roll_forward.publish_record(roll_forward.RecordInput(later), job, commit, batch, silent, events)
     if done.closed:
         raise GateClosed(done.closed[0], hint="Nothing was published; the batch waits on.")
     return commit
@@ -93,9 +93,9 @@ def give_up(job: ContractRequest, run_id: str, *, person: str, why: str | None) 
     try:
         recover(job, where, _progress(job, held, where), Events(held.dataset, (logging_sink, *job.sinks)))
         if _is_there(job, where, held):
-            forward.decide(job, held, "released", person, why)
+            roll_forward.decide(job, held, "released", person, why)
             return Decision(held.run_id, held.dataset, "released", rows, where.target, again=True)
-        forward.decide(job, held, "discarded", person, why)
+        roll_forward.decide(job, held, "discarded", person, why)
         shutil.rmtree(facts["folder"], ignore_errors=True)
     finally:
         leases.release(job.memory, lease)

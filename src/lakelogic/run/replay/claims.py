@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 from lakelogic import names
-from lakelogic.quarantine.folding import Seen
+from lakelogic.quarantine.first_seen import Seen
 from lakelogic.quarantine.landed import LandedRows
-from lakelogic.quarantine.table import ACTIVE, LEFT_OUT, PART, Queue, claim, claim_of, is_void, put
+from lakelogic.quarantine.queue import ACTIVE, LEFT_OUT, PART, Queue, claim, claim_of, is_void, put
 from lakelogic.run.phases import GatedRun
 from lakelogic.run.publish.commit import Commit
 from lakelogic.tables.facts import CommitFacts

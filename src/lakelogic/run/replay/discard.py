@@ -11,7 +11,7 @@ from lakelogic.contract.reading.load import Loaded
 from lakelogic.ledger.adoption import batches_elsewhere
 from lakelogic.ledger.records import Act
 from lakelogic.ledger.store import Ledger
-from lakelogic.quarantine.table import ACTIVE, DISCARDED, Chosen, Queue, Stamped, settle
+from lakelogic.quarantine.queue import ACTIVE, DISCARDED, Chosen, Queue, Stamped, settle
 from lakelogic.run.events.hub import Events, logging_sink
 from lakelogic.run.places import QUARANTINE_FORMAT, places
 from lakelogic.run.request import ContractRequest

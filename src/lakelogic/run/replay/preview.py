@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lakelogic import names
+from lakelogic.quarantine.queue import Chosen
 from lakelogic.quarantine.rows import Decoder, Verdict
-from lakelogic.quarantine.table import Chosen
 from lakelogic.run.events.hub import Events
 from lakelogic.run.phases import BegunRun, OpenedRun, PreparedRun
 from lakelogic.run.replay.replay import ReplayInput, open_replay, strategy_for

@@ -31,7 +31,7 @@ from lakelogic.plan.strategies.settings import Strategy, adding
 from lakelogic.privacy.kept import remembered
 from lakelogic.quarantine import rows as quarantine
 from lakelogic.quarantine.landed import gathers, landed_facts, lead_back
-from lakelogic.quarantine.table import Chosen
+from lakelogic.quarantine.queue import Chosen
 from lakelogic.run.contract_run import run_of
 from lakelogic.run.events.kept_lines import RunLog
 from lakelogic.run.events.types import (

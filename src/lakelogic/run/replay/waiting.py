@@ -14,9 +14,9 @@ from lakelogic.ledger.adoption import batches_elsewhere
 from lakelogic.plan.naming import step_name
 from lakelogic.plan.rules.unique import Uniqueness
 from lakelogic.quarantine.landed import LandedRows, landed_rows
-from lakelogic.quarantine.table import ACTIVE, Chosen, Queue, Stamped, is_void
+from lakelogic.quarantine.queue import ACTIVE, Chosen, Queue, Stamped, is_void
 from lakelogic.run.formats import tables_of
-from lakelogic.run.input.arrival import REPLACED, UNTOLD, Arrivals
+from lakelogic.run.input.batch_order import REPLACED, UNTOLD, Arrivals
 from lakelogic.run.masks import read_before as read_masks
 from lakelogic.run.phases import OpenedRun
 from lakelogic.run.places import QUARANTINE_FORMAT

@@ -16,7 +16,7 @@ from lakelogic.run.events.hub import Events
 from lakelogic.run.places import Places
 from lakelogic.run.request import ContractRequest
 from lakelogic.run.state import entries as memory
-from lakelogic.run.state import evidence, put_back
+from lakelogic.run.state import evidence, restored_table
 from lakelogic.run.state.progress import History, Progress, application, history, progress_of
 from lakelogic.run.state.recover import adopt, recover
 from lakelogic.tables import chain
@@ -127,20 +127,20 @@ def _inputs(checked: Checked, *, mend: bool) -> Iterator[Finding]:
 def _put_back(checked: Checked, *, mend: bool) -> Iterator[Finding]:
     """Batches that the ledger believes published, and the table does not hold: a copy of it was put back."""
     ledger, where, progress, past = checked.job.memory, checked.where, checked.progress, checked.past
-    if not put_back.is_put_back(ledger.head(progress.key), ledger, progress, past, checked.newest):
+    if not restored_table.is_put_back(ledger.head(progress.key), ledger, progress, past, checked.newest):
         return
     contract = checked.job.loaded.contract
-    missing = put_back.look(ledger, contract, where, progress, past)
+    missing = restored_table.look(ledger, contract, where, progress, past)
     told = f"it believes {len(missing.batches)} batches to be in the table that are not there ({missing.batches[0]})"
     try:
-        put_back.refuse(missing, where, accepted=mend)
+        restored_table.refuse(missing, where, accepted=mend)
     except ReconcileError as error:
         yield Finding("wrong", "ledger", f"{told}: {error.message}", error.hint)
         return
     if not mend:
         yield Finding("wrong", "ledger", told, "the next run reads again what they were made of")
         return
-    put_back.bring_back(ledger, contract, where, progress, past, missing)
+    restored_table.bring_back(ledger, contract, where, progress, past, missing)
     yield Finding("mended", "ledger", f"{told}; it believes so no more, and the next run reads what they were made of")
     if missing.out_of_reach:
         gone = f"{len(missing.out_of_reach)} things that they were made of cannot be read ({missing.out_of_reach[0]})"

@@ -8,7 +8,7 @@ from pathlib import Path
 from lakelogic import names
 from lakelogic.errors import LakeLogicError
 from lakelogic.ledger.records import InputFile
-from lakelogic.quarantine.table import Queue, Stamped
+from lakelogic.quarantine.queue import Queue, Stamped
 from lakelogic.run.formats import tables_of
 from lakelogic.run.input import pin as window
 from lakelogic.run.places import QUARANTINE_FORMAT, Places, places

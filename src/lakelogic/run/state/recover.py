@@ -11,19 +11,19 @@ from lakelogic.ledger import adoption
 from lakelogic.ledger.records import InputFile, Intent, RunRecord
 from lakelogic.ledger.store import Ledger
 from lakelogic.plan.strategies.settings import strategy_of
-from lakelogic.quarantine.table import Queue, Stamped
+from lakelogic.quarantine.queue import Queue, Stamped
 from lakelogic.run.events.hub import Events
 from lakelogic.run.events.types import Caution, Note
 from lakelogic.run.formats import tables_of
-from lakelogic.run.input.renamed import moved_along, moved_inputs
+from lakelogic.run.input.recognised import moved_along, moved_inputs
 from lakelogic.run.input.reread import let_go
 from lakelogic.run.input.tracked import PART_OF, inputs_told, replaced_inputs
 from lakelogic.run.places import QUARANTINE_FORMAT, Places
-from lakelogic.run.publish import forward, staged, withhold
+from lakelogic.run.publish import roll_forward, staged, withhold
 from lakelogic.run.publish.secondary import publish
 from lakelogic.run.request import ContractRequest
 from lakelogic.run.state import entries as memory
-from lakelogic.run.state import put_back
+from lakelogic.run.state import restored_table
 from lakelogic.run.state.known import Known
 from lakelogic.run.state.progress import History, Progress, application, good_commits, history
 from lakelogic.tables.base import TableFormat
@@ -37,7 +37,8 @@ def recover(job: ContractRequest, where: Places, progress: Progress, events: Eve
     """Find out what the target holds, and bring the ledger up to it.
 
     - No table: nothing was read, whatever the ledger says; a table that was removed is made again.
-    - A run that died is finished: from its staged record, or in the ledger where it had published (`forward.py`).
+    - A run that died is finished: from its staged record, or in the ledger where it had published
+      (`publish/roll_forward.py`).
     - A ledger that was lost, or does not know what others committed, is filled again from the commits of the table.
     """
     tables = tables_of(job.loaded.contract.materialization.format, job.engine)
@@ -94,7 +95,7 @@ def _finish_intents(
             _tell(job, where, progress, found, intent)
             events.tell(Note(f"An earlier run of {progress} had published before it stopped; the ledger now says so"))
         elif intent.staged is None:
-            forward.drop(job, where, progress, intent, events)
+            roll_forward.drop(job, where, progress, intent, events)
 
 
 def _roll_forward(job: ContractRequest, where: Places, progress: Progress, events: Events) -> None:
@@ -102,7 +103,7 @@ def _roll_forward(job: ContractRequest, where: Places, progress: Progress, event
     if job.engine is None:
         return  # whoever only looks, or gives rows up, leaves them to the next run
     for intent in job.memory.open_intents(progress.key, where.target_location):
-        forward.roll(job, intent, staged.from_json(intent.staged), events)
+        roll_forward.roll(job, intent, staged.from_json(intent.staged), events)
 
 
 def _tell(job: ContractRequest, where: Places, progress: Progress, commit: CommitRecord, intent: Intent) -> None:
@@ -110,7 +111,7 @@ def _tell(job: ContractRequest, where: Places, progress: Progress, commit: Commi
     if intent.staged is None:
         _record(job, where, progress, commit)
         return
-    forward.found(job, staged.from_json(intent.staged), commit)
+    roll_forward.found(job, staged.from_json(intent.staged), commit)
 
 
 def _fill_ledger(job: ContractRequest, where: Places, progress: Progress, events: Events, tables: TableFormat) -> int:
@@ -126,12 +127,12 @@ def _fill_ledger(job: ContractRequest, where: Places, progress: Progress, events
     head = job.memory.head(progress.key)
     past = history(tables, progress, head)
     commits = [commit for commit in past.commits if commit.batch_id is not None]
-    if put_back.is_put_back(head, job.memory, progress, past, newest):
+    if restored_table.is_put_back(head, job.memory, progress, past, newest):
         # Before the ledger hears of anything: what it believes is wrong.
         contract = job.loaded.contract
-        missing = put_back.look(job.memory, contract, where, progress, past)
-        put_back.refuse(missing, where)
-        for line in put_back.bring_back(job.memory, contract, where, progress, past, missing):
+        missing = restored_table.look(job.memory, contract, where, progress, past)
+        restored_table.refuse(missing, where)
+        for line in restored_table.bring_back(job.memory, contract, where, progress, past, missing):
             events.tell(Caution(line))
     if not commits and not newest:
         return newest  # somebody else's table

@@ -9,7 +9,7 @@ from typing import Any
 from lakelogic import names
 from lakelogic.ledger.adoption import batches_towards
 from lakelogic.ledger.store import Ledger
-from lakelogic.quarantine.table import Queue, drop
+from lakelogic.quarantine.queue import Queue, drop
 from lakelogic.run.state.progress import Progress, application, applications, good_commits
 from lakelogic.tables.base import CommitInfo, TableFormat
 

@@ -1,5 +1,7 @@
 """What files hold, in short: digests of what a run reads, made beside the engine that reads it.
 
+`recognised.py` compares them.
+
 A digest tells a file that was only touched, moved or put back from one that changed. It is made in a thread while the
 engine stages rows (neither reading nor hashing holds the interpreter), and is asked for before the batch is recorded.
 """

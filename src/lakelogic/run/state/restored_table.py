@@ -19,7 +19,7 @@ from lakelogic.ledger.records import InputFile, RunRecord
 from lakelogic.ledger.standing import take_back
 from lakelogic.ledger.store import Ledger
 from lakelogic.plan.strategies.settings import strategy_of
-from lakelogic.quarantine.table import ACTIVE, REPLAYED, Queue, Stamped, put
+from lakelogic.quarantine.queue import ACTIVE, REPLAYED, Queue, Stamped, put
 from lakelogic.run.places import QUARANTINE_FORMAT, Places
 from lakelogic.run.publish import secondary
 from lakelogic.run.state import evidence

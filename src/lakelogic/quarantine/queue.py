@@ -16,7 +16,7 @@ from lakelogic import names
 from lakelogic.contract.document import Contract
 from lakelogic.errors import CommitConflict
 from lakelogic.plan.columns import growth
-from lakelogic.quarantine import folding
+from lakelogic.quarantine import first_seen
 from lakelogic.sql.arrays import flags
 from lakelogic.sql.types import from_arrow, to_arrow
 from lakelogic.storage import fresh, parquet
@@ -129,7 +129,7 @@ class Queue:
 
     def entries(self) -> list[dict[str, Any]]:
         """Every row once, however often it was read, with `first_seen`, `last_seen` and `runs`."""
-        return folding.folded(self.light(), self.stamped.at)
+        return first_seen.folded(self.light(), self.stamped.at)
 
     def seen(self, row_ids: Iterable[str]) -> dict[tuple[Any, Any], dict[str, Any]]:
         """When some rows were seen first and last, and in how many runs, by what makes entries one row."""
@@ -140,8 +140,8 @@ class Queue:
         for batch in parquet.batches(state.files if state else (), self.stamped.light):
             meant = compute.is_in(batch.column(batch.schema.get_field_index(names.ROW_ID)), value_set=wanted)
             rows += batch.filter(meant).to_pylist()
-        entries = folding.folded(rows, self.stamped.at)
-        return {folding.key_of(row): {name: row[name] for name in folding.TOLD} for row in entries}
+        entries = first_seen.folded(rows, self.stamped.at)
+        return {first_seen.key_of(row): {name: row[name] for name in first_seen.TOLD} for row in entries}
 
     def commits(self, app_ids: Sequence[str]) -> list[CommitRecord]:
         """What the commits under several names say, newest first: earlier versions wrote under other names."""
@@ -169,7 +169,7 @@ class Queue:
             return pa.schema([(names.ROW_ID, pa.string())]).empty_table()
         tables: list[pa.Table] = []
         count = start = 0
-        first = folding.winners(self.light(state.files), self.stamped.at) if self._has_twins(state.files) else None
+        first = first_seen.winners(self.light(state.files), self.stamped.at) if self._has_twins(state.files) else None
         for path in state.files:
             if limit is not None and count >= limit:
                 break
@@ -226,7 +226,7 @@ class Queue:
             folder = f"{place}/{fresh.name()}"
             try:
                 state = self._widened(state, schema, info)
-                whole = _united(_united(_united(state.schema, schema or pa.schema([])), SETTLED), folding.SEEN)
+                whole = _united(_united(_united(state.schema, schema or pa.schema([])), SETTLED), first_seen.SEEN)
                 rewritten = self._rewritten(state, folder, meant, edit, whole, looks_at, only, besides)
                 if not rewritten.removed:
                     if not added:
