@@ -24,6 +24,7 @@ from lakelogic.plan.source.deleted import Deleted
 from lakelogic.run.publish import staged
 from lakelogic.run.state import entries
 from lakelogic.run.state.environments import makers_of
+from lakelogic.run.surroundings import Surroundings
 from lakelogic.tables import chain
 from lakelogic.tables.base import CommitInfo
 from lakelogic.tables.facts import CURRENT, FIRST, BatchEnvironment, CommitFacts, CommitRecord, Makers, SecondaryRows
@@ -249,7 +250,7 @@ def test_a_table_of_that_version_is_read_and_followed(duckdb_engine: Any, worksp
     assert makers_of(tables, str(place), app_id) == Makers(frozenset({None}))
     past = chain.walk(str(place), app_id, str(CommitRecord(state.metadata).entry))
     assert [CommitRecord(said).n for said in past.commits] == [4, 3, 2, 1]
-    assert sorted(row["id"] for row in preview("shop.silver.orders", 10).rows) == [1, 3, 6]
+    assert sorted(row["id"] for row in preview(Surroundings.here(), "shop.silver.orders", 10).rows) == [1, 3, 6]
 
 
 def test_a_run_that_stopped_with_its_staged_record_is_finished(
@@ -288,5 +289,5 @@ def test_a_run_that_stopped_with_its_staged_record_is_finished(
     assert sorted(rows) == [1, 3]
     newest = CommitRecord(state.metadata)
     assert (newest.facts.run_id, newest.facts.version) == (record["run_id"], FIRST)
-    [bad] = preview("shop.quarantine.bronze_orders", 10).rows
+    [bad] = preview(Surroundings.here(), "shop.quarantine.bronze_orders", 10).rows
     assert bad["id"] == 2
