@@ -14,7 +14,7 @@ from typing import Any
 
 from lakelogic.actions.look.served import Served
 from lakelogic.actions.visibility.lost_sources import Above, has_lost_source, meant_by, missing_files
-from lakelogic.actions.visibility.renamed import Heirs, documents_of, lost_masks
+from lakelogic.actions.visibility.renamed_datasets import Heirs, documents_of, lost_masks
 from lakelogic.catalogs.base import Catalog
 from lakelogic.contract import formats
 from lakelogic.driver.registry import Member

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lakelogic.actions.visibility.renamed import Heirs
+from lakelogic.actions.visibility.renamed_datasets import Heirs
 from lakelogic.catalogs.base import Catalog
 from lakelogic.contract.reading.check import nearest
 from lakelogic.contract.source import is_table_name
