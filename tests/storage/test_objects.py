@@ -207,6 +207,26 @@ def test_without_any_login_nothing_is_asked(lake: Any, monkeypatch: pytest.Monke
     assert lake.asked == []
 
 
+def test_a_profile_that_is_not_there_is_told(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_PROFILE", "nobodys")
+    objects.forget_logins()
+    with pytest.raises(CredentialError, match="nobodys"):
+        list_files("s3://lab/in", file_format="json")
+
+
+@pytest.mark.parametrize("key", ["in/403.csv", "in/AccessDenied.csv", "in/NoSuchBucket.csv"])
+def test_a_word_in_a_key_is_no_refusal(lake: Any, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    """The library repeats the key in its errors: trouble with 403.csv is not a refused login, and is tried again later."""
+    monkeypatch.setattr(objects, "_ATTEMPTS", 0)
+    objects.forget_logins()
+    lake.put("lab", key, "a\n1\n")
+    lake.trouble = [(f"HEAD lab/{key}", 500, "InternalError")]
+    with pytest.raises(SourceError) as raised:
+        look(f"s3://lab/{key}")
+    assert not isinstance(raised.value, CredentialError)
+    assert f"s3://lab/{key} cannot be read" in str(raised.value)
+
+
 def test_a_login_shows_nothing_of_itself() -> None:
     assert "hush" not in repr(StoreLogin("hush-id", "hush-secret", "hush-token"))
 

@@ -40,7 +40,21 @@ def s3_login(environ: Mapping[str, str] | None = None) -> StoreLogin:
     Where there is none, nothing is read: nobody is asked anonymously by accident.
     """
     environ = os.environ if environ is None else environ
-    session = _session()
+    try:
+        import botocore.session
+        from botocore.exceptions import BotoCoreError
+    except ImportError as error:
+        raise MissingExtra("objects", "Reading s3://") from error
+    try:
+        return _login(botocore.session.Session(), environ)
+    except BotoCoreError as error:  # a profile that is not there, a file that cannot be read, a role that is refused
+        raise CredentialError(
+            f"The login for S3 cannot be found out: {str(error).rstrip('.')}.",
+            hint="Nothing was read. Look at AWS_PROFILE, ~/.aws and the role that it names.",
+        ) from error
+
+
+def _login(session: Any, environ: Mapping[str, str]) -> StoreLogin:
     credentials = session.get_credentials()
     if credentials is None:
         raise CredentialError(
@@ -58,17 +72,6 @@ def s3_login(environ: Mapping[str, str] | None = None) -> StoreLogin:
         next((environ[name] for name in _ENDPOINTS if environ.get(name)), None) or _configured_endpoint(session),
         str(credentials.method),
     )
-
-
-def _session() -> Any:
-    try:
-        import botocore.session
-    except ImportError as error:
-        raise MissingExtra("objects", "Reading s3://") from error
-    try:
-        return botocore.session.Session()
-    except Exception as error:  # a profile file that cannot be read, in the words of the library
-        raise CredentialError(f"The login for S3 cannot be found out: {error}", hint="Nothing was read.") from error
 
 
 def _configured_endpoint(session: Any) -> str | None:

@@ -6,7 +6,6 @@ reads says that it is of that version: an object that is written anew meanwhile 
 
 from __future__ import annotations
 
-import fnmatch
 import io
 import re
 import zlib
@@ -24,6 +23,9 @@ from lakelogic.storage.uris import ObjectUri, object_uri
 _ATTEMPTS: Final = 6
 _READ_AHEAD: Final = 4 << 20
 _MAGIC = re.compile(r"[*?\[]")
+# What the library says of an answer; the key of an object, which it says too, may hold any figure or word.
+_REFUSED = re.compile(r"status code: 40[13]\b|<Code>(AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch)</Code>")
+_NO_BUCKET = "<Code>NoSuchBucket</Code>"
 _EARLY: Final = timedelta(minutes=5)  # a login is asked for again so long before it ends
 
 
@@ -144,12 +146,12 @@ def matching(uri: ObjectUri, pattern: str) -> Iterator[ObjectInfo]:
     if rest and not _MAGIC.search(first):
         yield from matching(uri.beside(_joined(uri.key, first)), rest)
         return
-    objects, folders = folder(uri)
+    (objects, folders), fits = folder(uri), re.compile(_part(first))
     if not rest:
-        yield from (info for info in objects if fnmatch.fnmatchcase(info.path.rpartition("/")[2], first))
+        yield from (info for info in objects if fits.fullmatch(info.path.rpartition("/")[2]))
         return
     for key in folders:
-        if fnmatch.fnmatchcase(key.rstrip("/").rpartition("/")[2], first):
+        if fits.fullmatch(key.rstrip("/").rpartition("/")[2]):
             yield from matching(uri.beside(key), rest)
 
 
@@ -274,7 +276,7 @@ def _trouble(uri: ObjectUri, *, quiet: bool = False) -> Iterator[dict[str, Any]]
     try:
         yield answer
     except (exceptions.NotFoundError, FileNotFoundError) as error:
-        if "NoSuchBucket" in str(error):
+        if _NO_BUCKET in str(error):
             raise _no_bucket(uri) from error
         if not quiet:
             raise SourceError(f"There is no {uri}.", hint="Nothing was published; run again.") from error
@@ -286,9 +288,9 @@ def _trouble(uri: ObjectUri, *, quiet: bool = False) -> Iterator[dict[str, Any]]
         raise _refused(uri) from error
     except (exceptions.BaseError, OSError) as error:
         text = str(error)
-        if "NoSuchBucket" in text:
+        if _NO_BUCKET in text:
             raise _no_bucket(uri) from error
-        if any(sign in text for sign in ("403", "AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch")):
+        if _REFUSED.search(text):
             raise _refused(uri) from error
         raise SourceError(f"{uri} cannot be read: {_first_line(text)}.", hint="Trying again later may do.") from error
 
